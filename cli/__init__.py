@@ -1,1 +1,1 @@
-"""Commands that work on the service's own machine: `models.toml`, weights, API keys."""
+"""Commands that work on the service's machine: `models.toml`, weights, API keys."""

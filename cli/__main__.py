@@ -1,7 +1,7 @@
 """`touchstone models`, `keys`, `reader` and `bench`; also `python -m cli`.
 
-The command `touchstone` is the client's (sdk/): it finds these by the entry points
-`touchstone.commands`. They need the service's own code.
+The command `touchstone` belongs to the client (sdk/), which finds these through the entry points
+`touchstone.commands`. They need the code of the service.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ HTTP and come with its client: pip install path/to/sdk
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; 0 if all went well."""
-    given = sys.argv[1:] if arguments is None else arguments
+    """Run the command; return 0 on success."""
+    words = sys.argv[1:] if arguments is None else arguments
     commands = {"bench": bench, "keys": keys, "models": models_command.main, "reader": reader}
-    if not given or given[0] not in commands:
-        is_help = given in (["-h"], ["--help"])
+    if not words or words[0] not in commands:
+        is_help = words in (["-h"], ["--help"])
         (sys.stdout if is_help else sys.stderr).write(USAGE)
         return 0 if is_help else 2
-    return commands[given[0]](given[1:])
+    return commands[words[0]](words[1:])
 
 
 def bench(arguments: list[str]) -> int:
-    """The papers' tables; the other commands need nothing of theirs."""
+    """Write the papers' tables; imported here because no other command needs it."""
     from bench.papers import command
 
     return command.main(arguments)
 
 
 def reader(arguments: list[str]) -> int:
-    """Training of the reader; imported here because it needs torch."""
+    """Train the reader; imported here because it needs torch."""
     from training.reader import command
 
     return command.main(arguments)
 
 
 def keys(arguments: list[str]) -> int:
-    """Hand over to the gateway's own command: it needs the database, not the API."""
+    """Run the gateway's command, which needs the database and not the API."""
     return subprocess.run([sys.executable, "-m", KEYS, *arguments], check=False).returncode  # noqa: S603
 
 

@@ -1,7 +1,7 @@
-"""The service in this process, without servers: what `Local()` of the client is made of.
+"""The service in this process, without servers; `Local()` of the client uses it.
 
-A request takes the way of one over HTTP, through the same checks and the same worker's code, so
-that its result has the same bytes; nothing is kept.
+A request passes the same checks and the same worker code as over HTTP, so that its result has the
+same bytes. Nothing is stored.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ SCORES = "/v1/scores/"
 
 
 class LocalService:
-    """The metrics of this checkout, with the models of a `models.toml`; it binds them for the whole
-    process. device: of the models whose entry says `auto`."""
+    """The metrics of this checkout, with the models of a `models.toml`, bound for the whole
+    process. device: of the models whose entry has `auto`."""
 
     def __init__(
         self, models_file: str | PathLike[str] | None = None, device: str | None = None
@@ -61,19 +61,19 @@ class LocalService:
         bind_explainer()
 
     def model_names(self) -> frozenset[str]:
-        """Models that a request may name."""
+        """Return the models that a request may name."""
         return frozenset(entry.name for entry in self._catalogue.entries)
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
-        """Status and JSON of an answer to a request that waits for its job's end."""
+        """Return status and JSON for a request that waits for the end of its job."""
         try:
             contract = _at(method, path)
-            found = self._job(contract, self._read(contract, body))
+            job = self._job(contract, self._read(contract, body))
         except _Invalid as error:
             return _encoded(error.problem["status"], to_public(error.problem, None))
         except ScoringError as error:
             return _encoded(error.status, to_public(problem(error), None))
-        return _encoded(200, job_json(found))
+        return _encoded(200, job_json(job))
 
     def _read(self, contract: ServiceContract, body: bytes) -> JobRequest:
         try:
@@ -82,16 +82,16 @@ class LocalService:
             detail = f"the body is not JSON: {error}"
             raise _Invalid(invalid([{"loc": (), "type": "json", "msg": detail}], None)) from None
         try:
-            asked = parse_strict(contract.request, body, decoded)
+            body_request = parse_strict(contract.request, body, decoded)
         except ValidationError as error:
             raise _Invalid(validation_problem(error, decoded)) from None
-        with as_checked(contract, asked) as (checked, request):
+        with as_checked(contract, body_request) as (checked, request):
             self._catalogue.check_request(checked, request.model, request)
             settings().work_limit.check(self._catalogue.work(checked, request))
-        return asked
+        return body_request
 
-    def _job(self, contract: ServiceContract, asked: JobRequest) -> Job:
-        request = asked.model_dump(mode="json")
+    def _job(self, contract: ServiceContract, job_request: JobRequest) -> Job:
+        request = job_request.model_dump(mode="json")
         began = datetime.now(UTC)
         claim = _claim(request)
         end = ending(contract, service(contract.name).score, claim)
@@ -113,42 +113,43 @@ class LocalService:
 
 
 class _Invalid(Exception):
-    """A request that is not what its contract asks for."""
+    """A request that violates its contract."""
 
-    def __init__(self, found: Problem) -> None:
-        super().__init__(found["detail"])
-        self.problem = found
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem["detail"])
+        self.problem = problem
 
 
 def on_device(catalogue: Catalogue, device: str | None) -> Catalogue:
-    """The same models, where their entries leave it open on this device. Raises ValueError."""
+    """Put the models with an open device on this device. Raises ValueError."""
     if device is None:
         return catalogue
     moved = tuple(
-        one.model_validate(one.model_dump(exclude_unset=True) | {"device": device})
-        if one.device == "auto" and not one.is_served
-        else one
-        for one in catalogue.entries
+        entry.model_validate(entry.model_dump(exclude_unset=True) | {"device": device})
+        if entry.device == "auto" and not entry.is_served
+        else entry
+        for entry in catalogue.entries
     )
     return replace(catalogue, entries=moved)
 
 
 def _at(method: str, path: str) -> ServiceContract:
-    """The service whose jobs are posted there. Raises NotThere."""
+    """Return the service for this path. Raises NotThere."""
     for contract in contracts().values():
         if method == "POST" and contract.path == path:
             return contract
     if method == "POST" and path.startswith(SCORES):
-        known = ", ".join(sorted(metrics()))
+        names = ", ".join(sorted(metrics()))
         raise NotThere(
-            f"there is no metric {path.removeprefix(SCORES)!r}; there are: {known}",
+            f"there is no metric {path.removeprefix(SCORES)!r}; there are: {names}",
             pointer="/metric",
         )
     raise NotThere(f"{method} {path} needs a service; Local() computes single requests")
 
 
 def _claim(request: Mapping[str, Any]) -> Claim:
-    """Its last attempt, after the longest wait: what is away then ends the job."""
+    """Return a claim in its last attempt and after the longest wait, so that missing models end the
+    job."""
     return Claim(
         job_id=f"job_{secrets.token_hex(16)}",
         attempt=1,

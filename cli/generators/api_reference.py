@@ -1,5 +1,7 @@
-"""The guide's list of routes, events and counters, `docs/guide/reference.md`, made of the API's
-description and of the lines that declare counters."""
+"""The guide's list of routes, events and counters, `docs/guide/reference.md`.
+
+It is generated from the API's description and from the lines that declare counters.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,10 @@ OURS = "touchstone_"
 METHODS = ("get", "post", "patch", "delete")
 
 
-def reference_page(written: str, modules: Mapping[str, ast.Module]) -> Iterator[str]:
-    """written: what says that the page is made. modules: name → tree, of the service's code."""
-    yield f"# Routes, events, counters\n\n{written}"
+def reference_page(introduction: str, modules: Mapping[str, ast.Module]) -> Iterator[str]:
+    """Yield the page. introduction: its first paragraph. modules: name → tree, of the service's
+    code."""
+    yield f"# Routes, events, counters\n\n{introduction}"
     yield "`/docs` and `docs/openapi.json` describe the fields of requests and responses.\n\n"
     yield "## Routes\n\n"
     yield "| route | does | scope |\n|---|---|---|\n"
@@ -53,7 +56,7 @@ def _route(method: str, path: str, operation: Mapping[str, Any]) -> str:
 
 
 def _data(event: str, description: Mapping[str, Any]) -> Iterator[str]:
-    """The fields of an event's subject."""
+    """Yield the fields of an event's subject."""
     schemas = description["components"]["schemas"]
     body = schemas["".join(part.capitalize() for part in event.split(".")) + "Webhook"]
     subject = body["properties"]["data"]["$ref"].rpartition("/")[2]

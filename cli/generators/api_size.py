@@ -1,8 +1,7 @@
-"""`python -m cli.generators.api_size`: count what the API's description has, and fail above a
-limit.
+"""`python -m cli.generators.api_size`: count the parts of the API's description.
 
-The limits keep the surface from growing unnoticed. Bytes are those of the compact description with
-its examples.
+Fail above a limit, so that the API does not grow unnoticed. Bytes are those of the compact
+description with its examples.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ LIMITS = {"operations": 45, "schemas": 400, "bytes": 645_000}
 
 def counts(description: Mapping[str, Any]) -> dict[str, int]:
     """Return the number of operations, schemas and bytes."""
-    methods = (one for path in description["paths"].values() for one in path)
+    methods = (name for path in description["paths"].values() for name in path)
     compact = json.dumps(description, ensure_ascii=False, separators=(",", ":"))
     return {
         "operations": sum(method in METHODS for method in methods),
@@ -30,10 +29,10 @@ def counts(description: Mapping[str, Any]) -> dict[str, int]:
 
 def main() -> int:
     """Print the counts; return 1 if one is above its limit."""
-    found = counts(json.loads(DESCRIPTION.read_text("utf-8")))
-    for name, count in found.items():
+    numbers = counts(json.loads(DESCRIPTION.read_text("utf-8")))
+    for name, count in numbers.items():
         sys.stdout.write(f"{name}: {count:,} of {LIMITS[name]:,}\n")
-    return int(any(count > LIMITS[name] for name, count in found.items()))
+    return int(any(count > LIMITS[name] for name, count in numbers.items()))
 
 
 if __name__ == "__main__":

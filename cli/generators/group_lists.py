@@ -43,7 +43,7 @@ def build_printed(source: Path, target: Path) -> list[Path]:
     """
     placement = _own_names()["placement"]
     tables = "Hu & Lee, EACL 2026, arXiv:2601.13547, appendix A.6,"
-    written = []
+    files = []
     for policy, languages in sorted(json.loads(source.read_text("utf-8"))["policies"].items()):
         for language, printed in sorted(languages.items()):
             placed = placement[f"{policy}.{language}"]
@@ -63,32 +63,32 @@ def build_printed(source: Path, target: Path) -> list[Path]:
                     for name, category in printed.items()
                 },
             }
-            written.append(_write(target / f"{policy}.{language}.json", content))
-    return written
+            files.append(_write(target / f"{policy}.{language}.json", content))
+    return files
 
 
 def build_names(nationalities: Path, target: Path) -> list[Path]:
     """Write one file of names per language to `target`; return the paths."""
-    own = _own_names()
-    written = []
+    terms = _own_names()
+    files = []
     for language in LANGUAGES:
-        demonyms = _demonyms(language, nationalities, own)
+        demonyms = _demonyms(language, nationalities, terms)
         if language == "zh":  # a people is a group of its own there
-            own["concepts"]["zh"]["race"]["added"] += [x for xs in demonyms.values() for x in xs]
+            terms["concepts"]["zh"]["race"]["added"] += [x for xs in demonyms.values() for x in xs]
             demonyms = {}
-        known = {form for forms in demonyms.values() for form in forms}
+        in_demonyms = {word for forms in demonyms.values() for word in forms}
         concepts = {}
-        for concept, words in own["concepts"][language].items():
+        for concept, words in terms["concepts"][language].items():
             names = words["added"]
             if concept in ("ethnicity", "race"):
-                names = [x for x in (*names, *_peoples(language, own)) if x not in known]
+                names = [x for x in (*names, *_peoples(language, terms)) if x not in in_demonyms]
             concepts[concept] = {
                 "names": {name.lstrip("="): sorted(_forms(name, language)) for name in names},
                 "category_terms": words["category_terms"],
             }
         content = {"about": ABOUT, "concepts": concepts, "demonyms": demonyms}
-        written.append(_write(target / f"{language}.json", content))
-    return written
+        files.append(_write(target / f"{language}.json", content))
+    return files
 
 
 def _own_names() -> Json:
@@ -99,13 +99,13 @@ def _own_names() -> Json:
 def _write(path: Path, content: Json) -> Path:
     text = json.dumps(content, ensure_ascii=False, indent=1)
     lists = re.compile(r"\[[^\[\]{}]*\]")  # each on one line
-    text = lists.sub(lambda found: re.sub(r"\n *", " ", found[0]).replace("[ ", "["), text)
+    text = lists.sub(lambda match: re.sub(r"\n *", " ", match[0]).replace("[ ", "["), text)
     path.write_text(text.replace(" ]", "]") + "\n", "utf-8")
     return path
 
 
-def _peoples(language: str, own: Json) -> Iterator[str]:
-    """Peoples named as their language is, without those that are nations or ordinary words."""
+def _peoples(language: str, terms: Json) -> Iterator[str]:
+    """Yield peoples that are named like their language, without nations and ordinary words."""
     from babel import Locale  # needed to build only
     from babel.core import get_global
 
@@ -118,7 +118,7 @@ def _peoples(language: str, own: Json) -> Iterator[str]:
     for code in sorted(set(names) & shares.keys()):
         name, english = names[code], Locale("en").languages.get(code, "")
         simple = re.fullmatch(r"[^\W\d_]+", name) and len(name) > len(ending) + 1
-        if shares[code] < LEAST_SHARE or not simple or english.lower() in own["no_people"]:
+        if shares[code] < LEAST_SHARE or not simple or english.lower() in terms["no_people"]:
             continue
         if language in ("zh", "ko"):
             if name.endswith(ending):
@@ -128,43 +128,44 @@ def _peoples(language: str, own: Json) -> Iterator[str]:
             yield name.lower()
 
 
-def _demonyms(language: str, nationalities: Path, own: Json) -> Json:
-    """The names of each country's people, by the country's English name."""
+def _demonyms(language: str, nationalities: Path, terms: Json) -> Json:
+    """Return the names of each country's people, by the country's English name."""
     from babel import Locale  # needed to build only
 
     countries = {code: name for code, name in Locale("en").territories.items() if len(code) == 2}
     local = Locale(language).territories
     path = nationalities / f"{language}.json"
     listed = json.loads(path.read_text("utf-8"))["nationalities"] if path.exists() else {}
-    places = {name.lower() for name in local.values()}
+    local_names = {name.lower() for name in local.values()}
     printed = {""}
     if language == "ko":
         table = json.loads((FOLDER / "lexicons" / "un.ko.json").read_text("utf-8"))["categories"]
         printed.update(term for category in table.values() for term in category["terms"])
-    found: dict[str, set[str]] = {}
+    demonyms: dict[str, set[str]] = {}
     for code, country in countries.items():
-        if code in own["no_country"]:
+        if code in terms["no_country"]:
             continue
         names: set[str] = set()
         if language in ("zh", "ko"):
-            for place in set(re.split(r" ?[（(）)]", local[code])) - printed:
-                found[place] = {place + ("人" if language == "zh" else "인")}
+            for spelling in set(re.split(r" ?[（(）)]", local[code])) - printed:
+                demonyms[spelling] = {spelling + ("人" if language == "zh" else "인")}
         elif code in listed:
             parts = re.split(r" - | or ", re.sub(r"[(,].*", "", listed[code]))
-            bases = {part.strip().lower() for part in parts} - places
+            bases = {part.strip().lower() for part in parts} - local_names
             name = re.compile(r"[^\W\d_]{4,}(?:[ -][^\W\d_]+)?")  # no "man" of the Isle of Man
-            known = [base for base in bases if name.fullmatch(base)]
-            names = {form for base in known for form in _forms(base, language)}
-        english = own["printed_countries"].get(code) or re.sub(r" \(.*", "", country).lower()
+            valid = [base for base in bases if name.fullmatch(base)]
+            names = {form for base in valid for form in _forms(base, language)}
+        english = terms["printed_countries"].get(code) or re.sub(r" \(.*", "", country).lower()
         if language == "en":
-            names |= set(own["demonyms"].get(english, []))
+            names |= set(terms["demonyms"].get(english, []))
         if names:
-            found.setdefault(english, set()).update(names)
-    return {country: sorted(names) for country, names in sorted(found.items())}
+            demonyms.setdefault(english, set()).update(names)
+    return {country: sorted(names) for country, names in sorted(demonyms.items())}
 
 
 def _forms(name: str, language: str) -> set[str]:
-    """A name and its inflected forms; as it is if it has several words or starts with "="."""
+    """Return a name and its inflected forms; only itself if it has several words or starts with
+    "="."""
     if name.startswith("="):
         return {name[1:]}
     if language in ("en", "zh", "ko"):
@@ -177,7 +178,7 @@ def _forms(name: str, language: str) -> set[str]:
 
 
 def _german(name: str) -> Iterator[str]:
-    """Nouns have a capital; all else is taken for an adjective."""
+    """Yield inflected forms; a capitalised name is a noun, any other an adjective."""
     stem, endings = name, "s e en in innen"
     if name[0].islower():
         endings = "e en er es em"

@@ -75,9 +75,9 @@ def _shorten(value: Any, depth: int = 0) -> Any:
         return round(value, 3)
     if isinstance(value, dict):
         entries = {key: entry for key, entry in value.items() if _is_short(entry, depth)}
-        kept = dict(list(entries.items())[:LONGEST])
-        shortened = {key: _shorten(entry, depth + 1) for key, entry in kept.items()}
-        return shortened if len(kept) == len(value) else shortened | {CUT: CUT}
+        first = dict(list(entries.items())[:LONGEST])
+        shortened = {key: _shorten(entry, depth + 1) for key, entry in first.items()}
+        return shortened if len(first) == len(value) else shortened | {CUT: CUT}
     if isinstance(value, list):
         return [_shorten(entry, depth + 1) for entry in value]
     return value
@@ -139,6 +139,5 @@ def _coop_card(name: str) -> dict[str, str]:
 
 
 def _section(text: str, heading: str) -> str:
-    """Return the section with this heading, its links as plain text."""
     section = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     return LINK.sub(r"\1", section).strip()

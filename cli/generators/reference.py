@@ -1,9 +1,9 @@
-"""The pages of the guide that are written from the code: errors, settings, routes, events and
-counters, the metrics' pages, and the tables of metrics, problems and untested reasons.
+"""Generated pages of the guide: errors, settings, routes, events and counters, the metrics' pages,
+and the tables of metrics, problems and untested reasons.
 
-`python -m cli.generators.reference write` writes them, `check` fails where one is stale. What a
-page says stands where the thing itself stands: the docstring and the cure of an error's class, the
-description of a setting's field; the processes that read a setting are those whose modules do.
+`python -m cli.generators.reference write` writes them, and `check` fails if one is stale. Their
+text comes from the code: the docstring and the cure of an error's class, and the description of a
+setting's field. A setting is read by the processes whose modules use it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ HOLDERS = ("settings", "settings()", "chosen")  # expressions that are the setti
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the pages, or say which are stale: then 1."""
+    """Write the pages, or name the stale pages and return 1."""
     parser = argparse.ArgumentParser(prog="python -m cli.generators.reference", description=__doc__)
     parser.add_argument("command", choices=("write", "check"))
     command = parser.parse_args(arguments).command
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def pages() -> dict[Path, str]:
-    """file → what it should hold."""
+    """Map each file to its current text."""
     docs = ROOT / "docs" / "guide"
     tables = {
         ROOT / "README.md": metrics_table(),
@@ -94,7 +94,7 @@ def pages() -> dict[Path, str]:
 
 
 def with_table(file: Path, table: Iterator[str]) -> str:
-    """The page with this table between its marks."""
+    """Return the page with this table between its marks."""
     before, begin, rest = file.read_text("utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     return "".join((before, begin, *table, end, after))
@@ -126,17 +126,17 @@ def metrics_table() -> Iterator[str]:
 
 
 def errors() -> dict[str, type[ScoringError]]:
-    """slug → the class that has it first, of everything that can be raised on purpose."""
+    """Map each slug to its first class, for all errors that are raised on purpose."""
     for package in (services.gateway, services.scheduler, shared):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             is_entry = module.name.endswith("__main__") or ".migrations" in module.name
             if not is_entry and not module.name.startswith(HEAVY):
                 importlib.import_module(module.name)
-    found: dict[str, type[ScoringError]] = {}
+    kinds: dict[str, type[ScoringError]] = {}
     for kind in _tree(ScoringError):
         if kind.__module__.startswith(("services.", "shared.")):
-            found.setdefault(kind.slug, kind)
-    return dict(sorted(found.items()))
+            kinds.setdefault(kind.slug, kind)
+    return dict(sorted(kinds.items()))
 
 
 def _tree(kind: type[ScoringError]) -> Iterator[type[ScoringError]]:
@@ -146,7 +146,7 @@ def _tree(kind: type[ScoringError]) -> Iterator[type[ScoringError]]:
 
 
 def errors_page() -> Iterator[str]:
-    """An entry a slug, with its anchor."""
+    """Yield one entry with an anchor per slug."""
     yield "# Errors\n\n" + WRITTEN
     yield f"""\
 Every error is `application/problem+json` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)); a
@@ -170,13 +170,13 @@ def _example() -> dict[str, Any]:
 
 def _entry(slug: str, kind: type[ScoringError]) -> str:
     cause = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
-    made = {"type": TYPE_BASE + slug, "status": kind.status}
-    says = {True: "yes", False: "no", None: "perhaps"}[can_retry(made)]
+    problem = {"type": TYPE_BASE + slug, "status": kind.status}
+    says = {True: "yes", False: "no", None: "perhaps"}[can_retry(problem)]
     if issubclass(kind, QuotaExceeded):
         says = f"yes for {_join_names(RATES)}; no for others"
     return (
         f'## <a id="{slug}"></a>`{slug}`\n\n'
-        f"Status {kind.status}, `{kind_of(made)}`. Retry: {says}.\n\n"
+        f"Status {kind.status}, `{kind_of(problem)}`. Retry: {says}.\n\n"
         f"{cause[0].upper()}{cause[1:]}\n\n**Cure.** {kind.cure}\n\n"
     )
 
@@ -186,7 +186,7 @@ def _join_names(names: frozenset[str]) -> str:
 
 
 def settings_page() -> Iterator[str]:
-    """A row a setting. Raises ValueError where one is not described."""
+    """Yield one row per setting. Raises ValueError if one has no description."""
     yield "# Settings\n\n" + WRITTEN
     yield (
         "Environment variables, read once when a process starts. Write a list with commas or as "
@@ -202,7 +202,7 @@ def settings_page() -> Iterator[str]:
 
 
 def _groups() -> dict[str, str]:
-    """The first field of each group of settings → the comment above it."""
+    """Map the first field of each group of settings to the comment above it."""
     pattern = re.compile(r"^    # (.+)\n    (\w+):", re.MULTILINE)
     return {name: title for title, name in pattern.findall(inspect.getsource(Settings))}
 
@@ -211,8 +211,8 @@ def _row(kind: type[BaseSettings], name: str, field: FieldInfo) -> str:
     variable = variable_of(name, field)
     if not field.description:
         raise ValueError(f"{variable} has no description")
-    known = kind.model_json_schema(mode="validation")["properties"]
-    schema = known.get(str(field.validation_alias or name)) or known[name]
+    properties = kind.model_json_schema(mode="validation")["properties"]
+    schema = properties.get(str(field.validation_alias or name)) or properties[name]
     readers = {"`touchstone`"} if kind is CommandSettings else readers_of(name) or EVERY
     cells = (
         f"`{variable}`",
@@ -225,7 +225,6 @@ def _row(kind: type[BaseSettings], name: str, field: FieldInfo) -> str:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """In words."""
     arms = [arm for arm in schema.get("anyOf", [schema]) if arm.get("type") != "null"]
     arm = arms[0]
     if "enum" in arm:
@@ -255,18 +254,20 @@ def _default(field: FieldInfo) -> str:
 
 
 def readers_of(name: str) -> set[str]:
-    """The processes whose modules read this setting."""
-    wanted = {name} | {made for made, uses in _properties().items() if name in uses}
-    found: set[str] = set()
-    for module, read in _settings_by_module().items():
-        if wanted & read:
-            found |= _processes(module)
-    return found
+    """Return the processes whose modules read this setting."""
+    accessors = {name} | {
+        property_name for property_name, uses in _properties().items() if name in uses
+    }
+    processes: set[str] = set()
+    for module, names in _settings_by_module().items():
+        if accessors & names:
+            processes |= _processes(module)
+    return processes
 
 
 @cache
 def _properties() -> dict[str, set[str]]:
-    """property of Settings → the fields that it is made of."""
+    """Map each property of Settings to the fields that it uses."""
     tree = ast.parse(inspect.getsource(Settings))
     return {
         function.name: {
@@ -281,7 +282,7 @@ def _properties() -> dict[str, set[str]]:
 
 @cache
 def _modules() -> dict[str, ast.Module]:
-    """module → its tree, of services and shared."""
+    """Map each module of cli, services and shared to its tree."""
     return {
         ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
             file.read_text("utf-8")
@@ -293,7 +294,7 @@ def _modules() -> dict[str, ast.Module]:
 
 @cache
 def _settings_by_module() -> dict[str, set[str]]:
-    """module → the attributes of settings that it reads."""
+    """Map each module to the settings that it reads."""
     return {
         module: {
             node.attr
@@ -306,7 +307,7 @@ def _settings_by_module() -> dict[str, set[str]]:
 
 @cache
 def _processes(module: str) -> frozenset[str]:
-    """Those that a module of a service runs in; of one in shared, those of its importers."""
+    """Return the processes that run a module; for one in shared, those of its importers."""
     package = ".".join(module.split(".")[:2])
     if not module.startswith("shared."):
         reader = READERS.get(package, WORKERS if package.startswith("services.") else None)
@@ -315,28 +316,28 @@ def _processes(module: str) -> frozenset[str]:
         return frozenset()
     if package == "shared.worker":
         return frozenset({WORKERS})
-    found: set[str] = set()
+    processes: set[str] = set()
     seen, look = {module}, [module]
     while look:
         for importer in _importers().get(look.pop(), set()) - seen:
             seen.add(importer)
             if not importer.startswith("shared."):
-                found |= _processes(importer)
+                processes |= _processes(importer)
             else:
                 look.append(importer)
-    return frozenset(found)
+    return frozenset(processes)
 
 
 @cache
 def _importers() -> dict[str, set[str]]:
-    """module, or a name in it → the modules that import it."""
-    found: dict[str, set[str]] = {}
+    """Map each module, and each name in it, to the modules that import it."""
+    importers: dict[str, set[str]] = {}
     for module, tree in _modules().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
-                for name in (node.module, *(f"{node.module}.{one.name}" for one in node.names)):
-                    found.setdefault(name, set()).add(module)
-    return found
+                for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                    importers.setdefault(name, set()).add(module)
+    return importers
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""`touchstone models add SOURCE`: from a source to an entry, without its weights.
+"""`touchstone models add SOURCE`: create an entry from a source, without its weights.
 
-A branch becomes the commit that it is now; the configuration and the model card say kind, outputs
-and languages. What no worker would load is refused here, with what to do instead.
+A branch is pinned to its current commit. Kind, outputs and languages come from the configuration
+and the model card. Models that no worker would load are refused here, with advice.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ SERVE_GGUF = (
 
 @dataclass(frozen=True)
 class Found:
-    """What a source is. notes: for whoever adds it."""
+    """The facts about a source. notes: messages for the user."""
 
     source: str
     card: str | None = None
@@ -71,22 +71,22 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
-    """The entry's block, and what to say about it. Raises CommandError."""
-    found = resolve_source(asked.source, chosen)
+def addition(options: Namespace, settings: Settings) -> tuple[str, list[str]]:
+    """Return the entry's block and messages about it. Raises CommandError."""
+    source = resolve_source(options.source, settings)
     keys: dict[str, entries.Value | None] = {
-        "name": _free_name(asked, found, chosen.models_file),
-        "kind": _kind(found, asked.preset, asked.kind),
-        "source": found.source,
-        "revision": found.revision,
-        "preset": asked.preset,
-        "protocol": asked.protocol,
-        "served_name": asked.served_name,
-        "api_key_env": _variable(asked.api_key_env),
-        "task": asked.task,
-        **_label_keys(asked),
-        "licence": found.licence,
-        "card": found.card,
+        "name": _free_name(options, source, settings.models_file),
+        "kind": _kind(source, options.preset, options.kind),
+        "source": source.source,
+        "revision": source.revision,
+        "preset": options.preset,
+        "protocol": options.protocol,
+        "served_name": options.served_name,
+        "api_key_env": _variable(options.api_key_env),
+        "task": options.task,
+        **_label_keys(options),
+        "licence": source.licence,
+        "card": source.card,
     }
     prompt = _prompt(keys)
     try:
@@ -94,138 +94,140 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
         stated |= {"prompt": prompt} if prompt else {}
         entry = ModelEntry.model_validate(with_preset(stated))
         mapping = None
-        if entry.kind == "classifier" and found.checkpoint is not None:
-            mapping = label_mapping(entry, found.checkpoint.head)
+        if entry.kind == "classifier" and source.checkpoint is not None:
+            mapping = label_mapping(entry, source.checkpoint.head)
     except ValidationError as error:
-        raise CommandError(f"{found.source}: {reasons(error)}") from None
+        raise CommandError(f"{source.source}: {reasons(error)}") from None
     except ValueError as error:
-        raise CommandError(f"{found.source}: {error}{_advice(asked, keys, found)}") from None
+        raise CommandError(f"{source.source}: {error}{_advice(options, keys, source)}") from None
     block = entries.block(keys) + entries.prompt_block(prompt)
-    return block, [*_summary_lines(entry, mapping, found), *found.notes]
+    return block, [*_summary_lines(entry, mapping, source), *source.notes]
 
 
-def _advice(asked: Namespace, keys: dict[str, entries.Value | None], found: Found) -> str:
-    """What to add where labels and outputs do not fit."""
+def _advice(options: Namespace, keys: dict[str, entries.Value | None], source: Found) -> str:
+    """Return advice for labels that do not fit the outputs."""
     labels = keys["labels"]
-    if isinstance(labels, dict) and not any(labels.keys() & set(own) for own in CANONICAL.values()):
+    if isinstance(labels, dict) and not any(
+        labels.keys() & set(canonical) for canonical in CANONICAL.values()
+    ):
         return f"{SAY_SO}; {ASKED_LABELS}"
-    outputs = found.checkpoint.head.outputs if found.checkpoint else ()
-    names = presets_of(outputs) if outputs and not (asked.label or asked.preset) else []
+    outputs = source.checkpoint.head.outputs if source.checkpoint else ()
+    names = presets_of(outputs) if outputs and not (options.label or options.preset) else []
     if not names:
         return SAY_SO
-    known = f"; if it is {names[0]}, whose outputs have these names: --preset {names[0]}"
-    return f"{SAY_SO}{known}"
+    suggestion = f"; if it is {names[0]}, whose outputs have these names: --preset {names[0]}"
+    return f"{SAY_SO}{suggestion}"
 
 
 def _prompt(keys: dict[str, entries.Value | None]) -> dict[str, Any]:
-    """Of a causal model, whose labels are words that it writes: the entry's `prompt`, in the place
-    of `labels`. Each word may begin the answer or follow a blank."""
+    """Return the `prompt` of a causal model, whose labels are words, and clear `labels`. Each word
+    may begin the answer or follow a space."""
     if keys["kind"] != "causal" or not isinstance(words := keys["labels"], dict):
         return {}
     keys["labels"] = None
     verbalizers = {
-        label: tuple(form for one in own for form in (one, f" {one}"))
-        for label, own in words.items()
+        label: tuple(form for word in label_words for form in (word, f" {word}"))
+        for label, label_words in words.items()
     }
     return {"verbalizers": verbalizers}
 
 
-def _free_name(asked: Namespace, found: Found, file: Path) -> str:
-    """As asked for, else after its source. Raises CommandError for one that no request can say, and
-    for one that the file has and keeps."""
-    name: str | None = asked.name
+def _free_name(options: Namespace, source: Found, file: Path) -> str:
+    """Return the requested name, or one from the source. Raises CommandError for an invalid name,
+    and for one that is taken."""
+    name: str | None = options.name
     if name is None:  # the last word of what it is called
-        scheme, _, rest = found.source.partition(":")
-        own = rest.partition("@")[0]
+        scheme, _, rest = source.source.partition(":")
+        base = rest.partition("@")[0]
         if scheme in SERVED:
-            own = asked.preset or urlsplit(rest).hostname or scheme
-        last = (asked.served_name or own).rstrip("/").rpartition("/")[2]
+            base = options.preset or urlsplit(rest).hostname or scheme
+        last = (options.served_name or base).rstrip("/").rpartition("/")[2]
         name = re.sub(r"[^a-z0-9.]+", "-", last.lower()).strip("-") or "model"
     if not NAME.fullmatch(name):
         raise CommandError(
             f"{name!r} is no name that requests can say: letters, digits and ._:/- alone"
         )
-    known = read_catalogue(file).entries if file.exists() and not asked.replace else ()
-    if any(entry.name == name for entry in known):
+    existing = read_catalogue(file).entries if file.exists() and not options.replace else ()
+    if any(entry.name == name for entry in existing):
         raise CommandError(
             f"{file} has a model {name!r} already: choose another --name, or say --replace"
         )
     return name
 
 
-def _label_keys(asked: Namespace) -> dict[str, entries.Value | None]:
-    """The keys of labels and languages that the command line states. Raises CommandError."""
+def _label_keys(options: Namespace) -> dict[str, entries.Value | None]:
+    """Return the keys of labels and languages from the command line. Raises CommandError."""
     labels: dict[str, tuple[str, ...]] = {}
-    for one in asked.label:
-        label, equals, outputs = one.partition("=")
+    for argument in options.label:
+        label, equals, outputs = argument.partition("=")
         if not equals:
             raise CommandError(
-                f"--label {one!r} is not LABEL=OUTPUT[,OUTPUT], as in hateful=hate,abuse"
+                f"--label {argument!r} is not LABEL=OUTPUT[,OUTPUT], as in hateful=hate,abuse"
             )
         labels[label.strip()] = (*labels.get(label.strip(), ()), *_split_list(outputs))
     return {
-        "outputs": _split_list(asked.outputs) or None,
+        "outputs": _split_list(options.outputs) or None,
         "labels": labels or None,
-        "ignore": _split_list(asked.ignore) or None,
-        "activation": asked.activation,
-        "languages": _split_list(asked.languages) or None,
+        "ignore": _split_list(options.ignore) or None,
+        "activation": options.activation,
+        "languages": _split_list(options.languages) or None,
     }
 
 
-def _variable(written: str | None) -> str | None:
-    """The name of an environment variable. Raises CommandError for what may be the key itself."""
-    if written is not None and not VARIABLE.fullmatch(written):
+def _variable(name: str | None) -> str | None:
+    """Return the name of an environment variable. Raises CommandError for a possible key."""
+    if name is not None and not VARIABLE.fullmatch(name):
         raise CommandError(
             "--api-key-env is the name of the environment variable that holds the key, as in "
             "VLLM_API_KEY; the key itself is written nowhere"
         )
-    return written
+    return name
 
 
-def _split_list(written: str | None) -> tuple[str, ...]:
-    return tuple(one.strip() for one in (written or "").split(",") if one.strip())
+def _split_list(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
 
 def read_catalogue(file: Path) -> Catalogue:
-    """The models of this file. Raises CommandError."""
+    """Return the models of this file. Raises CommandError."""
     try:
         return load_catalogue(file)
     except ValueError as error:
         raise CommandError(str(error)) from None
 
 
-def resolve_source(source: str, chosen: Settings) -> Found:
-    """What stands behind a source, as a user writes it. Raises CommandError."""
+def resolve_source(source: str, settings: Settings) -> Found:
+    """Resolve a source as a user writes it. Raises CommandError."""
     scheme, _, rest = source.partition(":")
     if scheme in (*SERVED, "embedded"):
         return Found(source)
     if scheme == "path":
-        return _folder(rest, chosen.models_file.parent)
+        return _folder(rest, settings.models_file.parent)
     if scheme == "hf":
-        return _repository(rest, chosen)
+        return _repository(rest, settings)
     if Path(source).expanduser().is_dir():
         raise CommandError(f"{source!r} is a folder here: write path:{source}; of the hub: hf:REPO")
     if REPOSITORY.fullmatch(source):
-        return _repository(source, chosen)
+        return _repository(source, settings)
     raise CommandError(
         f"{source!r} is no source: hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL"
     )
 
 
-def _folder(written: str, beside: Path) -> Found:
-    """A folder of this machine; a relative one begins here or beside models.toml."""
-    if not written.strip():
+def _folder(text: str, beside: Path) -> Found:
+    """Resolve a folder of this machine; a relative one is relative to models.toml or to here."""
+    if not text.strip():
         raise CommandError("path: names no folder: write path:/models/mine")
-    given = Path(written).expanduser()
-    starts = [given] if given.is_absolute() else [beside.resolve() / given, Path.cwd() / given]
-    folder = next((one for one in starts if one.is_dir()), None)
+    path = Path(text).expanduser()
+    starts = [path] if path.is_absolute() else [beside.resolve() / path, Path.cwd() / path]
+    folder = next((folder for folder in starts if folder.is_dir()), None)
     if folder is None:
-        is_file = any(one.is_file() for one in starts)
-        more = f"{SERVE_GGUF}" if given.suffix == ".gguf" else ": it is a file" * is_file
-        raise CommandError(f"there is no folder {written}{more}")
+        is_file = any(folder.is_file() for folder in starts)
+        more = f"{SERVE_GGUF}" if path.suffix == ".gguf" else ": it is a file" * is_file
+        raise CommandError(f"there is no folder {text}{more}")
     notes = _weights_notes(folder)
-    beside_file = folder == starts[0] and not written.startswith("~")  # no file's reader knows ~
-    source = f"path:{written if beside_file else folder}"
+    beside_file = folder == starts[0] and not text.startswith("~")  # no file's reader knows ~
+    source = f"path:{text if beside_file else folder}"
     checkpoint, licence = _validate_model(folder, str(folder)), _licence(folder)
     if checkpoint.kind is not None and not any(map(any, map(folder.glob, TOKENIZERS))):
         notes += (NO_TOKENIZER,)
@@ -235,7 +237,7 @@ def _folder(written: str, beside: Path) -> Found:
 
 
 def _vocabulary_size(folder: Path) -> int | None:
-    """Of a small tokenizer.json; None where it is large, or is none: what loads it says so."""
+    """Return the size of a small tokenizer.json; None if it is large or invalid."""
     file = folder / "tokenizer.json"
     try:
         if file.stat().st_size > MOST_BYTES:
@@ -247,8 +249,9 @@ def _vocabulary_size(folder: Path) -> int | None:
 
 
 def _weights_notes(folder: Path) -> tuple[str, ...]:
-    """What is to be done with its weights first. Raises CommandError where it has none, or they
-    cannot be read."""
+    """Return the next steps for the weights. Raises CommandError if they are missing or
+    unreadable.
+    """
     try:
         next(folder.iterdir(), None)  # one that may not be read looks empty to `glob`
         demand_readable(folder)
@@ -266,77 +269,81 @@ def _weights_notes(folder: Path) -> tuple[str, ...]:
     return (PICKLED,)
 
 
-def _repository(written: str, chosen: Settings) -> Found:
-    """A repository of the hub, at a commit."""
-    name, _, revision = written.partition("@")
+def _repository(text: str, settings: Settings) -> Found:
+    """Resolve a repository of the hub, at a commit."""
+    name, _, revision = text.partition("@")
     token = secret("HF_TOKEN")
-    with Hub(chosen.hub, token.get_secret_value() if token else None) as hub:
-        found = hub.repository(name, revision or "main")
-        with TemporaryDirectory() as place:
+    with Hub(settings.hub, token.get_secret_value() if token else None) as hub:
+        repository = hub.repository(name, revision or "main")
+        with TemporaryDirectory() as temporary:
             for file in SMALL:
-                if (content := hub.file(found, file)) is not None:
-                    (Path(place) / file).write_bytes(content)
-            checkpoint = _validate_model(Path(place), name)
-            licence = _licence(Path(place))
-        pinned, notes = found, list[str]()
-        if not found.has_safetensors:
-            pinned = hub.converted(name) or found
-            taken = f"taken is {pinned.commit}, a conversion of it"
-            converted = f"{found.commit} has no safetensors; {taken}"
-            notes.append(PICKLED if pinned is found else converted)
+                if (content := hub.file(repository, file)) is not None:
+                    (Path(temporary) / file).write_bytes(content)
+            checkpoint = _validate_model(Path(temporary), name)
+            licence = _licence(Path(temporary))
+        pinned, notes = repository, list[str]()
+        if not repository.has_safetensors:
+            pinned = hub.converted(name) or repository
+            conversion = f"taken is {pinned.commit}, a conversion of it"
+            converted = f"{repository.commit} has no safetensors; {conversion}"
+            notes.append(PICKLED if pinned is repository else converted)
     is_name = not COMMIT.fullmatch(revision)
     return Found(
         source=f"hf:{name}@{pinned.commit}",
-        card=f"{chosen.hub.rstrip('/')}/{name}",
+        card=f"{settings.hub.rstrip('/')}/{name}",
         licence=licence,
-        revision=(revision or "main") if is_name and pinned is found else None,
+        revision=(revision or "main") if is_name and pinned is repository else None,
         checkpoint=checkpoint,
         notes=tuple(notes),
     )
 
 
 def _validate_model(folder: Path, name: str) -> Checkpoint:
-    """What its files say. Raises CommandError where no worker would load it."""
+    """Read the checkpoint. Raises CommandError if no worker would load it."""
     try:
-        found = read_checkpoint(folder)
+        checkpoint = read_checkpoint(folder)
     except ValueError as error:
         raise CommandError(f"{name}: {error}") from None
-    if found is None:
+    if checkpoint is None:
         raise CommandError(f"{name}: there is no config.json: it is no model of Transformers")
-    if found.own_code:
+    if checkpoint.own_code:
         files = sorted(
-            {f"{one.rpartition('--')[2].partition('.')[0]}.py" for one in found.own_code}
+            {
+                f"{code_file.rpartition('--')[2].partition('.')[0]}.py"
+                for code_file in checkpoint.own_code
+            }
         )
         raise CommandError(
             f"{name} needs its own code ({', '.join(files)}), and a model's own code is never run: "
             "serve it elsewhere, and name it as openai: or classify:"
         )
-    if found.quantised:
+    if checkpoint.quantised:
         raise CommandError(
-            f"{name} is quantised ({found.quantised}): serve it, and name it as openai:"
+            f"{name} is quantised ({checkpoint.quantised}): serve it, and name it as openai:"
         )
-    return found
+    return checkpoint
 
 
 def _licence(folder: Path) -> str | None:
-    said = front_matter(folder).get("license")
-    return said if isinstance(said, str) else None
+    licence = front_matter(folder).get("license")
+    return licence if isinstance(licence, str) else None
 
 
-def _kind(found: Found, preset_name: str | None, asked: str | None) -> str:
-    """As asked for, else as the preset or the files say. Raises CommandError where they differ."""
+def _kind(source: Found, preset_name: str | None, requested: str | None) -> str:
+    """Return the kind from the request, the preset or the files. Raises CommandError if they
+    differ."""
     try:
         of_preset = preset(preset_name).entry.get("kind") if preset_name else None
     except ValueError as error:
         raise CommandError(str(error)) from None
-    stated = found.checkpoint.kind if found.checkpoint else None
+    stated = source.checkpoint.kind if source.checkpoint else None
     if of_preset and stated and of_preset != stated:
         raise CommandError(
             f"the preset {preset_name} is of kind {of_preset}, and its files are of kind {stated}"
         )
-    if stated and {stated, asked} == {"classifier", "causal"}:
-        raise CommandError(f"its files are of kind {stated}: they hold no {asked} model")
-    kind = asked or fixed_kind(found.source) or of_preset or stated
+    if stated and {stated, requested} == {"classifier", "causal"}:
+        raise CommandError(f"its files are of kind {stated}: they hold no {requested} model")
+    kind = requested or fixed_kind(source.source) or of_preset or stated
     if kind is None:
         raise CommandError(
             "its files do not say what kind it is: add --kind classifier, causal, similarity or "
@@ -345,29 +352,29 @@ def _kind(found: Found, preset_name: str | None, asked: str | None) -> str:
     return str(kind)
 
 
-def _summary_lines(entry: ModelEntry, mapping: LabelMapping | None, found: Found) -> list[str]:
-    """Labels and languages, a line each."""
-    said = []
+def _summary_lines(entry: ModelEntry, mapping: LabelMapping | None, source: Found) -> list[str]:
+    """Return labels and languages, one line each."""
+    lines = []
     if mapping is not None:  # which outputs stand for which label, and what that means for metrics
         labels = [*mapping.by_label.items()]
-        said += [
+        lines += [
             f"{listed([label])}: {listed(outputs) or '1 minus the other'}"
             for label, outputs in labels[:SHOWN]
         ]
         if len(labels) > SHOWN:
-            said.append(f"and {len(labels) - SHOWN} more labels")
+            lines.append(f"and {len(labels) - SHOWN} more labels")
         ignored = f"; ignored: {listed(mapping.ignored)}" if mapping.ignored else ""
-        said += [f"{mapping.activation}{ignored}", *doubts(mapping), *mapping.warnings]
+        lines += [f"{mapping.activation}{ignored}", *doubts(mapping), *mapping.warnings]
     if entry.kind == "causal":
         words = (entry.prompt.verbalizers if entry.prompt else None) or {}
-        said += [
-            f"{label}: {', '.join(dict.fromkeys(one.strip() for one in own))}"
-            for label, own in words.items()
+        lines += [
+            f"{label}: {', '.join(dict.fromkeys(word.strip() for word in forms))}"
+            for label, forms in words.items()
         ] or [NO_LABELS]
     if entry.scheme == "classify" and not entry.outputs:
-        said.append(SERVER_OUTPUTS)
-    stated = entry.languages or (found.checkpoint.languages if found.checkpoint else None)
-    advice = 'not stated: add `languages = ["en"]`, or what it was trained on, to the entry'
+        lines.append(SERVER_OUTPUTS)
+    stated = entry.languages or (source.checkpoint.languages if source.checkpoint else None)
+    advice = 'not stated: add the training languages to the entry, as in `languages = ["en"]`'
     shown = describe_languages(stated or (), entry.language_f1)
-    said.append(f"languages: {', '.join(shown) or advice}")
-    return said
+    lines.append(f"languages: {', '.join(shown) or advice}")
+    return lines

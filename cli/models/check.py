@@ -1,9 +1,9 @@
 """Load models and send each some texts: `touchstone models check [NAME...]`.
 
-Prints for a model with weights its state, labels, limit, languages, dtype and memory, an answer
-with its time, and six probes: a neighbour in the batch, a text that is too long, no text, special
-tokens, a text in an unknown language, and other texts. Prints for a server what it can do. The exit
-status is 1 if a model cannot be used.
+For a model with weights it prints state, labels, limit, languages, dtype and memory, an answer with
+its time, and six probes. The probes are a neighbour in the batch, a text that is too long, no text,
+special tokens, a text in an unknown language, and other texts. For a server it prints its
+abilities. The exit status is 1 if a model cannot be used.
 """
 
 from __future__ import annotations
@@ -41,46 +41,46 @@ RUNTIME_BYTES = 700_000_000  # of a process with the model libraries, measured
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 0 if every model that was asked for can be used."""
-    asked = _parser().parse_args(arguments)
+    """Run the command; return 0 if every requested model can be used."""
+    options = _parser().parse_args(arguments)
     disable_download()  # before a model library is imported
-    chosen = settings_or_exit()
+    settings = settings_or_exit()
     telemetry.configure_logging("critical", "console")  # what fails is in the report
     try:
-        catalogue = load_catalogue(chosen.models_file)
+        catalogue = load_catalogue(settings.models_file)
     except ValueError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    if asked.memory:
+    if options.memory:
         sys.stdout.write(f"{memory(catalogue)}\n")
         return 0
-    known = [one.name for one in catalogue.describe()]
-    if strange := sorted(set(asked.names) - set(known)):
-        sys.stderr.write(f"no such model: {', '.join(strange)}; there are: {', '.join(known)}\n")
+    names = [entry.name for entry in catalogue.describe()]
+    if strange := sorted(set(options.names) - set(names)):
+        sys.stderr.write(f"no such model: {', '.join(strange)}; there are: {', '.join(names)}\n")
         return 1
     reports = []
-    for name in asked.names or known:
+    for name in options.names or names:
         reports.append(report(catalogue, name))
-        if not asked.json:
+        if not options.json:
             sys.stdout.write(format_report(reports[-1]) + "\n")
             sys.stdout.flush()
-    if asked.json:
+    if options.json:
         sys.stdout.write(json.dumps(reports, indent=1) + "\n")
-    return 0 if all(one["state"] == "ready" for one in reports) else 1
+    return 0 if all(entry["state"] == "ready" for entry in reports) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="touchstone models check", description=__doc__)
-    made.add_argument("names", nargs="*", metavar="NAME", help="Names of models (default: all).")
-    made.add_argument("--json", action="store_true", help="Print one JSON document.")
-    made.add_argument(
+    parser = argparse.ArgumentParser(prog="touchstone models check", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="Names of models (default: all).")
+    parser.add_argument("--json", action="store_true", help="Print one JSON document.")
+    parser.add_argument(
         "--memory", action="store_true", help="Print only the bytes that a worker with all needs."
     )
-    return made
+    return parser
 
 
 def memory(catalogue: Catalogue) -> int:
-    """Bytes for all models with weights that are here, and for the process."""
+    """Return the bytes for all models with local weights, and for the process."""
     from services.inference.weights.folder import is_complete
     from services.inference.weights.loader import planned
 
@@ -95,13 +95,13 @@ def memory(catalogue: Catalogue) -> int:
 
 
 def report(catalogue: Catalogue, name: str) -> Report:
-    """Everything that is known of this model, and what it answers."""
-    card = next(one for one in catalogue.describe() if one.name == name)
-    entry = next((one for one in catalogue.entries if one.name == name), None)
+    """Return all facts about this model, and its answers."""
+    card = next(card for card in catalogue.describe() if card.name == name)
+    entry = next((entry for entry in catalogue.entries if entry.name == name), None)
     if entry is None:
         return {"name": name, "state": "failed", "error": card.fault}
     labels = {label: list(outputs) for label, outputs in (card.mapping or {}).items()}
-    known: Report = {
+    fields: Report = {
         "name": card.name,
         "kind": card.kind,
         "revision": card.revision,
@@ -112,22 +112,22 @@ def report(catalogue: Catalogue, name: str) -> Report:
         "warnings": list(card.warnings),
     }
     if entry.prompt is not None and entry.prompt.verbalizers:
-        known["labels"] = {label: list(own) for label, own in entry.prompt.verbalizers.items()}
+        fields["labels"] = {label: list(forms) for label, forms in entry.prompt.verbalizers.items()}
     elif entry.kind == "causal" and not entry.is_served:
-        known["warnings"] += [f"no-prompt: {NO_LABELS}"]
+        fields["warnings"] += [f"no-prompt: {NO_LABELS}"]
     if card.mapping and (mapping := catalogue.mapping(entry)) is not None:
-        known["warnings"] += doubts(mapping)
-    return known | (_of_server(entry) if entry.is_served else _of_weights(catalogue, entry))
+        fields["warnings"] += doubts(mapping)
+    return fields | (_of_server(entry) if entry.is_served else _of_weights(catalogue, entry))
 
 
 def _of_server(entry: ModelEntry) -> Report:
     from shared.models.server_check import probe
 
-    found = probe(entry)
+    result = probe(entry)
     return {
-        "state": "ready" if found.is_usable else "away" if found.is_away else "failed",
-        "error": found.error,
-        "server": found.model_dump(mode="json"),
+        "state": "ready" if result.is_usable else "away" if result.is_away else "failed",
+        "error": result.error,
+        "server": result.model_dump(mode="json"),
     }
 
 
@@ -143,13 +143,13 @@ def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
     try:
         use = describe(models, entry.name).use
         seconds = time.perf_counter() - started
-        answered = check_model(models, entry.name, str(use.dtype), catalogue.languages(entry))
+        outputs = check_model(models, entry.name, str(use.dtype), catalogue.languages(entry))
     except ScoringError as error:
         state = error.state if isinstance(error, ModelNotReady) else "failed"
         return {"state": state, "error": error.detail}
     except Exception as error:  # noqa: BLE001 - of its own code: this model fails, no other
         return {"state": "failed", "error": f"it cannot answer: {type(error).__name__}: {error}"}
-    known = states.get(entry.name)
+    model_state = states.get(entry.name)
     return {
         "state": "ready",
         "error": None,
@@ -157,74 +157,78 @@ def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
         "device": use.device,
         "dtype": use.dtype,
         "dtype_reason": _dtype_reason(entry, use),
-        "memory_needed": known.placement.memory if known and known.placement else None,
+        "memory_needed": model_state.placement.memory
+        if model_state and model_state.placement
+        else None,
         "memory_free": free_bytes(str(use.device)),
         "loaded_seconds": round(seconds, 1),
-        "limit": answered.limit,
-        "answer": answered.answer,
-        "answer_milliseconds": round(answered.milliseconds, 1),
-        "probes": {name: asdict(one) for name, one in answered.probes.items()},
+        "limit": outputs.limit,
+        "answer": outputs.answer,
+        "answer_milliseconds": round(outputs.milliseconds, 1),
+        "probes": {name: asdict(probe) for name, probe in outputs.probes.items()},
     }
 
 
 def _dtype_reason(entry: ModelEntry, use: ModelUse) -> str | None:
-    """Why `fast` is this dtype; None where the entry names one, or says `auto`."""
+    """Return the reason for the dtype of `fast`; None if the entry has another dtype."""
     if entry.dtype != "fast":
         return None
     return fast_arithmetic(entry.kind).reason if use.device == "cpu" else "of this GPU"
 
 
-def format_report(found: Report) -> str:
-    """The report for people, a line a fact."""
-    error = f": {found['error']}" if found.get("error") else ""
-    lines = [f"{found['name']}  {found['state']}{error}"]
-    labels = [f"{one} = {', '.join(of) or '1 - other'}" for one, of in _items(found, "labels")]
+def format_report(report: Report) -> str:
+    """Format the report as text, one line per fact."""
+    error = f": {report['error']}" if report.get("error") else ""
+    lines = [f"{report['name']}  {report['state']}{error}"]
+    labels = [f"{label} = {', '.join(of) or '1 - other'}" for label, of in _items(report, "labels")]
     shown = {
-        "kind": found.get("kind"),
-        "revision": found.get("revision"),
-        "sha256": found.get("sha256"),
+        "kind": report.get("kind"),
+        "revision": report.get("revision"),
+        "sha256": report.get("sha256"),
         "labels": "; ".join(labels),
-        "activation": found.get("activation"),
-        "languages": _languages(found),
-        "limit": f"{found['limit']} tokens" if found.get("limit") else None,
-        "device": _device(found),
-        "memory": _memory(found),
-        "loaded in": f"{found['loaded_seconds']} s" if "loaded_seconds" in found else None,
-        "answer": f"{found['answer']}, in {found['answer_milliseconds']:.0f} ms"
-        if "answer" in found
+        "activation": report.get("activation"),
+        "languages": _languages(report),
+        "limit": f"{report['limit']} tokens" if report.get("limit") else None,
+        "device": _device(report),
+        "memory": _memory(report),
+        "loaded in": f"{report['loaded_seconds']} s" if "loaded_seconds" in report else None,
+        "answer": f"{report['answer']}, in {report['answer_milliseconds']:.0f} ms"
+        if "answer" in report
         else None,
     }
     lines += [f"  {name:<22}{value}" for name, value in shown.items() if value]
-    for name, probe in _items(found, "probes"):
+    for name, probe in _items(report, "probes"):
         lines.append(f"  {name:<22}{'good' if probe['good'] else 'BAD'}: {probe['said']}")
-    if server := found.get("server"):
+    if server := report.get("server"):
         from shared.models.server_check import render
         from shared.models.server_records import ServerAbilities
 
         lines += [
             f"  {line}" for line in render(ServerAbilities.model_validate(server)).splitlines()
         ]
-    return "\n".join([*lines, *(f"  {'warning':<22}{one}" for one in found.get("warnings") or ())])
+    return "\n".join(
+        [*lines, *(f"  {'warning':<22}{warning}" for warning in report.get("warnings") or ())]
+    )
 
 
-def _languages(found: Report) -> str:
-    stated = found.get("languages") or ("not stated",)
-    return ", ".join(describe_languages(stated, found.get("language_f1")))
+def _languages(report: Report) -> str:
+    stated = report.get("languages") or ("not stated",)
+    return ", ".join(describe_languages(stated, report.get("language_f1")))
 
 
-def _items(found: Report, name: str) -> list[tuple[str, Any]]:
-    return list((found.get(name) or {}).items())
+def _items(report: Report, name: str) -> list[tuple[str, Any]]:
+    return list((report.get(name) or {}).items())
 
 
-def _device(found: Report) -> str | None:
-    if not found.get("device"):
+def _device(report: Report) -> str | None:
+    if not report.get("device"):
         return None
-    reason = f" (fast: {found['dtype_reason']})" if found.get("dtype_reason") else ""
-    return f"{found['device']} {found['dtype']}{reason}"
+    reason = f" (fast: {report['dtype_reason']})" if report.get("dtype_reason") else ""
+    return f"{report['device']} {report['dtype']}{reason}"
 
 
-def _memory(found: Report) -> str | None:
-    needed, free = found.get("memory_needed"), found.get("memory_free")
+def _memory(report: Report) -> str | None:
+    needed, free = report.get("memory_needed"), report.get("memory_free")
     if needed is None:
         return None
     return f"needs {needed / 1e9:.2f} GB" + (f", free {free / 1e9:.2f} GB" if free else "")
@@ -244,7 +248,7 @@ Rows = Callable[..., list[Floats]]  # of texts
 
 @dataclass(frozen=True)
 class Probed:
-    """What a probe found. good: nobody need worry."""
+    """The result of a probe. good: True if there is no problem."""
 
     good: bool
     said: str
@@ -263,32 +267,32 @@ class ModelOutputs:
 def check_model(
     models: Models, name: str, dtype: str, languages: Sequence[str] | None
 ) -> ModelOutputs:
-    """One answer with its time, and the probes. Raises ScoringError where the answer fails."""
+    """Run one answer with its time, and the probes. Raises ScoringError if the answer fails."""
     if models.kind(name) in ("similarity", "cross-encoder"):
         return _check_similarity(models, name, TOLERANCE.get(dtype, COARSE))
     model: Any = models.judge(name)
     template = None if _is_judge(model) else YES_OR_NO
 
     def rows(*texts: str) -> list[Floats]:
-        found = model.judge([Example(text=text, template=template) for text in texts])
-        return [np.asarray(row, dtype=np.float64) for row in found]
+        judged = model.judge([Example(text=text, template=template) for text in texts])
+        return [np.asarray(row, dtype=np.float64) for row in judged]
 
     started = time.perf_counter()
     [row] = rows(SENTENCE)
     seconds = time.perf_counter() - started
     labels = model.labels_of(Example(text=SENTENCE, template=template))
-    said = ", ".join(f"{label} {p:.3f}" for label, p in zip(labels, row, strict=True))
-    [read] = model.tokens([Example(text=LONG, template=template)])
+    shown = ", ".join(f"{label} {p:.3f}" for label, p in zip(labels, row, strict=True))
+    [reading] = model.tokens([Example(text=LONG, template=template)])
     states = EVERY if languages and "*" in languages else language_names(languages or ())
     probes = _common_checks(rows, TOLERANCE.get(dtype, COARSE))
     foreign = _run_check(lambda: _check_distribution(rows(FOREIGN)[0]))
     said_of_it = f"it answers; its entry states {states or 'no languages: add `languages`'}"
     probes["another language"] = Probed(foreign.good, said_of_it) if foreign.good else foreign
-    return ModelOutputs(said, 1_000 * seconds, len(read.ids), probes)
+    return ModelOutputs(shown, 1_000 * seconds, len(reading.ids), probes)
 
 
 def _is_judge(model: Any) -> bool:
-    """Whether it tells labels of a text by itself; else it is ask_model in a template of ours."""
+    """Return True if the model has labels without a template."""
     try:
         model.labels_of(Example(text=SENTENCE))
     except BadInput:
@@ -297,7 +301,7 @@ def _is_judge(model: Any) -> bool:
 
 
 def _common_checks(rows: Rows, tolerance: float) -> dict[str, Probed]:
-    """The probes that every kind of model has."""
+    """Run the probes for every kind of model."""
     return {
         "batch invariance": _run_check(lambda: _check_batch_consistency(rows, tolerance)),
         "longer than it reads": _run_check(lambda: _check_distribution(rows(LONG)[0])),
@@ -318,10 +322,10 @@ def _check_similarity(models: Models, name: str, tolerance: float) -> ModelOutpu
     seconds = time.perf_counter() - started
 
     def rows(*texts: str) -> list[Floats]:
-        return [np.atleast_1d(one) for one in values(*((SENTENCE, text) for text in texts))]
+        return [np.atleast_1d(value) for value in values(*((SENTENCE, text) for text in texts))]
 
-    said = f"two sentences {value:.3f}"
-    return ModelOutputs(said, 1_000 * seconds, None, _common_checks(rows, tolerance))
+    shown = f"two sentences {value:.3f}"
+    return ModelOutputs(shown, 1_000 * seconds, None, _common_checks(rows, tolerance))
 
 
 def _run_check(look: Callable[[], Probed]) -> Probed:
@@ -332,7 +336,7 @@ def _run_check(look: Callable[[], Probed]) -> Probed:
 
 
 def _check_batch_consistency(rows: Rows, tolerance: float) -> Probed:
-    """Whether a text is judged the same beside others."""
+    """Check that a text gets the same answer in a batch."""
     [alone] = rows(SENTENCE)
     beside = rows(LONG[:600], SENTENCE, "short", FOREIGN)[1]
     moved = float(np.max(np.abs(alone - beside)))
@@ -340,9 +344,9 @@ def _check_batch_consistency(rows: Rows, tolerance: float) -> Probed:
 
 
 def _check_difference(rows: Rows) -> Probed:
-    """Whether it reads at all: weights that are 0 answer every text alike."""
-    one, *others = rows(SENTENCE, FOREIGN, SPECIAL)
-    moved = max(float(np.max(np.abs(one - other))) for other in others)
+    """Check that answers differ between texts; with weights of 0 they are equal."""
+    first, *rest = rows(SENTENCE, FOREIGN, SPECIAL)
+    moved = max(float(np.max(np.abs(first - other))) for other in rest)
     return Probed(moved > 0, f"move its answer by {moved:.1e}")
 
 

@@ -1,7 +1,7 @@
-"""Models of your own: write them into models.toml, fetch their weights, try them.
+"""Models of your own: add them to models.toml, download their weights, and try them.
 
-They work on this machine's `models.toml` (`TOUCHSTONE_MODELS_FILE`) and weights
-(`TOUCHSTONE_MODELS_DIR`). Only `add`, `pull` and `convert` reach the model hub.
+The commands use this machine's `models.toml` (`TOUCHSTONE_MODELS_FILE`) and weights
+(`TOUCHSTONE_MODELS_DIR`). Only `add`, `pull` and `convert` use the model hub.
 """
 
 from __future__ import annotations
@@ -64,15 +64,14 @@ MOST_LANGUAGES = 3  # of a model, in a row of the list
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(prog="touchstone models", description=__doc__)
-    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    result = argparse.ArgumentParser(prog="touchstone models", description=__doc__)
+    commands = result.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name: str, says: str, run: Callable[..., int]) -> Callable[..., object]:
         """Add a sub-command and return its `add_argument`."""
-        one = commands.add_parser(name, help=says, description=says)
-        one.set_defaults(run=run)
-        return one.add_argument
+        subparser = commands.add_parser(name, help=says, description=says)
+        subparser.set_defaults(run=run)
+        return subparser.add_argument
 
     option = command("add", "Add an entry for a model from a hub, a folder or a server.", add)
     option(
@@ -84,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
     option("--replace", action="store_true", help="Replace the entry of this name.")
     option("--preset", help=f"Well-known model to take the keys of: {', '.join(preset_names())}.")
     option("--kind", choices=KINDS, help="Kind of the model, if its files do not say it.")
-    option("--task", choices=TASKS, help="What its labels mean; free: nothing known.")
+    option("--task", choices=TASKS, help="Meaning of its labels; free: unknown.")
     option(
         "--label", action="append", default=[], metavar="LABEL=OUTPUT[,OUTPUT]",
         help="Outputs that stand for a label, such as hateful=hate,offensive; of a causal model "
@@ -107,17 +106,17 @@ def parser() -> argparse.ArgumentParser:
     option("--json", action="store_true", help="Print one JSON document instead of a table.")
     option = command("reload", "Make all processes read models.toml again.", request_reload)
     option("--var", type=Path, help="Folder of a `make serve` (default var).")
-    return made
+    return result
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; 0 if all went well."""
+    """Run the command; return 0 on success."""
     if arguments[:1] == ["check"]:  # it loads models: a process with the libraries for that
         return _run(CHECK, *arguments[1:])
-    asked = parser().parse_args(arguments)
-    run: Callable[[argparse.Namespace, Settings], int] = asked.run
+    options = parser().parse_args(arguments)
+    run: Callable[[argparse.Namespace, Settings], int] = options.run
     try:
-        return run(asked, settings_or_exit())
+        return run(options, settings_or_exit())
     except CommandError as error:
         _print_line(f"touchstone: {error}")
     except KeyboardInterrupt:
@@ -126,52 +125,52 @@ def main(arguments: list[str]) -> int:
     return 1
 
 
-def add(asked: argparse.Namespace, chosen: Settings) -> int:
-    """Print the entry, and append it, or put it in the place of the one of its name."""
-    block, said = addition(asked, chosen)
+def add(options: argparse.Namespace, settings: Settings) -> int:
+    """Print the entry, and append it or replace the entry with its name."""
+    block, lines = addition(options, settings)
     sys.stdout.write(block)
-    for line in said:
+    for line in lines:
         _print_line(f"  {line}")
     name = next(line for line in block.splitlines() if line.startswith("name")).partition('"')[2]
     try:
-        was_there = asked.replace and entries.replace(chosen.models_file, block, name[:-1])
-        if not asked.replace:
-            entries.append(chosen.models_file, block)
+        was_there = options.replace and entries.replace(settings.models_file, block, name[:-1])
+        if not options.replace:
+            entries.append(settings.models_file, block)
     except OSError as error:
         raise CommandError(
-            f"{chosen.models_file} cannot be written ({error.strerror}): put these lines there"
+            f"{settings.models_file} cannot be written ({error.strerror}): put these lines there"
         ) from None
-    needed = "convert" if PICKLED in said else "pull" if 'source = "hf:' in block else None
+    needed = "convert" if PICKLED in lines else "pull" if 'source = "hf:' in block else None
     steps = [f"touchstone models {needed} {name[:-1]}"] if needed else []
     steps += [f"touchstone models check {name[:-1]}", "touchstone models reload"]
     done = "replaced in" if was_there else "added to"
-    _print_line(f"{done} {chosen.models_file}; next: {', then '.join(steps)}")
+    _print_line(f"{done} {settings.models_file}; next: {', then '.join(steps)}")
     return 0
 
 
-def pull_all(asked: argparse.Namespace, chosen: Settings) -> int:
-    """Fetch what is named; 0 only where all of it is whole."""
-    catalogue = read_catalogue(chosen.models_file)
-    if not asked.names and not asked.all:
+def pull_all(options: argparse.Namespace, settings: Settings) -> int:
+    """Download the named models; return 0 if all are complete."""
+    catalogue = read_catalogue(settings.models_file)
+    if not options.names and not options.all:
         raise CommandError("name models, or say --all")
-    chosen_entries = [_entry(catalogue, name) for name in asked.names]
-    if asked.all:
-        chosen_entries = [entry for entry in catalogue.entries if entry.scheme == "hf"]
+    selected = [_entry(catalogue, name) for name in options.names]
+    if options.all:
+        selected = [entry for entry in catalogue.entries if entry.scheme == "hf"]
     failed = 0
-    for entry in chosen_entries:
+    for entry in selected:
         if entry.scheme != "hf":
             _print_line(f"{entry.name}: {entry.scheme}: nothing to fetch")
             continue
         try:
-            _download_entry(entry, chosen)
+            _download_entry(entry, settings)
         except CommandError as error:
             _print_line(f"touchstone: {error}")
             failed += 1
     return 1 if failed else 0
 
 
-def _download_entry(entry: ModelEntry, chosen: Settings) -> None:
-    sha256 = folder_sha256(download_model(entry, chosen))
+def _download_entry(entry: ModelEntry, settings: Settings) -> None:
+    sha256 = folder_sha256(download_model(entry, settings))
     if entry.sha256 not in (None, sha256):
         raise CommandError(
             f"{entry.name}: its weights have SHA-256 {sha256}, configured is {entry.sha256}"
@@ -179,20 +178,20 @@ def _download_entry(entry: ModelEntry, chosen: Settings) -> None:
     _print_line(f"{entry.name}: whole, sha256 {sha256}")
     if entry.sha256 is None and sha256 is not None:
         try:
-            entries.set_key(chosen.models_file, entry.name, "sha256", sha256)
+            entries.set_key(settings.models_file, entry.name, "sha256", sha256)
         except (OSError, ValueError) as error:
             _print_line(f'{entry.name}: add sha256 = "{sha256}" to its entry yourself ({error})')
 
 
-def convert(asked: argparse.Namespace, chosen: Settings) -> int:
-    """Pickled weights to safetensors, in a process without a way out."""
-    entry = _entry(read_catalogue(chosen.models_file), asked.name)
-    folder = _pickle_folder(entry, chosen)
-    target = chosen.models_dir.absolute() / "converted" / entry.name
+def convert(options: argparse.Namespace, settings: Settings) -> int:
+    """Convert pickled weights to safetensors, in a sandboxed process."""
+    entry = _entry(read_catalogue(settings.models_file), options.name)
+    folder = _pickle_folder(entry, settings)
+    target = settings.models_dir.absolute() / "converted" / entry.name
     if _run(CONVERSION, str(folder), str(target), entry.commit or "local") != 0:
         raise CommandError(f"{entry.name}: its weights could not be converted")
     try:
-        entries.set_key(chosen.models_file, entry.name, "source", f"path:{target}")
+        entries.set_key(settings.models_file, entry.name, "source", f"path:{target}")
     except (OSError, ValueError) as error:
         raise CommandError(
             f'{entry.name}: write source = "path:{target}" yourself ({error})'
@@ -201,12 +200,11 @@ def convert(asked: argparse.Namespace, chosen: Settings) -> int:
     return 0
 
 
-def _pickle_folder(entry: ModelEntry, chosen: Settings) -> Path:
-    """The folder with its pickled weights."""
+def _pickle_folder(entry: ModelEntry, settings: Settings) -> Path:
     if entry.scheme == "hf":
-        folder = download_model(entry, chosen, pickles=True)
+        folder = download_model(entry, settings, pickles=True)
     elif entry.scheme == "path":
-        folder = model_folder(read_catalogue(chosen.models_file), entry)
+        folder = model_folder(read_catalogue(settings.models_file), entry)
     else:
         raise CommandError(f"{entry.name}: {entry.scheme}: there is nothing to convert")
     if is_complete(folder):
@@ -216,32 +214,31 @@ def _pickle_folder(entry: ModelEntry, chosen: Settings) -> Path:
     return folder
 
 
-def show(asked: argparse.Namespace, chosen: Settings) -> int:
-    """A line a model."""
-    catalogue = read_catalogue(chosen.models_file)
+def show(options: argparse.Namespace, settings: Settings) -> int:
+    """Print one line per model."""
+    catalogue = read_catalogue(settings.models_file)
     rows = [("name", "kind", "state", "on disk", "dtype", "revision", "languages")]
-    said = ",".join if asked.json else partial(language_names, most=MOST_LANGUAGES)
-    rows += [_row(catalogue, entry, said) for entry in catalogue.entries]
-    rows += [(one.name, "-", f"failed: {one.reason}", *"----") for one in catalogue.faults]
-    if asked.json:
-        found = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
-        sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+    language_cell = ",".join if options.json else partial(language_names, most=MOST_LANGUAGES)
+    rows += [_row(catalogue, entry, language_cell) for entry in catalogue.entries]
+    rows += [(fault.name, "-", f"failed: {fault.reason}", *"----") for fault in catalogue.faults]
+    if options.json:
+        documents = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+        sys.stdout.write(json.dumps(documents, ensure_ascii=False, indent=2) + "\n")
         return 0
-    widths = [max(len(row[place]) for row in rows) for place in (0, 1, 3, 4, 5, 6)]
-    for name, kind, state, *others in rows:
-        cells = zip((name, kind, *others), widths, strict=True)
-        sys.stdout.write("  ".join([*(cell.ljust(width) for cell, width in cells), state]) + "\n")
+    widths = [max(len(row[index]) for row in rows) for index in (0, 1, 3, 4, 5, 6)]
+    for name, kind, state, *cells in rows:
+        padded = zip((name, kind, *cells), widths, strict=True)
+        sys.stdout.write("  ".join([*(cell.ljust(width) for cell, width in padded), state]) + "\n")
     return 0
 
 
 def _row(
-    catalogue: Catalogue, entry: ModelEntry, said: Callable[[Sequence[str]], str]
+    catalogue: Catalogue, entry: ModelEntry, language_cell: Callable[[Sequence[str]], str]
 ) -> tuple[str, str, str, str, str, str, str]:
-    """said: languages, one or more, in a cell."""
     state, size = _disk_state(catalogue, entry)
     revision = catalogue.revision(entry)[:12]
     try:
-        languages = said(catalogue.languages(entry) or ()) or "-"
+        languages = language_cell(catalogue.languages(entry) or ()) or "-"
         catalogue.mapping(entry)
     except ValueError as error:
         state, languages = f"failed: {error}", "-"
@@ -249,7 +246,7 @@ def _row(
 
 
 def _dtype(entry: ModelEntry) -> str:
-    """As configured; beside `fast` what that is on this machine's processor."""
+    """Return the configured dtype, and for `fast` the dtype on this machine's processor."""
     if entry.is_served:
         return "-"
     if entry.runtime != "torch":
@@ -260,7 +257,6 @@ def _dtype(entry: ModelEntry) -> str:
 
 
 def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
-    """How its files are, and their size."""
     if entry.is_served:
         return "of a server", "-"
     if entry.scheme == "embedded":
@@ -276,18 +272,22 @@ def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
     return ("here" if size else "failed: no safetensors"), f"{size / 1e6:.1f} MB"
 
 
-def request_reload(asked: argparse.Namespace, chosen: Settings) -> int:
-    """Count up the number that every process looks at, unless the file here cannot be read."""
-    faults = read_catalogue(chosen.models_file).faults if chosen.models_file.is_file() else ()
-    folder: Path = asked.var or Path("var")
+def request_reload(options: argparse.Namespace, startup_settings: Settings) -> int:
+    """Increase the number that every process polls, unless the local file cannot be read."""
+    faults = (
+        read_catalogue(startup_settings.models_file).faults
+        if startup_settings.models_file.is_file()
+        else ()
+    )
+    folder: Path = options.var or Path("var")
     note = folder / "stack.json"
-    here = json.loads(note.read_text("utf-8")) if note.is_file() and note.stat().st_size else None
-    named = environment_value("TOUCHSTONE_URL") if asked.var is None else None
-    if named is not None and (here is None or _plain_url(named) != _plain_url(here["url"])):
+    local = json.loads(note.read_text("utf-8")) if note.is_file() and note.stat().st_size else None
+    url = environment_value("TOUCHSTONE_URL") if options.var is None else None
+    if url is not None and (local is None or _plain_url(url) != _plain_url(local["url"])):
         if environment_value("REDIS_URL") is None:
-            raise CommandError(ELSEWHERE.format(url=named, folder=folder))
-    elif here is not None:  # the service of this folder, not another one
-        environment_default("REDIS_URL", here["redis_url"])
+            raise CommandError(ELSEWHERE.format(url=url, folder=folder))
+    elif local is not None:  # the service of this folder, not another one
+        environment_default("REDIS_URL", local["redis_url"])
         settings.cache_clear()
     elif environment_value("REDIS_URL") is None:
         raise CommandError(NOWHERE.format(folder=folder))
@@ -298,8 +298,8 @@ def request_reload(asked: argparse.Namespace, chosen: Settings) -> int:
             f"Redis cannot be reached ({type(error).__name__}): is it running?"
         ) from None
     _print_line("all processes read their models.toml again within seconds")
-    for one in faults:
-        _print_line(f"{one.name} stays out: {one.reason}")
+    for fault in faults:
+        _print_line(f"{fault.name} stays out: {fault.reason}")
     return 0
 
 
@@ -314,8 +314,8 @@ def _entry(catalogue: Catalogue, name: str) -> ModelEntry:
     faults = {fault.name: fault.reason for fault in catalogue.faults}
     if name in faults:
         raise CommandError(f"{name}: {faults[name]}")
-    known = ", ".join(entry.name for entry in catalogue.entries) or "none"
-    raise CommandError(f"there is no model {name!r}; there are: {known}")
+    names = ", ".join(entry.name for entry in catalogue.entries) or "none"
+    raise CommandError(f"there is no model {name!r}; there are: {names}")
 
 
 def _run(module: str, *arguments: str) -> int:

@@ -1,7 +1,7 @@
-"""`touchstone models pull`: weights into the hub client's cache, resumed and checked.
+"""`touchstone models pull`: download weights into the hub client's cache, resumed and verified.
 
-The hub's own client fetches. Every file is hashed afterwards: its name in the cache is the SHA-256
-that the hub states of a large file, and git's SHA-1 of a small one.
+The hub's client downloads. Every file is hashed afterwards: its name in the cache is the SHA-256
+that the hub states for a large file, and git's SHA-1 for a small one.
 """
 
 from __future__ import annotations
@@ -25,15 +25,12 @@ LINE_SECONDS = 5.0  # between two lines of one file
 PIECE_BYTES = 4_194_304
 
 
-def download_model(entry: ModelEntry, chosen: Settings, *, pickles: bool = False) -> Path:
-    """All files of a hub model, whole and as the hub says they are; their folder.
-
-    pickles: its pickled weights where it has no safetensors, for `convert` alone.
-    Raises CommandError.
-    """
+def download_model(entry: ModelEntry, settings: Settings, *, pickles: bool = False) -> Path:
+    """Download and verify all files of a hub model; return their folder. pickles: include pickled
+    weights if there are no safetensors, for `convert` only. Raises CommandError."""
     token = secret("HF_TOKEN")
     key = token.get_secret_value() if token else None
-    with Hub(chosen.hub, key) as hub:
+    with Hub(settings.hub, key) as hub:
         repository = hub.repository(entry.location, entry.commit or "")
     if not repository.has_safetensors and not (pickles and PICKLE in repository.files):
         raise CommandError(
@@ -42,7 +39,7 @@ def download_model(entry: ModelEntry, chosen: Settings, *, pickles: bool = False
         )
     patterns = PATTERNS if repository.has_safetensors else (*PATTERNS, PICKLE)
     for file in select_files(repository.files, patterns):
-        _fetch(entry, file, chosen.hub, key)
+        _fetch(entry, file, settings.hub, key)
     folder = hub_folder(entry.location, entry.commit or "")
     for path in changed_files(folder):
         path.resolve().unlink()
@@ -52,9 +49,9 @@ def download_model(entry: ModelEntry, chosen: Settings, *, pickles: bool = False
 
 
 def select_files(files: tuple[str, ...], patterns: tuple[str, ...]) -> list[str]:
-    """The small ones first: what is wrong with them is known before the weights travel."""
-    chosen = [file for file in files if any(fnmatch(file, pattern) for pattern in patterns)]
-    return sorted(chosen, key=lambda file: (file.endswith((".safetensors", ".bin")), file))
+    """Return small files first, so that their errors show before the weights are downloaded."""
+    selected = [file for file in files if any(fnmatch(file, pattern) for pattern in patterns)]
+    return sorted(selected, key=lambda file: (file.endswith((".safetensors", ".bin")), file))
 
 
 def _fetch(entry: ModelEntry, file: str, url: str, token: str | None) -> None:
@@ -82,43 +79,43 @@ def _fetch(entry: ModelEntry, file: str, url: str, token: str | None) -> None:
 
 
 def _lines(label: str) -> Any:
-    """What the hub's client takes for a progress bar: a line of its own for each file."""
+    """Return a progress bar for the hub's client that prints a line per file."""
     from tqdm.auto import tqdm  # it comes with the hub's client
 
     class ProgressLines(tqdm):  # type: ignore[misc]  # it has no types
-        """How far it is: bytes, rate, time left; on one line in a terminal."""
+        """Prints bytes, rate and time left; on one line in a terminal."""
 
         def __init__(self, *arguments: Any, **more: Any) -> None:
             more |= {"disable": False, "file": sys.stderr, "mininterval": 0}
             more.pop("name", None)
-            self.said = 0.0
+            self.last_line = 0.0
             super().__init__(*arguments, **more)
 
         def display(self, *_arguments: Any, **_more: Any) -> None:
-            """A line now and then, and at the end."""
+            """Print a line periodically, and at the end."""
             done = self.total is not None and self.n >= self.total
-            if not done and time.monotonic() - self.said < LINE_SECONDS:
+            if not done and time.monotonic() - self.last_line < LINE_SECONDS:
                 return
-            self.said = time.monotonic()
+            self.last_line = time.monotonic()
             sys.stderr.write(progress(label, int(self.n), self.total, self.format_dict["elapsed"]))
 
         def close(self) -> None:
-            """Nothing is left to wipe."""
+            """Do nothing: there is no bar to clear."""
             self.disable = True
 
     return ProgressLines
 
 
 def progress(label: str, done: int, total: int | None, seconds: float) -> str:
-    """`hate model.safetensors: 120 of 440 MB, 31.0 MB/s, 10 s left`."""
+    """Return `hate model.safetensors: 120 of 440 MB, 31.0 MB/s, 10 s left`."""
     rate = done / seconds if seconds > 0 else 0.0
-    said = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
+    amount = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
     left = f", {(total - done) / rate:.0f} s left" if total and rate else ""
-    return f"{label}: {said}, {rate / 1e6:.1f} MB/s{left}\n"
+    return f"{label}: {amount}, {rate / 1e6:.1f} MB/s{left}\n"
 
 
 def changed_files(folder: Path) -> Iterator[Path]:
-    """Files of a snapshot that are not what their names in the cache say."""
+    """Yield the files of a snapshot whose hash differs from their name in the cache."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.is_symlink():
             blob = path.resolve()

@@ -1,6 +1,6 @@
-"""The text of `models.toml`: a block for a new model, and keys of one that stands there.
+"""The text of `models.toml`: a block for a new model, and keys of an existing one.
 
-Text is added and replaced, never written anew: comments stay.
+Text is added and replaced in place, so that comments stay.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ Value = str | tuple[str, ...] | Mapping[str, tuple[str, ...]]
 
 
 def block(keys: Mapping[str, Value | None]) -> str:
-    """An entry, a line a key; without those that are None."""
+    """Return an entry with one line per key, without keys that are None."""
     lines = [f"{key} = {toml(value)}" for key, value in keys.items() if value is not None]
     return "\n".join(["[[models]]", *lines]) + "\n"
 
 
 def prompt_block(keys: Mapping[str, Value]) -> str:
-    """The table `[models.prompt]` of the entry before it; nothing for none."""
+    """Return the table `[models.prompt]` for the entry before it; "" without keys."""
     lines = [f"{key} = {toml(value)}" for key, value in keys.items()]
     return "\n".join(["", "[models.prompt]", *lines]) + "\n" if lines else ""
 
 
 def toml(value: Value) -> str:
-    """A basic string, an array or an inline table of arrays; JSON's escapes are TOML's, too."""
+    """Return a basic string, an array or an inline table of arrays; TOML has JSON's escapes."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, tuple):
         return "[" + ", ".join(map(toml, value)) + "]"
-    return "{ " + ", ".join(f"{toml(name)} = {toml(one)}" for name, one in value.items()) + " }"
+    return "{ " + ", ".join(f"{toml(name)} = {toml(entry)}" for name, entry in value.items()) + " }"
 
 
 def append(file: Path, text: str) -> None:
-    """A block at the end. Raises OSError."""
+    """Append a block. Raises OSError."""
     before = file.read_text("utf-8") if file.exists() else "schema = 2\n"
     gap = "\n" if before.endswith("\n") else "\n\n"
     _write(file, before + gap + text)
 
 
 def replace(file: Path, text: str, name: str) -> bool:
-    """A block in the place of this model's, with its tables, or at the end where there is none.
-    Whether there was one; comments before and after it stay. Raises OSError."""
+    """Replace this model's block and its tables, or append the block; return True if it existed.
+    Comments before and after it stay. Raises OSError."""
     lines = file.read_text("utf-8").splitlines(keepends=True) if file.exists() else []
     try:
-        start, _ = _place(lines, name)
+        start, _ = _lines_of_block(lines, name)
     except ValueError:
         append(file, text)
         return False
@@ -63,12 +63,10 @@ def replace(file: Path, text: str, name: str) -> bool:
 
 
 def set_key(file: Path, name: str, key: str, value: str) -> None:
-    """This key of this model, in the place of what it said or after its source.
-
-    Raises OSError, and ValueError where its block cannot be found.
-    """
+    """Set a key of this model, after its source if it is new. Raises OSError, and ValueError if its
+    block cannot be found."""
     lines = file.read_text("utf-8").splitlines(keepends=True)
-    start, end = _place(lines, name)
+    start, end = _lines_of_block(lines, name)
     line = f"{key} = {toml(value)}\n"
     for number in range(start, end):
         if _key(lines[number]) == key:
@@ -82,18 +80,18 @@ def set_key(file: Path, name: str, key: str, value: str) -> None:
     _write(file, "".join(lines))
 
 
-def _place(lines: list[str], name: str) -> tuple[int, int]:
-    """Of the keys that stand in the block itself, before any table of it."""
+def _lines_of_block(lines: list[str], name: str) -> tuple[int, int]:
+    """Return the lines of the keys in the block itself, before its tables."""
     heads = [number for number, line in enumerate(lines) if HEAD.match(line)]
     for start, after in zip(heads, [*heads[1:], len(lines)], strict=True):
         tables = (number for number in range(start + 1, after) if TABLE.match(lines[number]))
         end = next(tables, after)
-        said = [lines[number] for number in range(start, end) if _key(lines[number]) == "name"]
+        names = [lines[number] for number in range(start, end) if _key(lines[number]) == "name"]
         sources = [number for number in range(start, end) if _key(lines[number]) == "source"]
         if (
             sources
-            and said
-            and said[0].partition("=")[2].partition("#")[0].strip()
+            and names
+            and names[0].partition("=")[2].partition("#")[0].strip()
             in (
                 toml(name),
                 f"'{name}'",
@@ -108,6 +106,6 @@ def _key(line: str) -> str:
 
 
 def _write(file: Path, text: str) -> None:
-    """In place: in a container the file is mounted alone and cannot be replaced."""
+    """Write in place: in a container the file is mounted alone and cannot be replaced."""
     with file.open("w", encoding="utf-8") as stream:
         stream.write(text)

@@ -1,6 +1,6 @@
-"""The model hub as `touchstone models` asks it: what a repository holds, and its small files.
+"""The client of the model hub for `touchstone models`: the files of a repository.
 
-Weights are `download`'s affair. `HF_ENDPOINT` and `HF_TOKEN` are the hub client's own names.
+Weights are in `download`. `HF_ENDPOINT` and `HF_TOKEN` are names of the hub's client.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CONVERSIONS = 20  # newest pull requests that are looked at for safetensors
 
 
 class CommandError(Exception):
-    """A command cannot be carried out; the message is for people."""
+    """A command failed; the message is for people."""
 
 
 @dataclass(frozen=True)
@@ -50,29 +50,31 @@ class Hub:
         self._client.close()
 
     def repository(self, name: str, revision: str) -> Repository:
-        """What a branch, tag or commit is: its full commit and its files."""
-        found = self._get(name, f"/api/models/{name}/revision/{quote(revision, safe='')}").json()
-        files = tuple(str(one["rfilename"]) for one in found.get("siblings") or ())
-        return Repository(name, str(found["sha"]), files)
+        """Return the commit and the files of a branch, tag or commit."""
+        description = self._get(
+            name, f"/api/models/{name}/revision/{quote(revision, safe='')}"
+        ).json()
+        files = tuple(str(file["rfilename"]) for file in description.get("siblings") or ())
+        return Repository(name, str(description["sha"]), files)
 
     def file(self, repository: Repository, path: str) -> bytes | None:
-        """A small file's content; None where there is none."""
+        """Return the content of a small file, or None."""
         if path not in repository.files:
             return None
-        place = f"/{repository.name}/resolve/{repository.commit}/{quote(path)}"
-        content = self._get(repository.name, place).content
+        location = f"/{repository.name}/resolve/{repository.commit}/{quote(path)}"
+        content = self._get(repository.name, location).content
         if len(content) > MOST_BYTES:
             raise CommandError(f"{repository.name}: {path} is too large to be read")
         return content
 
     def converted(self, name: str) -> Repository | None:
-        """The newest pull request whose files are safetensors; None: there is none."""
+        """Return the newest pull request with safetensors, or None."""
         listed = self._get(name, f"/api/models/{name}/refs?include_prs=1").json()
         requests = sorted(listed.get("pullRequests") or (), key=_number, reverse=True)
-        for one in requests[:CONVERSIONS]:
-            found = self.repository(name, str(one["ref"]))
-            if found.has_safetensors:
-                return found
+        for pull_request in requests[:CONVERSIONS]:
+            repository = self.repository(name, str(pull_request["ref"]))
+            if repository.has_safetensors:
+                return repository
         return None
 
     def _get(self, repository: str, path: str) -> httpx.Response:

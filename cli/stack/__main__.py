@@ -75,32 +75,32 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         "--wait-models", action="store_true", help="say that it listens when all models are loaded"
     )
     parser.add_argument("--examples", type=Path, default=EXAMPLES, help="JSONL for the demo")
-    asked = parser.parse_args(arguments)
-    if asked.command == "demo" and asked.services and demo.METRIC not in asked.services:
+    options = parser.parse_args(arguments)
+    if options.command == "demo" and options.services and demo.METRIC not in options.services:
         parser.error(f"the demo's examples are scored by {demo.METRIC}: name it in --services too")
-    return asked
+    return options
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; 0 if all went well."""
-    asked = parse(arguments)
+    """Run the command; return 0 on success."""
+    options = parse(arguments)
     for name in SIGNALS:
         signal.signal(name, _handle_signal)
     overrides: dict[str, Any] = {}
-    if asked.port is not None or asked.command == "demo":
-        overrides["port"] = asked.port or 0  # a demo is never in the way of a running service
-    if asked.models is not None:
-        overrides["models_file"] = asked.models.absolute()
-    chosen = process_settings().model_copy(update=overrides)
+    if options.port is not None or options.command == "demo":
+        overrides["port"] = options.port or 0  # a demo is never in the way of a running service
+    if options.models is not None:
+        overrides["models_file"] = options.models.absolute()
+    settings = process_settings().model_copy(update=overrides)
     telemetry.configure_logging("warning", "console")
     restrict_access()
-    console = RobustConsole() if asked.command == "serve" else Console()
+    console = RobustConsole() if options.command == "serve" else Console()
     if not console.is_terminal:
         console.width = max(console.width, PIPED_WIDTH)
     try:
-        _run(asked, chosen, console)
+        _run(options, settings, console)
     except SystemExit:
-        if asked.command != "serve":
+        if options.command != "serve":
             raise  # a demo that was interrupted showed nothing
         console.print("stopped")
     except (NotReady, demo.DemoFailed) as error:
@@ -109,36 +109,36 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
-    folder = asked.var / "demo" if asked.command == "demo" else asked.var
+def _run(options: argparse.Namespace, settings: Settings, console: Console) -> None:
+    folder = options.var / "demo" if options.command == "demo" else options.var
     with ExitStack() as stack:
-        served = ServiceNames(tuple(asked.services), asked.separate)
+        served = ServiceNames(tuple(options.services), options.separate)
         with progress_reporter(console, over=lambda: bool(_came)) as say:
-            begun = running(folder, chosen, served, _check_signal(say), Reporter(console))
+            begun = running(folder, settings, served, _check_signal(say), Reporter(console))
             started = stack.enter_context(begun)
-            close(asked.var)  # of the demo, the folder above its own
+            close(options.var)  # of the demo, the folder above its own
         if not _came:
-            _use(asked, started, console)
+            _use(options, started, console)
 
 
 def _check_signal(say: Say) -> Say:
     """Return `say`, which first exits if a signal came whose exception was lost."""
 
-    def said(*waited_for: str) -> None:
+    def check_and_say(*waited_for: str) -> None:
         if _came:
             raise SystemExit(128 + _came[0])
         say(*waited_for)
 
-    return said
+    return check_and_say
 
 
-def _use(asked: argparse.Namespace, stack: Stack, console: Console) -> None:
+def _use(options: argparse.Namespace, stack: Stack, console: Console) -> None:
     models = ModelWatch(stack.supervisor.children, console)
-    if asked.wait_models:
+    if options.wait_models:
         models.wait()
     console.print(f"Touchstone listens on [bold]{stack.url}[/bold], API page {stack.url}/docs")
-    if asked.command == "demo":
-        demo.run(stack, asked.examples, console)
+    if options.command == "demo":
+        demo.run(stack, options.examples, console)
         return
     if not settings().webhook_allow:
         console.print(WEBHOOK_HINT)

@@ -33,7 +33,7 @@ class Backups:
     """The backups under one URL. Their names sort by time."""
 
     def __init__(self, url: str) -> None:
-        self._system, self._root = _place(url)
+        self._system, self._root = _filesystem_of(url)
 
     def store(self, dump: Path, files: str, now: datetime) -> str:
         """Store a dump and the batch files under the URL `files`; return the backup's name.
@@ -43,12 +43,12 @@ class Backups:
         with dump.open("rb") as stream:
             if stream.read(len(MAGIC)) != MAGIC:
                 raise ValueError(f"{dump} is no dump of pg_dump --format custom")
-        source, root = _place(files)
+        source, root = _filesystem_of(files)
         _check_mounted(source, root, files)
         sizes = _sizes(source, root, FILE)
-        names, kept = sorted(sizes), _sizes(self._system, self._path("files"), FILE)
+        names, stored = sorted(sizes), _sizes(self._system, self._path("files"), FILE)
         for name in names:
-            if kept.get(name) != sizes[name]:
+            if stored.get(name) != sizes[name]:
                 with suppress(FileNotFoundError):  # deleted meanwhile
                     _copy(source, f"{root}/{name}", self._system, self._path(f"files/{name}"))
         _check_mounted(source, root, files)
@@ -81,11 +81,11 @@ class Backups:
         if not DUMP.fullmatch(name):
             raise ValueError(f"{name!r} is not the name of a backup")
         self._system.get_file(self._path(name), str(dump))
-        target, root = _place(files)
-        kept = _sizes(self._system, self._path("files"), FILE)
-        there = _sizes(target, root, FILE)
-        for file in sorted(kept.keys() & self._listed(name)):
-            if there.get(file) != kept[file]:  # a batch file never changes
+        target, root = _filesystem_of(files)
+        stored = _sizes(self._system, self._path("files"), FILE)
+        present = _sizes(target, root, FILE)
+        for file in sorted(stored.keys() & self._listed(name)):
+            if present.get(file) != stored[file]:  # a batch file never changes
                 _copy(self._system, self._path(f"files/{file}"), target, f"{root}/{file}")
         if _is_folder(files):  # the restored database says that the folder has been made
             target.makedirs(f"{root}/{INCOMING}", exist_ok=True)
@@ -111,7 +111,7 @@ def _check_mounted(system: fsspec.AbstractFileSystem, root: str, url: str) -> No
         raise OSError(f"the file store {root} is away: it has no folder {INCOMING}")
 
 
-def _place(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
+def _filesystem_of(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     system, root = url_to_fs(url, **({"auto_mkdir": True} if _is_folder(url) else {}))
     return cast(fsspec.AbstractFileSystem, system), str(root).rstrip("/")
 
@@ -137,8 +137,8 @@ def _copy(
     source: fsspec.AbstractFileSystem, path: str, target: fsspec.AbstractFileSystem, to: str
 ) -> None:
     try:
-        with source.open(path, "rb") as read, target.open(to, "wb") as written:
-            shutil.copyfileobj(read, written)
+        with source.open(path, "rb") as reader, target.open(to, "wb") as writer:
+            shutil.copyfileobj(reader, writer)
     except BaseException:
         with suppress(OSError):  # a part of a file must not count as the file
             target.rm_file(to)

@@ -29,7 +29,7 @@ METRICS = ("htc", "qf", "tgi", "cc")
 
 
 class DemoFailed(RuntimeError):
-    """An example got no score."""
+    """An example has no score."""
 
 
 def run(stack: Stack, examples: Path, console: Console) -> None:
@@ -51,8 +51,7 @@ def _lines(examples: Path) -> list[Json]:
 
 
 class Patience:
-    """Waits without a deadline while a job ends or a process works; a pipe is told about the
-    wait."""
+    """Waits without a deadline while a job ends or a process works, and reports to a pipe."""
 
     def __init__(self, stack: Stack, console: Console) -> None:
         logs = stack.folder / "logs"
@@ -103,17 +102,17 @@ def _send(client: httpx.Client, line: Json) -> str:
 
 
 def table(lines: Sequence[Json], jobs: Sequence[Json]) -> Table:
-    made = Table(title="HateXScore", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    made.add_column("id", no_wrap=True)
-    made.add_column("label", no_wrap=True)
-    made.add_column("verdict", no_wrap=True)
-    made.add_column("score", justify="right", no_wrap=True)
+    result = Table(title="HateXScore", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    result.add_column("id", no_wrap=True)
+    result.add_column("label", no_wrap=True)
+    result.add_column("verdict", no_wrap=True)
+    result.add_column("score", justify="right", no_wrap=True)
     for name in METRICS:
-        made.add_column(name.upper(), justify="right", no_wrap=True)
-    made.add_column("evidence", min_width=24)
+        result.add_column(name.upper(), justify="right", no_wrap=True)
+    result.add_column("evidence", min_width=24)
     for line, job in zip(lines, jobs, strict=True):
-        made.add_row(line["id"], *_row_values(job))
-    return made
+        result.add_row(line["id"], *_row_values(job))
+    return result
 
 
 def _row_values(job: Json) -> Iterator[str]:
@@ -148,7 +147,7 @@ def summary_line(result: Json) -> str:
         before, after = result["probability_original"], result["probability_masked"]
         parts.append(f"“{quotes[0]}” masked: p {before:.2f} → {after:.2f}")
     if result["components"]["tgi"] is not None:  # else a warning says why
-        named = ", ".join(result["groups"])
-        parts.append(f"names {named}" if named else "names no group")
+        names = ", ".join(result["groups"])
+        parts.append(f"names {names}" if names else "names no group")
     parts += [warning for warning in result["warnings"] if not warning.startswith("no control")]
     return "; ".join(parts)

@@ -38,10 +38,10 @@ class ProcessProgress:
         self._used = 0.0
         self._seen: tuple[int | None, int, tuple[str, ...]] | None = None
 
-    def has_changed(self, *said: str) -> bool:
+    def has_changed(self, *reports: str) -> bool:
         """Return True if there was progress since the last progress."""
         pid = self._child.process.pid if self._child.process else None
-        now = (pid, self._log.stat().st_size if self._log.exists() else 0, said)
+        now = (pid, self._log.stat().st_size if self._log.exists() else 0, reports)
         used = cpu_time(pid)
         if now == self._seen and used - self._used < self._enough:
             return False
@@ -54,7 +54,7 @@ def cpu_time(pid: int | None) -> float:
     try:
         process = psutil.Process(pid) if pid else None
         family = [process, *process.children(recursive=True)] if process else []
-        return sum(sum(one.cpu_times()[:2]) for one in family)
+        return sum(sum(member.cpu_times()[:2]) for member in family)
     except psutil.Error:
         return 0.0
 
@@ -76,8 +76,8 @@ def reasons(response: httpx.Response) -> tuple[str, ...]:
         body = None
     if isinstance(body, dict) and "detail" in body:  # a gateway's problem
         return (str(body["detail"]),)
-    said = list(_obstacles(body)) if isinstance(body, dict) else []
-    return tuple(said) or (f"status {response.status_code}",)
+    obstacles = list(_obstacles(body)) if isinstance(body, dict) else []
+    return tuple(obstacles) or (f"status {response.status_code}",)
 
 
 def _obstacles(body: dict[str, Any]) -> Iterator[str]:
@@ -86,11 +86,11 @@ def _obstacles(body: dict[str, Any]) -> Iterator[str]:
         if isinstance(value, str) and name != "status":
             yield value if name == "worker" else f"{name} {value}"
     models = body.get("models")
-    for name, said in models.items() if isinstance(models, dict) else ():
-        known = said if isinstance(said, dict) else {"state": str(said)}
-        if known.get("state") != "ready" and name not in body:
-            reason = known.get("reason") or known.get("detail")
-            yield f"{known.get('state', 'not ready')} {name}" + (f" ({reason})" if reason else "")
+    for name, state in models.items() if isinstance(models, dict) else ():
+        report = state if isinstance(state, dict) else {"state": str(state)}
+        if report.get("state") != "ready" and name not in body:
+            reason = report.get("reason") or report.get("detail")
+            yield f"{report.get('state', 'not ready')} {name}" + (f" ({reason})" if reason else "")
 
 
 class Liveness:

@@ -27,7 +27,7 @@ class ModelWatch:
     def __init__(self, children: Sequence[Child], console: Console) -> None:
         self._probes = [child.probe.url for child in children if child.probe and child.probe.obeyed]
         self._console = console
-        self._said: dict[str, tuple[str, str]] = {}
+        self._reported: dict[str, tuple[str, str]] = {}
         self._answers: dict[str, Mapping[str, ModelReport]] = {}  # of each worker, its last one
         self._last = 0.0
 
@@ -39,26 +39,30 @@ class ModelWatch:
 
     def wait(self) -> None:
         """Wait until a worker has responded and no model is being loaded."""
-        while any(one["state"] in COMING for one in self.update().values()) or not self._answers:
+        while (
+            any(report["state"] in COMING for report in self.update().values()) or not self._answers
+        ):
             time.sleep(LOOK_SECONDS)
 
     def update(self) -> dict[str, ModelReport]:
         """Return each model's state in its best worker, and report changes."""
-        found = self._reports()
-        unready = {name: one for name, one in found.items() if one["state"] != "ready"}
-        now = {name: (one["state"], one["reason"]) for name, one in unready.items()}
+        reports = self._reports()
+        unready = {name: report for name, report in reports.items() if report["state"] != "ready"}
+        now = {name: (report["state"], report["reason"]) for name, report in unready.items()}
         is_due = time.monotonic() - self._last >= SAID_EVERY_SECONDS
-        for name, one in unready.items():
-            is_new = self._said.get(name) != now[name]
-            if is_new or (is_due and one["state"] in COMING):
-                reason = f": {one['reason']}" if one["reason"] and is_new else ""
-                self._print(f"{one['state']} {name}{reason}, {one['seconds']:.0f} s")
-        for name in self._said.keys() - now.keys():
-            self._print(f"ready {name}" if name in found else f"{name} is not configured any more")
+        for name, report in unready.items():
+            is_new = self._reported.get(name) != now[name]
+            if is_new or (is_due and report["state"] in COMING):
+                reason = f": {report['reason']}" if report["reason"] and is_new else ""
+                self._print(f"{report['state']} {name}{reason}, {report['seconds']:.0f} s")
+        for name in self._reported.keys() - now.keys():
+            self._print(
+                f"ready {name}" if name in reports else f"{name} is not configured any more"
+            )
         if is_due:
             self._last = time.monotonic()
-        self._said = now
-        return found
+        self._reported = now
+        return reports
 
     def _reports(self) -> dict[str, ModelReport]:
         """Return the states; a worker that does not respond counts with its last report."""
@@ -66,12 +70,12 @@ class ModelWatch:
             for url in self._probes:
                 with suppress(httpx.HTTPError, ValueError, AttributeError):
                     self._answers[url] = client.get(f"{url}/readyz").json().get("models", {})
-        found: dict[str, ModelReport] = {}
+        reports: dict[str, ModelReport] = {}
         for models in self._answers.values():
-            for name, one in models.items():
-                if name not in found or one["state"] == "ready":
-                    found[name] = one
-        return found
+            for name, report in models.items():
+                if name not in reports or report["state"] == "ready":
+                    reports[name] = report
+        return reports
 
     def _print(self, line: str) -> None:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -28,8 +28,7 @@ Say = Callable[..., None]  # each argument: what is being waited for; as often a
 logger = telemetry.logger(__name__)
 
 
-def without_progress(*_waited_for: str) -> None:
-    """Ignore the progress."""
+def without_progress(*_waited_for: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -44,29 +43,29 @@ class ServiceNames:
 
 
 def service_processes(
-    servers: dict[str, str], chosen: Settings, port: int, served: ServiceNames
+    servers: dict[str, str], settings: Settings, port: int, served: ServiceNames
 ) -> list[Child]:
     """Return all processes in the order of their start.
 
     servers: environment variables with the addresses of Redis, PostgreSQL and the files.
     """
-    probe = Probe(f"http://{chosen.host}:{port}", obeyed=False)
+    probe = Probe(f"http://{settings.host}:{port}", obeyed=False)
     gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)}, probe=probe)
-    base = [gateway, _process_with_health("scheduler", servers, chosen)]
+    base = [gateway, _process_with_health("scheduler", servers, settings)]
     if not served.separate:
-        return [*base, _process_with_health("worker", servers, chosen, *served.names)]
+        return [*base, _process_with_health("worker", servers, settings, *served.names)]
     asking = servers | {"TOUCHSTONE_BINDING": "queue"}
     names = served.names or list(contracts())
-    return [*base, *(_process_with_health("worker", asking, chosen, name) for name in names)]
+    return [*base, *(_process_with_health("worker", asking, settings, name) for name in names)]
 
 
 def _process_with_health(
-    name: str, servers: dict[str, str], chosen: Settings, *arguments: str
+    name: str, servers: dict[str, str], settings: Settings, *arguments: str
 ) -> Child:
     """Return a process that answers probes on a separate port."""
     port = free_port()
     environment = servers | {"TOUCHSTONE_METRICS_PORT": str(port)}
-    probe = Probe(f"http://{chosen.metrics_host}:{port}")
+    probe = Probe(f"http://{settings.metrics_host}:{port}")
     return _module(name, environment, *arguments, probe=probe)
 
 
@@ -110,8 +109,8 @@ class Supervisor:
             self._thread.start()
 
     def stop(self, say: Say = without_progress) -> None:
-        """Stop our processes together, then Redis, then PostgreSQL, which our processes need to
-        the end. Reports what it waits for if that takes long."""
+        """Stop our processes together, then Redis, then PostgreSQL, which our processes need.
+        Report the processes that take long."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()

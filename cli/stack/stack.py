@@ -52,7 +52,7 @@ class Stack:
 @contextmanager
 def running(
     folder: Path,
-    chosen: Settings,
+    settings: Settings,
     served: ServiceNames = ALL_SERVICES,
     say: Say = without_progress,
     say_at_end: Say = without_progress,
@@ -70,54 +70,54 @@ def running(
     except OSError as error:
         reason = f"cannot write into {folder}: {error.strerror}; choose another --var"
         raise NotReady(reason) from None
-    check(chosen)
+    check(settings)
     with ExitStack() as held:
         held.enter_context(acquire_folder(folder))
         say("PostgreSQL")
-        postgres = None if chosen.names_servers else Postgres(folder / "postgres", private=True)
+        postgres = None if settings.names_servers else Postgres(folder / "postgres", private=True)
         close(folder)  # PostgreSQL's package had opened it
         # longer than a lease and a grace: a worker that is stuck ends itself first and logs why
-        supervisor = Supervisor(postgres, logs, silent_seconds=2 * chosen.lease_seconds)
+        supervisor = Supervisor(postgres, logs, silent_seconds=2 * settings.lease_seconds)
         held.callback(supervisor.stop, say_at_end)
-        servers = _servers(folder, chosen, postgres, supervisor)
+        servers = _servers(folder, settings, postgres, supervisor)
         redis_url, database_url = servers["REDIS_URL"], servers["DATABASE_URL"]
-        check_exposure(chosen, database_url)
-        names_files = "files_url" in chosen.model_fields_set
+        check_exposure(settings, database_url)
+        names_files = "files_url" in settings.model_fields_set
         variables = {
             **servers,
-            "TOUCHSTONE_FILES_URL": chosen.files_url if names_files else str(folder / "files"),
-            "TOUCHSTONE_MODELS_FILE": str(chosen.models_file.absolute()),
+            "TOUCHSTONE_FILES_URL": settings.files_url if names_files else str(folder / "files"),
+            "TOUCHSTONE_MODELS_FILE": str(settings.models_file.absolute()),
         }
-        if chosen.webhook_keys is None:
+        if settings.webhook_keys is None:
             variables["TOUCHSTONE_WEBHOOK_KEYS"] = load_key(folder, "webhook")
-        if chosen.secret_keys is None:
+        if settings.secret_keys is None:
             variables["TOUCHSTONE_SECRET_KEYS"] = load_key(folder, "secret")
-        port = chosen.port or free_port()
-        supervisor.start(*service_processes(variables, chosen, port, served))
-        url = f"http://{chosen.host}:{port}"
+        port = settings.port or free_port()
+        supervisor.start(*service_processes(variables, settings, port, served))
+        url = f"http://{settings.host}:{port}"
         stack = Stack(url, redis_url, database_url, folder, supervisor)
         await_ready(supervisor, logs, STALLED_SECONDS, say)
         held.enter_context(_stack_file(stack))
         yield stack
 
 
-def check(chosen: Settings) -> None:
+def check(settings: Settings) -> None:
     """Raises NotReady for faults that show before the start."""
     try:
-        load_catalogue(chosen.models_file)
+        load_catalogue(settings.models_file)
     except ValueError as error:
         raise InvalidSettings(str(error)) from None
-    if {"redis_url", "database_url"} & chosen.model_fields_set and not chosen.names_servers:
+    if {"redis_url", "database_url"} & settings.model_fields_set and not settings.names_servers:
         raise InvalidSettings("set both REDIS_URL and DATABASE_URL, or neither")
-    if chosen.port:
-        check_port_free(chosen.host, chosen.port)
+    if settings.port:
+        check_port_free(settings.host, settings.port)
 
 
-def check_exposure(chosen: Settings, database_url: str) -> None:
+def check_exposure(settings: Settings, database_url: str) -> None:
     """Raises NotReady if the gateway would refuse to serve other machines without keys."""
     engine = connect(database_url)
     try:
-        keys_needed(chosen, engine)
+        keys_needed(settings, engine)
     except KeyRequiredError as error:
         raise NotReady(str(error)) from None
     finally:
@@ -139,12 +139,12 @@ def _stack_file(stack: Stack) -> Iterator[None]:
 
 
 def _servers(
-    folder: Path, chosen: Settings, postgres: Postgres | None, supervisor: Supervisor
+    folder: Path, settings: Settings, postgres: Postgres | None, supervisor: Supervisor
 ) -> dict[str, str]:
     """Return environment variables with the addresses of Redis and PostgreSQL. Start our own
     servers if none are named, and migrate the ledger."""
-    redis_url = chosen.redis_url.get_secret_value()
-    database_url = chosen.database_url.get_secret_value()
+    redis_url = settings.redis_url.get_secret_value()
+    database_url = settings.database_url.get_secret_value()
     if postgres is not None:
         port, password = free_port(), secrets.token_urlsafe(32)
         redis_url, database_url = url_of_redis(port, password), postgres.url

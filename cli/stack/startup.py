@@ -33,19 +33,26 @@ def await_ready(supervisor: Supervisor, logs: Path, patience: float, say: Say) -
         for child in supervisor.children:
             if child.deaths or not child.is_running:
                 raise NotReady(f"{child.name} {child.fate} while starting{tail(child, logs)}")
-        waiting = [one for one in supervisor.watched if not one.ready]
+        waiting = [process for process in supervisor.watched if not process.ready]
         if not waiting:
             return
-        for one in waiting:
-            if time.monotonic() - one.moved > patience:
-                said = f"{one.child.name} has not moved for {patience:g} s while starting "
-                raise NotReady(f"{said}({'; '.join(one.waits_for)}){tail(one.child, logs)}")
-        say(*(f"{one.child.name}: {reason}" for one in waiting for reason in one.waits_for))
+        for process in waiting:
+            if time.monotonic() - process.moved > patience:
+                silence = f"{process.child.name} has not moved for {patience:g} s while starting "
+                raise NotReady(
+                    f"{silence}({'; '.join(process.waits_for)}){tail(process.child, logs)}"
+                )
+        say(
+            *(
+                f"{process.child.name}: {reason}"
+                for process in waiting
+                for reason in process.waits_for
+            )
+        )
         time.sleep(LOOK_SECONDS)
 
 
 def tail(child: Child, logs: Path) -> str:
-    """Return the path of its log and the last lines."""
     log = logs / f"{child.name}.log"
     text = log.read_text("utf-8", "replace") if log.exists() else ""
     last = "\n".join(text.splitlines()[-TAIL_LINES:])[-TAIL_CHARACTERS:]
@@ -53,13 +60,13 @@ def tail(child: Child, logs: Path) -> str:
 
 
 class Reporter:
-    """Reports what is waited for and for how long: in a terminal on one changing line, in a pipe
-    as a line for each change and every few seconds."""
+    """Reports pending processes with their time: one changing line in a terminal, else one line per
+    change and every few seconds."""
 
     def __init__(self, console: Console, update: Callable[[str], None] | None = None) -> None:
         self._console, self._update = console, update
         self._since: dict[str, float] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._last = time.monotonic()
         self._lock = threading.Lock()
 
@@ -79,19 +86,21 @@ class Reporter:
         now = time.monotonic()
         changed = self._since.keys() != set(waited_for)
         before, self._since = self._since, {}
-        begun = {_process(what): since for what, since in reversed(before.items())}
-        for what in waited_for:  # since its process was first named, whatever it says
-            self._since[what] = before.get(what, begun.get(_process(what), now))
+        begun = {_process(reason): since for reason, since in reversed(before.items())}
+        for reason in waited_for:  # since its process was first named, whatever it says
+            self._since[reason] = before.get(reason, begun.get(_process(reason), now))
         if self._update is None and not changed and now - self._last < SAID_EVERY_SECONDS:
             return
         self._last = now
-        known = set() if self._update else self._told
-        said = []
-        for what, since in self._since.items():
-            shown = what.partition(" (")[0] if what in known else what  # a reason is said once
-            said.append(f"{shown}, {now - since:.0f} s")
-        self._told |= self._since.keys()
-        line = f"waiting for {'; '.join(said)}"
+        reported = set() if self._update else self._reported
+        parts = []
+        for reason, since in self._since.items():
+            shown = (
+                reason.partition(" (")[0] if reason in reported else reason
+            )  # a reason is said once
+            parts.append(f"{shown}, {now - since:.0f} s")
+        self._reported |= self._since.keys()
+        line = f"waiting for {'; '.join(parts)}"
         if self._update is not None:
             self._update(line)
         else:

@@ -24,26 +24,26 @@ logger = telemetry.logger(__name__)
 
 
 def main() -> None:
-    """Serve until SIGTERM; open requests are finished first."""
+    """Serve until SIGTERM; open requests finish first."""
     argparse.ArgumentParser(prog="python -m services.gateway", description=__doc__).parse_args()
-    chosen = process_settings()
-    telemetry.configure_logging(chosen.log_level, chosen.log_format)
+    settings = process_settings()
+    telemetry.configure_logging(settings.log_level, settings.log_format)
     telemetry.configure_tracing("gateway")
-    app = create_app(chosen)
+    app = create_app(settings)
     gateway: State = app.state.gateway
     try:
-        needed = keys_needed(chosen, gateway.engine)
+        needed = keys_needed(settings, gateway.engine)
     except KeyRequiredError as error:
         sys.exit(str(error))
     if needed:
         gateway.key_cache.set_required()
     else:
-        logger.warning("gateway.open", host=chosen.host, detail=OPEN[needed])
-    if chosen.metrics_port is not None:
-        start_metrics_server(app, chosen.metrics_host, chosen.metrics_port)
-    if chosen.otlp_endpoint is not None:
+        logger.warning("gateway.open", host=settings.host, detail=OPEN[needed])
+    if settings.metrics_port is not None:
+        start_metrics_server(app, settings.metrics_host, settings.metrics_port)
+    if settings.otlp_endpoint is not None:
         FastAPIInstrumentor.instrument_app(app, excluded_urls="healthz,readyz,metrics")
-    uvicorn.Server(config_of(app, chosen)).run()
+    uvicorn.Server(config_of(app, settings)).run()
 
 
 if __name__ == "__main__":

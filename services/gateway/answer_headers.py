@@ -1,8 +1,7 @@
-"""Headers of every answer that says nothing else: kept by nobody, and what its type says it is; and
-whoever is sent to another address stays on the host that they asked.
+"""Default headers of every response, redirects to the same host, and HEAD for every GET.
 
-And HEAD wherever GET is: the same status and the same headers, and no body (RFC 9110, sections 9.1
-and 9.3.2). Both are ASGI middleware, so that no route can be forgotten.
+Defaults forbid caching and content sniffing. HEAD has the status and headers of GET without a body
+(RFC 9110, sections 9.1 and 9.3.2). Both are ASGI middleware, so that no route can be forgotten.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ DEFAULTS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
 class DefaultHeadersMiddleware:
-    """ASGI middleware around everything; our own assets name a policy of theirs."""
+    """ASGI middleware around everything; our assets set their own policy."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        wanted = DEFAULTS | VERSION if scope.get("path", "").startswith("/v1/") else DEFAULTS
+        defaults = DEFAULTS | VERSION if scope.get("path", "").startswith("/v1/") else DEFAULTS
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in wanted.items():
+                for name, value in defaults.items():
                     headers.setdefault(name, value)
                 if "location" in headers:
                     headers["location"] = without_host(headers["location"])
@@ -38,8 +37,8 @@ class DefaultHeadersMiddleware:
 
 
 def without_host(location: str) -> str:
-    """Starlette's own redirects, to an address without its last slash, repeat whatever host was
-    sent: a cache would send others there."""
+    """Remove the host from a location. Starlette's redirects to an address without its last slash
+    repeat any Host header, and a cache would send others there."""
     scheme, mark, rest = location.partition("://")
     if not mark or not scheme.isalpha():
         return location
@@ -47,11 +46,8 @@ def without_host(location: str) -> str:
 
 
 class HeadMiddleware:
-    """Asks the application for GET, and keeps the body to itself.
-
-    An answer that would come piece by piece (an event stream, a file) ends with its head: whoever
-    makes it hears that nobody listens.
-    """
+    """Calls the application with GET, and drops the body. A streamed body (an event stream, a file)
+    stops after the head: its sender sees a disconnect."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,4 +1,4 @@
-"""The HTTP application, put together."""
+"""Assembly of the HTTP application."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ A score measures an explanation. It is not legal compliance.
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The gateway for these settings. Raises ValueError where a webhook key is no Fernet key."""
+    """Build the gateway. Raises ValueError for a webhook key that is not a Fernet key."""
     app = FastAPI(
         title="Touchstone",
         version=SERVICE_VERSION,

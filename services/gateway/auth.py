@@ -1,8 +1,8 @@
 """Authentication: `Authorization: Bearer tsk_…` becomes a tenant with scopes, or a 401, 403 or 429.
 
-Where no key was ever made (`authentication = auto`), everybody is the tenant `default`; on a page
-the session stands for the key. What a request names must be its tenant's: a webhook endpoint, a
-batch, the jobs of a report.
+If no key was ever made (`authentication = auto`), every caller is the tenant `default`. On a page
+the session replaces the key. Everything that a request refers to must belong to its tenant: a
+webhook endpoint, a batch, the jobs of a report.
 """
 
 from __future__ import annotations
@@ -45,10 +45,8 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
 
 
 def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
-    """A dependency: the caller, who has one of these scopes and calls no more often than allowed.
-
-    Raises NotAuthenticated, Forbidden, QuotaExceeded, Unavailable.
-    """
+    """Return a dependency for callers with one of these scopes, within their rate limit. It raises
+    NotAuthenticated, Forbidden, QuotaExceeded, Unavailable."""
 
     async def caller_of(request: Request, gateway: Gateway, credentials: Credentials) -> Caller:
         if not await requires_key(gateway):
@@ -70,12 +68,12 @@ def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
 
 
 async def authenticate(gateway: State, secret: str) -> Caller:
-    """The caller with this key. Raises NotAuthenticated, Unavailable."""
+    """Return the caller with this key. Raises NotAuthenticated, Unavailable."""
     if not keys.FORM.fullmatch(secret):
         raise NotAuthenticated("this is not an API key", wrong=True)
-    found = gateway.key_cache.get(secret)
-    if found is not None:
-        return found
+    cached = gateway.key_cache.get(secret)
+    if cached is not None:
+        return cached
     key = await gateway.in_ledger(lambda connection: keys.authenticate(connection, secret))
     if key is None:
         raise NotAuthenticated("this API key is unknown, expired or revoked", wrong=True)
@@ -83,18 +81,19 @@ async def authenticate(gateway: State, secret: str) -> Caller:
 
 
 def with_key_check(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
-    """The same look for a stream that lasts; the ledger is asked for the key again now and then.
-
-    It raises NotAuthenticated once the key is revoked or has expired, or where keys are asked for
-    meanwhile and the stream was opened without one.
-    """
+    """Wrap the read function of a long stream, so that the key is checked periodically. It raises
+    NotAuthenticated after the key was revoked or expired, or if a stream without a key now needs
+    one."""
     key = caller.key
 
     async def check() -> None:
         if key is None:
             is_valid = not await requires_key(gateway)
         else:
-            is_valid = await gateway.in_ledger(lambda one: keys.valid(one, key.id)) is not None
+            is_valid = (
+                await gateway.in_ledger(lambda connection: keys.valid(connection, key.id))
+                is not None
+            )
         if not is_valid:
             raise NotAuthenticated("this API key is expired or revoked", wrong=True)
 
@@ -102,7 +101,7 @@ def with_key_check(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
 
 
 def _with_check(check: Callable[[], Awaitable[object]], look: Look[T], checked: float) -> Look[T]:
-    """The same look, with a check before it now and then. checked: the last one, monotonic."""
+    """Wrap a read function with a periodic check. checked: time of the last check, monotonic."""
 
     async def check_and_read() -> T:
         nonlocal checked
@@ -123,25 +122,33 @@ Batcher = Annotated[Caller, Depends(needs("batch"))]
 Administrator = Annotated[Caller, Depends(needs("admin"))]
 
 
-def check_access(connection: Connection, asked: JobRequest, tenant: str) -> None:
-    """Raises BadInput where it names what this tenant does not have: as if it were not there."""
-    if asked.webhook is not None:
+def check_access(connection: Connection, request: JobRequest, tenant: str) -> None:
+    """Raises BadInput if the request refers to objects of another tenant, as if they did not
+    exist.
+    """
+    if request.webhook is not None:
         try:
-            webhooks.find_endpoint(connection, asked.webhook, tenant)
+            webhooks.find_endpoint(connection, request.webhook, tenant)
         except UnknownEndpoint as error:
             raise BadInput(error.detail, pointer="/webhook") from None
-    if isinstance(asked, BatchReportRequest):
-        batch_lines.check_tenant(connection, tenant, asked.batch, asked.jobs or ())
-        named = [] if asked.against is None else [("/against", asked.against)]
-        named += [(f"/further/{place}", one) for place, one in enumerate(asked.further)]
-        for place, other in named:
-            batch_lines.check_tenant(connection, tenant, other.batch, other.jobs or (), place=place)
-        if asked.judged is not None and asked.judged.queue is not None:
-            review_queues.check_tenant(connection, tenant, asked.judged.queue)
+    if isinstance(request, BatchReportRequest):
+        batch_lines.check_tenant(connection, tenant, request.batch, request.jobs or ())
+        selections = [] if request.against is None else [("/against", request.against)]
+        selections += [
+            (f"/further/{pointer}", selection) for pointer, selection in enumerate(request.further)
+        ]
+        for pointer, other in selections:
+            batch_lines.check_tenant(
+                connection, tenant, other.batch, other.jobs or (), prefix=pointer
+            )
+        if request.judged is not None and request.judged.queue is not None:
+            review_queues.check_tenant(connection, tenant, request.judged.queue)
 
 
 async def session_caller(request: Request, gateway: Gateway) -> Caller:
-    """The caller of this session; may read jobs. Raises NotAuthenticated, QuotaExceeded."""
+    """Return the caller of this session; it may read jobs. Raises NotAuthenticated,
+    QuotaExceeded.
+    """
     caller = ANYBODY
     key = await _key_of_session(request, gateway)
     if key is not None:
@@ -152,7 +159,6 @@ async def session_caller(request: Request, gateway: Gateway) -> Caller:
 
 
 async def _key_of_session(request: Request, gateway: State) -> Key | None:
-    """None where keys are not asked for."""
     if not await requires_key(gateway):
         return None
     token = get_cookie(request, SESSION_COOKIE)
@@ -166,16 +172,13 @@ async def _key_of_session(request: Request, gateway: State) -> Key | None:
 
 
 def with_session_check(request: Request, gateway: State, look: Look[T]) -> Look[T]:
-    """The same look for a page that stays open; the session is asked after now and then.
-
-    It raises NotAuthenticated once the session or its key has ended, and takes nothing of the
-    quota.
-    """
+    """Wrap the read function of an open page, so that the session is checked periodically. It
+    raises NotAuthenticated after the session or its key has ended. It uses no quota."""
     return _with_check(lambda: _key_of_session(request, gateway), look, time.monotonic())
 
 
 def check_scope(caller: Caller, *scopes: Scope) -> None:
-    """Raises Forbidden where the viewer's key lacks all of these."""
+    """Raises Forbidden if the caller has none of these scopes."""
     if not caller.has_scope(*scopes):
         raise Forbidden(f"your key lacks the scope {' or '.join(scopes)}")
 
@@ -184,6 +187,8 @@ Viewer = Annotated[Caller, Depends(session_caller)]
 
 
 async def acquire_stream(gateway: Gateway, caller: Viewer) -> AsyncIterator[None]:
-    """A dependency of routes that stream. Raises QuotaExceeded where too many are open."""
+    """Return a dependency of streaming routes. Raises QuotaExceeded if too many streams are
+    open.
+    """
     with gateway.streams.acquire(caller):
         yield

@@ -1,5 +1,5 @@
-"""A batch as CSV, a row a line: scores, verdicts, every number of components and control, and what
-else the metric says in numbers and words of its own; last what people say, where lines have it.
+"""A batch as CSV with one row per line: scores, verdicts, all numbers of components and control,
+and the metric's other numbers and words. The last columns are people's labels, if lines have them.
 
 Source of the form: RFC 4180. Texts that a spreadsheet would run as formulas are quoted.
 """
@@ -42,35 +42,32 @@ BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 
 
 def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -> Iterator[bytes]:
-    """The file, some lines at a time; no transaction stays open between them.
-
-    contract: of the batch's metric; None where this version has none: then there are no components.
-    """
+    """Yield the file, some lines at a time, without a transaction open between them. contract: of
+    the batch's metric; None if this version lacks it: then there are no components."""
     return map(encode_rows, _tables(engine, batch, contract))
 
 
 def filled_csv_chunks(
     engine: Engine, batch: Batch, contract: ServiceContract | None
 ) -> Iterator[bytes]:
-    """The same for people: without the columns that no line fills, where there are few enough lines
-    to know before the first is sent."""
+    """Yield the file for people: a file of few lines omits columns that no line fills."""
     if batch.total > MOST_FOR_PEOPLE:
         yield from csv_chunks(engine, batch, contract)
         return
     header, *rows = chain.from_iterable(_tables(engine, batch, contract))
     always = {*FIRST, *LAST}
-    kept = [
-        place
-        for place, name in enumerate(header)
-        if name in always or any(row[place] for row in rows)
+    filled = [
+        index
+        for index, name in enumerate(header)
+        if name in always or any(row[index] for row in rows)
     ]
-    yield encode_rows([row[place] for place in kept] for row in (header, *rows))
+    yield encode_rows([row[index] for index in filled] for row in (header, *rows))
 
 
 def _tables(
     engine: Engine, batch: Batch, contract: ServiceContract | None
 ) -> Iterator[list[list[str]]]:
-    """The header alone, then some rows at a time."""
+    """Yield the header, then some rows at a time."""
     is_scored = contract is not None and issubclass(contract.report, Report)
     columns = [*(JUDGED if is_scored else ()), *number_columns(contract)]
     with transaction(engine) as connection:
@@ -94,7 +91,7 @@ def _tables(
 
 
 def number_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
-    """The checks, and `numbers_of` the results, of a batch of this service."""
+    """Return the checks, and `numbers_of` the results, of a batch of this service."""
     if contract is None:
         return []
     numbers = numbers_of(contract.report if contract.answers is None else contract.answers())
@@ -102,26 +99,28 @@ def number_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
 
 
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
-    """The paths of all single values in the components and the control of such a report, then of
-    its metric's own numbers and words beside them, and of what is within those; of a list of
-    evidence how much there is of it, of a list of reports the score of each metric. No text of a
-    caller is among them but a `Column`; warnings, which may name what they are about, stand apart.
+    """Return the paths of all single values of a report, in order.
+
+    They are the values in components and control, then the metric's other numbers and words,
+    including nested ones. A list of evidence has its length, and a list of reports the score of
+    each metric. Only a `Column` may contain a caller's text. Warnings are separate, since they may
+    quote their subject.
     """
-    found: list[tuple[str, ...]] = []
+    paths: list[tuple[str, ...]] = []
     for part in PARTS:
         if part in report.model_fields:
-            found += _paths(report.model_fields[part].annotation, (part,))
+            paths += _paths(report.model_fields[part].annotation, (part,))
     # what every report has is in columns of its own, or about the whole batch
-    told = Report.model_fields if issubclass(report, Report) else TOLD_ELSEWHERE
+    elsewhere = Report.model_fields if issubclass(report, Report) else TOLD_ELSEWHERE
     for name, field in report.model_fields.items():
-        if name not in told:
-            found += _extra_paths(field_type(field), (name,))
-    return found
+        if name not in elsewhere:
+            paths += _extra_paths(field_type(field), (name,))
+    return paths
 
 
 def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Of numbers and words of our own; of a dictionary where its keys are known beforehand."""
-    kinds = _union_types(hint, kept=MARKS)
+    """Yield the paths of numbers and fixed words; for a dictionary only if its keys are known."""
+    kinds = _union_types(hint, marked=MARKS)
     if kinds and all(kind in MARKS or (kind is not str and _is_scalar(kind)) for kind in kinds):
         yield path
     for kind in kinds:
@@ -136,35 +135,35 @@ def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _list_columns(kinds: Sequence[Any]) -> list[tuple[str, ...]]:
-    """Of a list of these messages: the score of each metric whose report it may hold, else how
-    long it is; of anything else none."""
+    """Return the columns of a list of messages: the score of each possible metric, or its length.
+    Other lists have no columns."""
     if not kinds or not all(isinstance(kind, type) and issubclass(kind, Message) for kind in kinds):
         return []
     if not all(issubclass(kind, Report) for kind in kinds):
         return [(COUNT,)]
-    named = (kind.model_fields["metric"].annotation for kind in kinds)
-    return [(metric, "score") for literal in named for metric in get_args(literal)]
+    annotations = (kind.model_fields["metric"].annotation for kind in kinds)
+    return [(metric, "score") for literal in annotations for metric in get_args(literal)]
 
 
 def _paths(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    for one in _union_types(kind):
-        if isinstance(one, type) and issubclass(one, Message):
-            for name, field in one.model_fields.items():
+    for part in _union_types(kind):
+        if isinstance(part, type) and issubclass(part, Message):
+            for name, field in part.model_fields.items():
                 yield from _paths(field.annotation, (*path, name))
             return
-        if _is_scalar(one):
+        if _is_scalar(part):
             yield path
             return
 
 
-def _union_types(kind: Any, kept: Collection[type] = ()) -> list[Any]:
-    """What a value of this kind may be, but for null. kept: marks that stand for their kind."""
+def _union_types(kind: Any, marked: Collection[type] = ()) -> list[Any]:
+    """Return the members of a union except null. marked: marks that replace their type."""
     while hasattr(kind, "__metadata__"):  # Annotated
-        if marks := [mark for mark in kind.__metadata__ if mark in kept]:
+        if marks := [mark for mark in kind.__metadata__ if mark in marked]:
             return marks[:1]
         kind = kind.__origin__
     if get_origin(kind) in (Union, UnionType):
-        return [one for part in get_args(kind) for one in _union_types(part, kept)]
+        return [member for part in get_args(kind) for member in _union_types(part, marked)]
     return [] if kind is type(None) else [kind]
 
 
@@ -190,15 +189,14 @@ def _row(line: FinishedLine, columns: list[tuple[str, ...]], batch: Batch) -> li
 
 
 def warning_cells(result: Mapping[str, Any] | None) -> list[str]:
-    """How many a result has, and what they say, as it was stored."""
+    """Return the number of a result's warnings, and their text."""
     if result is None:
         return ["", ""]
-    said = [str(one) for one in result.get("warnings") or ()]
-    return [csv_field(len(said)), csv_field("; ".join(said))]
+    warnings = [str(warning) for warning in result.get("warnings") or ()]
+    return [csv_field(len(warnings)), csv_field("; ".join(warnings))]
 
 
 def cells_of(result: Any, columns: Iterable[tuple[str, ...]]) -> list[str]:
-    """Of a result as JSON."""
     return [csv_field(_at(result, path)) for path in columns]
 
 
@@ -207,7 +205,7 @@ def _at(result: Any, path: tuple[str, ...]) -> Any:
         if name == COUNT and isinstance(result, list):
             return len(result)
         if isinstance(result, list):
-            result = next((one for one in result if one.get("metric") == name), None)
+            result = next((report for report in result if report.get("metric") == name), None)
             continue
         if not isinstance(result, dict):
             return None
@@ -219,15 +217,15 @@ def _at(result: Any, path: tuple[str, ...]) -> Any:
 
 def outcomes(checks: Iterable[Mapping[str, Any]]) -> str:
     """Return the checks of a result in one cell, as `name: outcome (reason)`."""
-    said = []
+    cells = []
     for check in checks:
         why = f" ({check['reason']})" if check.get("reason") else ""
-        said.append(f"{check['name']}: {check['outcome']}{why}")
-    return "; ".join(said)
+        cells.append(f"{check['name']}: {check['outcome']}{why}")
+    return "; ".join(cells)
 
 
 def why_none(status: str, error: Mapping[str, Any] | None, batch: Batch) -> str | None:
-    """Why a line of this status has no result."""
+    """Return why a line of this status has no result."""
     if error is not None:
         return str(error.get("detail", ""))
     if status == "succeeded":
@@ -239,7 +237,7 @@ def why_none(status: str, error: Mapping[str, Any] | None, batch: Batch) -> str 
 
 
 def csv_field(value: str | float | None) -> str:
-    """A value as a cell: a number stays one; a text never becomes a formula."""
+    """Return a value as a cell: a number stays a number; a text never becomes a formula."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -250,7 +248,7 @@ def csv_field(value: str | float | None) -> str:
 
 
 def is_formula(text: str) -> bool:
-    """Whether a spreadsheet might run it, having dropped what cannot be seen at its beginning."""
+    """Return True if a spreadsheet might run the text after dropping invisible characters."""
     for character in text:
         if character in BREAKS:
             return True
@@ -262,7 +260,6 @@ def is_formula(text: str) -> bool:
 
 
 def encode_rows(rows: Iterable[list[str]]) -> bytes:
-    """CSV of these cells."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows(rows)
     return text.getvalue().encode()

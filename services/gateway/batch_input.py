@@ -1,4 +1,4 @@
-"""A batch of lines that this service writes itself: of an uploaded table, or of another batch."""
+"""Batches whose input file the service writes, from an uploaded table or from another batch."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Line = tuple[str, dict[str, Any]]  # custom id, body
 
 @dataclass(frozen=True)
 class BatchInput:
-    """What a new batch is made of. lines: read once, in a thread. key: of the form that asks for
-    it, so that a second press makes no second batch; None: each makes one."""
+    """The content of a new batch. lines: read once, in a thread. key: of the form, so that a second
+    click makes no second batch; None: each request makes one."""
 
     contract: MetricContract
     lines: Iterable[Line]
@@ -37,62 +37,60 @@ class BatchInput:
     key: str | None = None
 
 
-async def make_batch(made: BatchInput, gateway: State, owner: Owner) -> Batch:
-    """Write the input file, then the batch; where one fails, neither is there. Under a known key
-    it is the batch that is there already.
-
-    Raises whatever the lines raise, QuotaExceeded, FileStoreAway.
-    """
-    known = await _find_made(made, gateway, owner)
-    if known is not None:
-        return known
+async def make_batch(new: BatchInput, gateway: State, owner: Owner) -> Batch:
+    """Write the input file, then the batch, or neither. A known key returns its existing batch.
+    Raises the exceptions of `lines`, QuotaExceeded, FileStoreAway."""
+    existing = await _find_made(new, gateway, owner)
+    if existing is not None:
+        return existing
     file_id = files.new_id()
-    size = await run_in_threadpool(_write_lines, made, gateway, file_id)
+    size = await run_in_threadpool(_write_lines, new, gateway, file_id)
     try:
         return await gateway.in_ledger(
-            lambda connection: _insert(connection, made, gateway, owner, (file_id, size))
+            lambda connection: _insert(connection, new, gateway, owner, (file_id, size))
         )
     except ScoringError as error:
         await run_in_threadpool(gateway.files.remove, file_id)
-        known = await _find_made(made, gateway, owner) if isinstance(error, KeyReused) else None
-        if known is None:
+        existing = await _find_made(new, gateway, owner) if isinstance(error, KeyReused) else None
+        if existing is None:
             raise
-        return known  # the other press was quicker
+        return existing  # the other press was quicker
 
 
 def _insert(
-    connection: Connection, made: BatchInput, gateway: State, owner: Owner, file: tuple[str, int]
+    connection: Connection, source: BatchInput, gateway: State, owner: Owner, file: tuple[str, int]
 ) -> Batch:
-    """file: its id, and bytes."""
     file_id, size = file
     check_file_limit(connection, owner, size)
     kept_for = files.max_age(None, gateway.settings.retention_hours)
     files.insert_file(
-        connection, NewFile(file_id, "batch", made.filename, size, kept_for, owner.tenant)
+        connection, NewFile(file_id, "batch", source.filename, size, kept_for, owner.tenant)
     )
     new = NewBatch(
-        metric=made.contract.name,
-        endpoint=made.contract.path,
+        metric=source.contract.name,
+        endpoint=source.contract.path,
         input_file_id=file_id,
-        metadata=dict(made.metadata),
+        metadata=dict(source.metadata),
         output_seconds=None,
         expires_after=timedelta(hours=gateway.settings.batch_hours),
         tenant=owner.tenant,
-        accept_untrained_languages=made.accept_untrained_languages,
+        accept_untrained_languages=source.accept_untrained_languages,
     )
-    batch, _ = batches.make(connection, new, key=made.key, owner=owner)
+    batch, _ = batches.make(connection, new, key=source.key, owner=owner)
     return batch
 
 
-async def _find_made(made: BatchInput, gateway: State, owner: Owner) -> Batch | None:
-    return await gateway.in_ledger(lambda one: batches.find_by_key(one, owner.tenant, made.key))
+async def _find_made(new: BatchInput, gateway: State, owner: Owner) -> Batch | None:
+    return await gateway.in_ledger(
+        lambda connection: batches.find_by_key(connection, owner.tenant, new.key)
+    )
 
 
-def _write_lines(made: BatchInput, gateway: State, file_id: str) -> int:
+def _write_lines(new: BatchInput, gateway: State, file_id: str) -> int:
     size = 0
     with gateway.files.open_write(file_id) as stream:
-        for custom_id, body in made.lines:
-            line = {"custom_id": custom_id, "method": "POST", "url": made.contract.path}
+        for custom_id, body in new.lines:
+            line = {"custom_id": custom_id, "method": "POST", "url": new.contract.path}
             size += stream.write(json.dumps(line | {"body": body}).encode() + b"\n")
             if size > gateway.settings.max_file_bytes:
                 raise BodyTooLarge(

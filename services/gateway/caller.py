@@ -1,19 +1,19 @@
-"""A caller and what is kept of one between requests: its key, session, rate limit, open streams.
+"""A caller and its state between requests: key, session, rate limit, open streams.
 
-Keys that were found lately are remembered: a revoked one opens for these few seconds still.
+Keys are cached for a few seconds, in which a revoked key still works.
 
-A session of the pages is a token in a cookie; Redis has its SHA-256 and the key's id, encrypted and
-authenticated with `TOUCHSTONE_SECRET_KEYS`, which Redis does not hold: who can write there can open
-no session. A flushed Redis logs everybody out; a revoked key ends its sessions.
+A session of the pages is a token in a cookie. Redis has its SHA-256 and the key's id, encrypted and
+authenticated with `TOUCHSTONE_SECRET_KEYS`. Redis does not hold these keys, so write access to it
+opens no session. A flushed Redis logs everybody out; a revoked key ends its sessions.
 
-The rate limit is a token bucket in Redis, in one script, so that gateways share it: a key may call
-`requests_per_minute` times at once, and the bucket fills evenly within a minute. While Redis is
-away nobody is limited, and the headers are missing: a limit protects us from haste, and an absent
-broker must not shut callers out. The quota of open jobs stands in the ledger and holds. Headers:
+The rate limit is a token bucket in one Redis script, so that all gateways share it. A key may send
+`requests_per_minute` requests at once, and the bucket fills evenly within a minute. While Redis is
+away there is no limit, and no headers: the limit prevents bursts, and an absent broker must not
+lock callers out. The quota of open jobs is in the ledger and still holds. Headers:
 draft-ietf-httpapi-ratelimit-headers-10 (`RateLimit-Policy`, `RateLimit`).
 
-An event stream costs little, but it lasts, and a call of many requests is large: without an end to
-their number they would hold the gateway.
+An event stream is cheap but long, and a call with many requests is large. Both need a limit on
+their number.
 """
 
 from __future__ import annotations
@@ -79,36 +79,35 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls. key: None where keys are not asked for: then only the
-    limit of open jobs applies."""
+    """The caller. key: None if keys are not required: then only the limit of open jobs applies."""
 
     tenant: str
     scopes: frozenset[Scope]
     key: Key | None = None
 
     def has_scope(self, *scopes: Scope) -> bool:
-        """Whether one of these scopes is among the caller's; `admin` may do everything."""
+        """Return True if the caller has one of these scopes; `admin` includes all."""
         return "admin" in self.scopes or not self.scopes.isdisjoint(scopes)
 
     @property
     def accepts_untrained_languages(self) -> bool:
-        """Of requests that do not state it."""
+        """Return the default for requests without this field."""
         return self.key is not None and self.key.accept_untrained_languages
 
-    def apply_defaults(self, asked: AnyJob) -> AnyJob:
-        """The request with what this caller's key says for all of them."""
-        return with_untrained_languages(asked) if self.accepts_untrained_languages else asked
+    def apply_defaults(self, request: AnyJob) -> AnyJob:
+        """Return the request with the defaults of the caller's key."""
+        return with_untrained_languages(request) if self.accepts_untrained_languages else request
 
-    def owner(self, chosen: Settings) -> Owner:
-        """The owner of what this caller makes."""
+    def owner(self, settings: Settings) -> Owner:
+        """Return the owner of new objects of this caller."""
         if self.key is None:
-            return Owner(self.tenant, most_open=chosen.open_jobs)
+            return Owner(self.tenant, most_open=settings.open_jobs)
         return Owner(
             self.tenant,
-            most_open=chosen.open_jobs,
+            most_open=settings.open_jobs,
             most_batches=MOST_OPEN_BATCHES,
             most_files=MOST_FILES,
-            most_bytes=chosen.stored_bytes,
+            most_bytes=settings.stored_bytes,
         )
 
 
@@ -116,24 +115,24 @@ ANYBODY = Caller(DEFAULT_TENANT, frozenset({"admin"}))
 
 
 class KeyCache:
-    """What this process knows of keys without asking the ledger. For the event loop's thread."""
+    """Keys that this process has seen. For the event loop's thread."""
 
-    def __init__(self, chosen: Settings) -> None:
-        self._required = {"keys": True, "none": False, "auto": None}[chosen.authentication]
+    def __init__(self, settings: Settings) -> None:
+        self._required = {"keys": True, "none": False, "auto": None}[settings.authentication]
         self._none_made: TTLCache[str, bool] = TTLCache(1, REMEMBERED_SECONDS)
         self._callers: TTLCache[str, Caller] = TTLCache(MOST_REMEMBERED, REMEMBERED_SECONDS)
 
     @property
     def required(self) -> bool | None:
-        """Whether keys are asked for; None: the ledger must say whether one was made."""
+        """Return whether keys are required; None: the ledger must be asked."""
         return False if self._required is None and "none" in self._none_made else self._required
 
     def set_required(self) -> None:
-        """Ask for keys from now on."""
+        """Require keys from now on."""
         self._required = True
 
     def update(self, *, any_made: bool) -> None:
-        """What the ledger said: once a key was made, keys are asked for; that never goes back."""
+        """Update from the ledger. Once a key exists, keys are required for good."""
         if any_made:
             self.set_required()
         else:
@@ -143,20 +142,20 @@ class KeyCache:
         return self._callers.get(hash_key(secret))
 
     def store(self, secret: str, key: Key) -> Caller:
-        found = Caller(key.tenant, frozenset(key.scopes), key)
-        self._callers[hash_key(secret)] = found
-        return found
+        caller = Caller(key.tenant, frozenset(key.scopes), key)
+        self._callers[hash_key(secret)] = caller
+        return caller
 
 
 class SessionStore:
     """The open sessions of all gateways."""
 
-    def __init__(self, chosen: Settings) -> None:
-        self._redis = async_client(SESSION_ANSWER_SECONDS, chosen)
-        self._sealer = secret_sealer(chosen) or Sealer(new_key())  # a key of this process alone
+    def __init__(self, settings: Settings) -> None:
+        self._redis = async_client(SESSION_ANSWER_SECONDS, settings)
+        self._sealer = secret_sealer(settings) or Sealer(new_key())  # a key of this process alone
 
     async def open(self, key: Key) -> str:
-        """A new session's token. Raises Unavailable."""
+        """Return the token of a new session. Raises Unavailable."""
         token = secrets.token_urlsafe(32)
         name = _session_name(token)
         signed = self._sealer.seal(f"{name} {key.id}")
@@ -164,19 +163,19 @@ class SessionStore:
         return token
 
     async def key_of(self, token: str) -> str | None:
-        """The id of the key that opened this session, if it is open. Raises Unavailable."""
+        """Return the id of the session's key, or None. Raises Unavailable."""
         name = _session_name(token)
-        found: str | None = await self._execute(self._redis.get(name))
-        if found is None:
+        sealed: str | None = await self._execute(self._redis.get(name))
+        if sealed is None:
             return None
         try:
-            signed_name, key_id = self._sealer.open(found, most_seconds=SESSION_SECONDS).split()
+            signed_name, key_id = self._sealer.open(sealed, most_seconds=SESSION_SECONDS).split()
         except Unreadable:
             return None
         return key_id if signed_name == name else None
 
     async def end(self, token: str) -> None:
-        """Log out; a second time changes nothing. Raises Unavailable."""
+        """End the session; repeating it changes nothing. Raises Unavailable."""
         await self._execute(self._redis.delete(_session_name(token)))
 
     async def close(self) -> None:
@@ -196,7 +195,7 @@ def _session_name(token: str) -> str:
 
 @dataclass(frozen=True)
 class RateLimit:
-    """What the bucket said. left: requests that may follow at once, with a fraction."""
+    """The state of a bucket. left: requests that may follow at once, with a fraction."""
 
     quota: int
     left: float
@@ -204,7 +203,7 @@ class RateLimit:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """`t` is when the whole quota is there again, in seconds."""
+        """Return the headers; `t` is the time until the quota is full again, in seconds."""
         full = math.ceil((self.quota - self.left) * WINDOW_SECONDS / self.quota)
         return {
             "RateLimit-Policy": f'"{REQUESTS_POLICY}";q={self.quota};w={WINDOW_SECONDS}',
@@ -213,21 +212,21 @@ class RateLimit:
 
     @property
     def retry_after(self) -> int:
-        """Seconds until one more is allowed."""
+        """Return the seconds until the next request is allowed."""
         return max(1, math.ceil((1 - self.left) * WINDOW_SECONDS / self.quota))
 
 
 class Limiter:
     """The buckets of all keys."""
 
-    def __init__(self, chosen: Settings) -> None:
-        self._quota = chosen.requests_per_minute
-        self._redis = async_client(LIMITER_SECONDS, chosen)
+    def __init__(self, settings: Settings) -> None:
+        self._quota = settings.requests_per_minute
+        self._redis = async_client(LIMITER_SECONDS, settings)
         self._bucket: Any = self._redis.register_script(BUCKET)
         self._rests_until = 0.0  # monotonic seconds
 
     async def take(self, key: Key) -> RateLimit | None:
-        """Take one from this key's bucket; None while Redis is away."""
+        """Take one request from this key's bucket; None while Redis is away."""
         if time.monotonic() < self._rests_until:
             return None
         quota = key.requests_per_minute or self._quota
@@ -242,7 +241,7 @@ class Limiter:
 
     @staticmethod
     def check(grant: RateLimit | None) -> None:
-        """Raises QuotaExceeded where the bucket was empty."""
+        """Raises QuotaExceeded if the bucket was empty."""
         if grant is not None and not grant.granted:
             raise QuotaExceeded(
                 f"this key may call {grant.quota} times a minute and has no call left; wait "
@@ -256,7 +255,7 @@ class Limiter:
 
 
 class RateLimitMiddleware:
-    """ASGI middleware: whatever the answer is, it says what is left."""
+    """ASGI middleware that adds the remaining quota to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -277,8 +276,7 @@ class RateLimitMiddleware:
 
 @dataclass
 class CountLimit:
-    """How many of something a process holds, and a key. policy: its name in a refusal. what: a
-    plural."""
+    """A limit on objects per process and per key. policy: its name in an error. what: a plural."""
 
     policy: str
     what: str
@@ -294,7 +292,7 @@ PREVIEWS = CountLimit(UPLOADS_POLICY, "previews of tables", 6, 2)
 
 
 class ConcurrentLimiter:
-    """Who holds how many of something that lasts. For the event loop's thread."""
+    """Counts long-lived objects per key. For the event loop's thread."""
 
     def __init__(self, limit: CountLimit) -> None:
         self._limit = limit
@@ -302,7 +300,7 @@ class ConcurrentLimiter:
 
     @contextmanager
     def acquire(self, caller: Caller) -> Iterator[None]:
-        """Hold one more while the block lasts. Raises QuotaExceeded."""
+        """Count one more in the block. Raises QuotaExceeded."""
         key, limit, detail = None if caller.key is None else caller.key.id, self._limit, ""
         if self._open.total() >= limit.most:
             detail = f"this service holds as many {limit.what} as it may"

@@ -1,8 +1,8 @@
-"""Connections, bounded: how many, how many of one address, how long a request's head may take.
+"""Limits of connections: their number, their number per address, and the time for a request's head.
 
-uvicorn alone closes connections that are idle; one that sends a byte now and then, or goes on with
-a body that nobody reads, it keeps for ever. Below is what nginx calls client_header_timeout,
-limit_conn and lingering_close.
+uvicorn alone closes idle connections only. It keeps a connection that sends a byte now and then, or
+a body that nobody reads. This module adds nginx's client_header_timeout, limit_conn and
+lingering_close.
 """
 
 from __future__ import annotations
@@ -46,18 +46,20 @@ LOGGER.setLevel(logging.ERROR)  # a line for each request that is no HTTP would 
 
 @dataclass(frozen=True)
 class Limits:
-    """proxies: networks whose addresses many clients share; they are not counted one by one."""
+    """The limits. proxies: networks that many clients share, so that their addresses have no
+    limit.
+    """
 
     connections: int
     proxies: Sequence[IPv4Network | IPv6Network]
 
     def counts(self, address: str) -> bool:
-        """Whether connections of this address are limited."""
+        """Return True if connections of this address are limited."""
         try:
-            found = ip_address(address)
+            ip = ip_address(address)
         except ValueError:  # a Unix socket: a proxy
             return False
-        return not any(found.version == net.version and found in net for net in self.proxies)
+        return not any(ip.version == net.version and ip in net for net in self.proxies)
 
 
 class ConnectionCounter:
@@ -68,19 +70,19 @@ class ConnectionCounter:
         self._of_address: Counter[str] = Counter()
 
     def is_full(self, address: str) -> bool:
-        """Whether another one of this address would be too many."""
+        """Return True if no further connection of this address is allowed."""
         limits, of_address = self.limits, self._of_address[address]
         too_many = of_address >= CONNECTIONS_PER_ADDRESS and limits.counts(address)
         return too_many or self.total >= limits.connections
 
     @property
     def total(self) -> int:
-        """Open connections, spare ones among them."""
+        """Return the number of open connections, including spare ones."""
         return self._of_address.total()
 
     @property
     def is_over_limit(self) -> bool:
-        """Whether not even a probe could be answered."""
+        """Return True if not even a probe can be served."""
         return self.total >= self.limits.connections + SPARE
 
     def add(self, address: str) -> None:
@@ -93,10 +95,9 @@ class ConnectionCounter:
 
 
 class StrictConnection(h11.Connection):
-    """Refuses bodies cut into tiny chunks: a chunk of one byte costs as much as one of 64 kB; and
-    bodies that say both that they are cut and how long they are: a proxy in front may have believed
-    the other one, and what follows would be a request that it never saw (RFC 9112, section 6.3).
-    """
+    """Refuses bodies in tiny chunks: a chunk of one byte costs as much as one of 64 kB. It also
+    refuses bodies with both Transfer-Encoding and Content-Length: a proxy may have used the other
+    one, so that the rest would be a hidden request (RFC 9112, section 6.3)."""
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, HEAD_BYTES)
@@ -104,7 +105,7 @@ class StrictConnection(h11.Connection):
         self.head_is_too_large = False
 
     def next_event(self) -> Any:
-        """h11's next event. Raises RemoteProtocolError."""
+        """Return h11's next event. Raises RemoteProtocolError."""
         waits = len(self.trailing_data[0]) if self.their_state is h11.IDLE else 0
         try:
             event = super().next_event()
@@ -127,10 +128,9 @@ class StrictConnection(h11.Connection):
 
 
 class LingeringTransport(asyncio.Transport):
-    """What an answer writes to: closing waits until the client has had time to read the answer.
-
-    Closed at once, unread input would make the kernel reset the connection, and the answer is lost.
-    """
+    """The transport of a response; closing waits until the client has had time to read it. With
+    unread input an immediate close would make the kernel reset the connection, and the response
+    would be lost."""
 
     def __init__(self, protocol: StrictProtocol) -> None:
         super().__init__()
@@ -143,12 +143,11 @@ class LingeringTransport(asyncio.Transport):
         return self._protocol.transport.is_closing()
 
     def close(self) -> None:
-        """Soon."""
         self._protocol.close_after_read()
 
 
 class StrictProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 with limits; `connections` is shared by all of a server."""
+    """uvicorn's HTTP/1.1 with limits; a server shares `connections`."""
 
     connections_open: ConnectionCounter
     conn: StrictConnection
@@ -171,7 +170,7 @@ class StrictProtocol(H11Protocol):
         self._lingered: int | None = None  # bytes thrown away; None: not yet closing
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Count it; what is beyond the limits is served probes only, or nothing."""
+        """Count the connection; beyond the limits serve only probes, or nothing."""
         super().connection_made(cast(asyncio.Transport, transport))
         if hasattr(self.transport, "max_size"):  # of asyncio's own transports: bytes of one read
             self.transport.max_size = READ_BYTES
@@ -198,7 +197,7 @@ class StrictProtocol(H11Protocol):
             self._address = None
 
     def data_received(self, data: bytes) -> None:
-        """Read on, if this connection is still worth it."""
+        """Read on, unless the connection is closing or exceeds a limit."""
         if self._lingered is not None:
             self._lingered += len(data)
             if self._lingered > LINGER_BYTES:
@@ -214,7 +213,7 @@ class StrictProtocol(H11Protocol):
             self._start_head_timeout()  # the next one on this connection has begun
 
     def handle_events(self) -> None:
-        """uvicorn's; a request that came whole stops the clock."""
+        """Handle events as uvicorn; a complete request stops the timer."""
         before = self.cycle
         super().handle_events()
         if self.cycle is not before:
@@ -224,7 +223,7 @@ class StrictProtocol(H11Protocol):
             self.cycle.keep_alive = not self._is_spare
 
     def on_response_complete(self) -> None:
-        """A body that nobody read must not go on for ever; the next head is awaited."""
+        """Limit the time of an unread body, and wait for the next head."""
         super().on_response_complete()
         if self._timer is None and self.cycle.response_complete and not self.transport.is_closing():
             unread = self.conn.their_state is h11.SEND_BODY
@@ -232,7 +231,7 @@ class StrictProtocol(H11Protocol):
                 self._start_head_timeout()
 
     def close_after_read(self) -> None:
-        """Close; where the client still sends, only our side, and the rest a little later."""
+        """Close; if the client still sends, close our side first and the rest a little later."""
         if self.conn.their_state is not h11.SEND_BODY or self.transport.is_closing():
             self._close()
             return
@@ -255,7 +254,7 @@ class StrictProtocol(H11Protocol):
             self._timer = None
 
     def _head_missing(self) -> None:
-        """408 where something came, as RFC 9110, section 15.5.9, has it; else nothing is owed."""
+        """Answer 408 if a part of the head came (RFC 9110, section 15.5.9), and close."""
         self._timer = None
         if self.transport.is_closing():
             return
@@ -276,7 +275,7 @@ class StrictProtocol(H11Protocol):
         self._close()
 
     def _close(self) -> None:
-        """Once all is written; a client that does not read holds nothing for long."""
+        """Close after all is written; a client that does not read is cut off soon."""
         self.transport.close()
         self._cancel_timeout()
         self._timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
@@ -296,7 +295,7 @@ class StrictProtocol(H11Protocol):
             self._write_timer = None
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP; in the middle of an answer there is nothing left to say."""
+        """Refuse input that is not HTTP, unless a response has begun."""
         HTTP_REFUSED.labels("syntax").inc()
         if self.cycle is not None:
             self.cycle.disconnected = True
@@ -326,8 +325,6 @@ class StrictProtocol(H11Protocol):
 
 
 def protocol(limits: Limits) -> type[StrictProtocol]:
-    """The protocol of one server."""
-
     class ServerProtocol(StrictProtocol):
         connections_open = ConnectionCounter(limits)
 

@@ -1,6 +1,6 @@
-"""Events as the API describes them: of a stream, and as they are sent to webhook endpoints.
+"""The types of events in the API's description: of streams and of webhooks.
 
-What is sent is made by `views.of_job`, `views.of_batch` and `shared.ledger.webhooks.body_of`.
+`views.of_job`, `views.of_batch` and `shared.ledger.webhooks.body_of` make the events.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from shared.ledger.webhooks import EventType, TestType
 
 
 class JobProgress(BaseModel):
-    """What an event says about its job; the result is at `GET /v1/jobs/{job_id}`."""
+    """The progress of a job; its result is at `GET /v1/jobs/{job_id}`."""
 
     model_config = ALWAYS_SENT
 
@@ -31,7 +31,7 @@ class JobProgress(BaseModel):
 
 
 class StreamEvent(BaseModel):
-    """An event of a stream; `end` is the last one, has no id, and its data are `{}`."""
+    """An event of a stream; `end` is the last one, without an id, and with data `{}`."""
 
     id: str | None = Field(
         default=None, description="send the last one as `Last-Event-ID` to go on from there"
@@ -55,7 +55,7 @@ BatchEvent = _event("BatchEvent", [f"batch.{one}" for one in get_args(BatchStatu
 
 
 class JobNotice(BaseModel):
-    """An ended job, as a webhook tells it: thin, without result and texts."""
+    """An ended job in a webhook, without result and texts."""
 
     model_config = ALWAYS_SENT
 
@@ -69,7 +69,7 @@ class JobNotice(BaseModel):
 
 
 class BatchNotice(BaseModel):
-    """An ended batch, as a webhook tells it."""
+    """An ended batch in a webhook."""
 
     model_config = ALWAYS_SENT
 
@@ -80,7 +80,7 @@ class BatchNotice(BaseModel):
 
 
 class EndpointNotice(BaseModel):
-    """The endpoint that is tested."""
+    """The endpoint of a test event."""
 
     model_config = ALWAYS_SENT
 
@@ -89,7 +89,7 @@ class EndpointNotice(BaseModel):
 
 
 class JudgementNotice(BaseModel):
-    """A judgement that was given, as a webhook tells it: nothing that quotes."""
+    """A new judgement in a webhook, without quotes."""
 
     model_config = ALWAYS_SENT
 
@@ -127,12 +127,12 @@ WEBHOOKS: tuple[str, ...] = (*get_args(EventType), *get_args(TestType))
 
 
 def webhook_type(event: str) -> str:
-    """The name of the type of this event's body: `JobSucceededWebhook`."""
+    """Return the name of the type of this event's body, such as `JobSucceededWebhook`."""
     return "".join(part.capitalize() for part in event.split(".")) + "Webhook"
 
 
 def example(event: str) -> dict[str, Any]:
-    """A body of this event."""
+    """Return a body of this event."""
     subject, _, ended = event.partition(".")
     data = SENT[subject] | ({"status": ended} if "status" in SENT[subject] else {})
     return {
@@ -143,7 +143,7 @@ def example(event: str) -> dict[str, Any]:
 
 
 def event_types() -> Iterator[type[BaseModel]]:
-    """Every type of an event."""
+    """Yield every type of an event."""
     yield from (JobProgress, JobEvent, BatchEvent)
     for event in WEBHOOKS:
         fields: Any = {

@@ -1,4 +1,4 @@
-"""Whether the file store can be used, looked at now and then: no request waits to learn it."""
+"""A periodic check of the file store, so that no request waits for one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FileStoreWatch:
         self.state = READY  # or why it is away
 
     async def run(self) -> None:
-        """Look until the task is cancelled. A look that hangs is the last one until it returns."""
+        """Check until the task is cancelled. A check that hangs delays all later ones."""
         while True:
             look = asyncio.ensure_future(run_in_threadpool(self.look))
             await asyncio.wait([look], timeout=PATIENCE_SECONDS)
@@ -32,7 +32,7 @@ class FileStoreWatch:
             await asyncio.sleep(LOOK_SECONDS)
 
     def look(self) -> None:
-        """Look once. Blocks."""
+        """Check once. Blocks."""
         try:
             self._store.check()
         except ScoringError as error:

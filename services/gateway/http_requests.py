@@ -1,9 +1,9 @@
-"""A request as it comes in: its body, the headers that matter, the page it asks for, its file.
+"""Parsing of requests: body, headers, pages of lists, and files.
 
-Bodies are bounded, UTF-8, JSON, and then exactly what the contract asks for. Files are multipart
-(RFC 7578; the parser is Starlette's on python-multipart), spooled to disk, then into the file
-store; never whole in memory. `Prefer: wait=N` is RFC 7240; the Idempotency-Key is a
-structured-header string, or the bare word that people send
+Bodies are limited in size, UTF-8 and JSON, and must match the contract. Files are multipart
+(RFC 7578; the parser is Starlette's on python-multipart). They are spooled to disk, then copied
+into the file store, and are never whole in memory. `Prefer: wait=N` is RFC 7240. The
+Idempotency-Key is a structured-header string, or a bare word, as people send it
 (draft-ietf-httpapi-idempotency-key-header-07, section 2.1). Lists have the OpenAI shape:
 `{object, data, first_id, last_id, has_more}`.
 """
@@ -41,10 +41,10 @@ M = TypeVar("M", bound=Message)
 WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,18})\"?(?=$|[,;\s])", re.IGNORECASE)
 MAX_WAIT_SECONDS = 30  # of `Prefer: wait=N`
 MOST_KEY_CHARACTERS = 255
-OWN_KEY = "\u00b6"  # begins keys of this service: those of callers are ASCII
-SMALL_BYTES = 50_000  # a larger body is read beside the other requests, not before them
+OWN_KEY = "\u00b6"  # prefix of internal keys: keys of callers are ASCII
+SMALL_BYTES = 50_000  # larger bodies are parsed in a thread, so that other requests go on
 
-# Printable ASCII, in quotes or bare; a quote inside would need escapes that nobody writes.
+# Printable ASCII, in quotes or bare; a quote inside would need escapes.
 KEY_FORM = re.compile(r'"[ !#-~]{1,255}"|[!#-~]([ !#-~]{0,253}[!#-~])?')
 MOST_ON_A_PAGE = 100
 MOST_SECONDS = 253_402_300_799  # 9999-12-31
@@ -61,7 +61,7 @@ MOST_DIGITS = sys.get_int_max_str_digits()  # of an integer
 
 
 def _in_digits(sent: Any) -> Any:
-    """A query's number as it is sent: Python reads "1_0" as ten, too."""
+    """Allow digits only: Python reads "1_0" as ten, too."""
     if isinstance(sent, str) and not WHOLE.fullmatch(sent):
         raise ValueError("write a whole number in digits")
     return sent
@@ -74,10 +74,8 @@ ById = Annotated[Order, Query(description="`desc`: newest first")]
 
 
 async def parse(request: Request, message: type[M] | Callable[[Any], type[M]], *, limit: int) -> M:
-    """The body as this message. Raises InvalidBody, BodyTooLarge, UnsupportedMediaType.
-
-    message: or a function that chooses it by the decoded body.
-    """
+    """Parse the body. Raises InvalidBody, BodyTooLarge, UnsupportedMediaType. message: a message,
+    or a function that chooses it by the decoded body."""
     raw = await read(request, limit=limit)
     if len(raw) <= SMALL_BYTES:
         return parse_body(raw, message)
@@ -85,7 +83,7 @@ async def parse(request: Request, message: type[M] | Callable[[Any], type[M]], *
 
 
 def parse_body(raw: bytes, message: type[M] | Callable[[Any], type[M]]) -> M:
-    """What was read as this message. Raises InvalidBody."""
+    """Parse a raw body. Raises InvalidBody."""
     body = decode(raw)
     if not isinstance(message, type):
         message = message(body)
@@ -96,7 +94,7 @@ def parse_body(raw: bytes, message: type[M] | Callable[[Any], type[M]]) -> M:
 
 
 def _with_location(error: ValidationError, message: type[Message], body: Any) -> ValidationError:
-    """The complaint with its place: a lone surrogate is a str to Python, but not to pydantic."""
+    """Return the error with its field: a lone surrogate is a str to Python, but not to pydantic."""
     if error.error_count() == 1 and error.errors()[0]["type"] == "json_invalid":
         try:
             message.model_validate(body)
@@ -106,7 +104,7 @@ def _with_location(error: ValidationError, message: type[Message], body: Any) ->
 
 
 async def read(request: Request, *, limit: int) -> bytes:
-    """The raw body, given up as soon as it exceeds the limit in bytes."""
+    """Return the raw JSON body; reading stops at the limit in bytes."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not kind.endswith("+json"):
         raise UnsupportedMediaType("send the body as Content-Type: application/json")
@@ -116,7 +114,7 @@ async def read(request: Request, *, limit: int) -> bytes:
 
 
 async def read_body(request: Request, *, limit: int) -> bytes:
-    """The raw body; one that says that it is longer is not read at all. Raises BodyTooLarge."""
+    """Return the raw body; a body that declares more is not read. Raises BodyTooLarge."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limit:
         raise BodyTooLarge(f"the body may have {limit} bytes")
@@ -131,8 +129,8 @@ async def read_body(request: Request, *, limit: int) -> bytes:
 
 
 def decode(raw: bytes) -> Any:
-    """The JSON value; NaN, Infinity, broken UTF-8 and an object that has a key twice are refused.
-    Raises InvalidBody."""
+    """Return the JSON value. Raises InvalidBody, also for NaN, Infinity, invalid UTF-8 and repeated
+    keys."""
     try:
         return json.loads(
             raw.decode("utf-8"), parse_constant=_invalid_constant, object_pairs_hook=unique_members
@@ -147,12 +145,12 @@ def decode(raw: bytes) -> Any:
     except RecursionError:
         raise InvalidBody.at_root("the body cannot be read: it is nested too deeply") from None
     except ValueError:
-        told = f"the body cannot be read: an integer has over {MOST_DIGITS:,} digits"
-        raise InvalidBody.at_root(told) from None
+        detail = f"the body cannot be read: an integer has over {MOST_DIGITS:,} digits"
+        raise InvalidBody.at_root(detail) from None
 
 
 class InvalidConstant(ValueError):
-    """What Python's decoder takes for a number, and JSON does not."""
+    """A number of Python's decoder that JSON does not have."""
 
 
 def _invalid_constant(name: str) -> NoReturn:
@@ -160,13 +158,13 @@ def _invalid_constant(name: str) -> NoReturn:
 
 
 def parse_wait(prefer: str | None) -> int:
-    """The seconds to wait, at most MAX_WAIT_SECONDS; 0 where nothing (intelligible) is asked."""
-    found = WAIT.search(prefer or "")
-    return min(int(found[1]), MAX_WAIT_SECONDS) if found else 0
+    """Return the seconds to wait, at most MAX_WAIT_SECONDS; 0 without a valid request for it."""
+    match = WAIT.search(prefer or "")
+    return min(int(match[1]), MAX_WAIT_SECONDS) if match else 0
 
 
 class InvalidKey(BadInput):
-    """The header is not a usable key."""
+    """The header is not a valid key."""
 
     slug = "idempotency-key-invalid"
     title = "The Idempotency-Key is not valid"
@@ -174,7 +172,7 @@ class InvalidKey(BadInput):
 
 
 def key_of(header: str | None) -> str | None:
-    """The key that the header names, without its quotes; None where there is none."""
+    """Return the key in the header without its quotes, or None. Raises InvalidKey."""
     if header is None:
         return None
     key = header.strip()
@@ -185,34 +183,36 @@ def key_of(header: str | None) -> str | None:
     return key.strip('"')
 
 
-def key_header(what: str) -> Any:
-    """The header's description. what: the key makes happen when it comes again."""
-    return Header(description=what, json_schema_extra={"pattern": f"^({KEY_FORM.pattern})$"})
+def key_header(effect: str) -> Any:
+    """Return the header's description. effect: of sending the same key again."""
+    return Header(description=effect, json_schema_extra={"pattern": f"^({KEY_FORM.pattern})$"})
 
 
 def page_after(shape: re.Pattern[str]) -> Any:
-    """The query parameter `after` of a list. shape: of its ids."""
+    """Return the query parameter `after` of a list. shape: of its ids."""
     return Query(description="the `last_id` of the page before", pattern=f"^{shape.pattern}$")
 
 
 def slice_of(request: Request, limit: int, after: str | None, order: Order) -> Slice:
-    """The page that is asked for. Raises BadInput."""
+    """Return the requested page. Raises BadInput."""
     check_filters(request, {"limit", "after", "order", "purpose"})
     return Slice(limit=limit, after=after, order=order)
 
 
-def check_filters(request: Request, known: set[str]) -> None:
-    """A filter that nobody knows is refused, not ignored."""
+def check_filters(request: Request, allowed: set[str]) -> None:
+    """Raises BadInput for an unknown filter, which would otherwise be ignored."""
     sent = {"metadata" if METADATA.fullmatch(name) else name for name in request.query_params}
-    unknown = sorted(sent - known)
+    unknown = sorted(sent - allowed)
     if unknown:
         raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
 
 
 def accepted(request: Request, *kinds: str) -> str:
     """Return the first of these media types that the Accept header names, else the first."""
-    named = [one.partition(";")[0].strip() for one in request.headers.get("accept", "").split(",")]
-    return next((one for one in named if one in kinds), kinds[0])
+    media_types = [
+        part.partition(";")[0].strip() for part in request.headers.get("accept", "").split(",")
+    ]
+    return next((part for part in media_types if part in kinds), kinds[0])
 
 
 Moment = Annotated[int | None, Query(ge=0, le=MOST_SECONDS, description="unix seconds"), InDigits]
@@ -225,7 +225,7 @@ def instant(seconds: int | None) -> datetime | None:
 def metadata_filter(request: Request) -> dict[str, str]:
     """Return the keys and values of `metadata[KEY]=VALUE` in the query."""
     params = request.query_params.items()
-    return {found[1]: value for name, value in params if (found := METADATA.fullmatch(name))}
+    return {match[1]: value for name, value in params if (match := METADATA.fullmatch(name))}
 
 
 def list_json(data: list[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:
@@ -239,8 +239,7 @@ def list_json(data: list[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:
 
 
 def declared_bytes(request: Request, *, limit: int) -> int:
-    """How much the request says it sends; 0 where it does not say. Raises BodyTooLarge, and
-    UnsupportedMediaType for what is no form."""
+    """Return the declared size of the file, or 0. Raises BodyTooLarge, UnsupportedMediaType."""
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         raise UnsupportedMediaType("send the file as multipart/form-data")
     length = request.headers.get("content-length", "")
@@ -260,7 +259,7 @@ async def form_of(
     limit: int,
     part_bytes: int = PART_BYTES,
 ) -> FormData:
-    """The form, its file spooled to disk; close it. Raises for what is not one, or too large."""
+    """Return the form with its file spooled to disk; close it. Raises InvalidBody, BodyTooLarge."""
     pieces = _read_chunks(request, upload, limit)
     parser = MultiPartParser(
         request.headers, pieces, max_files=1, max_fields=8, max_part_size=part_bytes
@@ -286,7 +285,7 @@ async def _read_chunks(request: Request, upload: Upload, limit: int) -> AsyncGen
 
 
 def file_in(form: FormData) -> UploadFile:
-    """The form's file. Raises InvalidBody where there is none."""
+    """Return the form's file. Raises InvalidBody without one."""
     file = form.get("file")
     if not isinstance(file, UploadFile):
         raise missing("file")
@@ -294,12 +293,11 @@ def file_in(form: FormData) -> UploadFile:
 
 
 def missing(field: str, detail: str = "Field required") -> InvalidBody:
-    """A field of the form that is absent or wrong."""
     return InvalidBody(invalid([{"loc": (field,), "type": "missing", "msg": detail}], None))
 
 
 def store_file(file: BinaryIO, store: FileStore, file_id: str, *, limit: int) -> int:
-    """Copy the spooled file into the store, a piece at a time; its bytes. Blocks."""
+    """Copy the spooled file into the store in pieces; return its size in bytes. Blocks."""
     size = 0
     file.seek(0, 2)
     if file.tell() > limit:

@@ -1,8 +1,9 @@
-"""Jobs and reports as the API describes them: one type a metric, told apart by `metric`.
+"""The types of jobs and reports in the API's description: one type per metric, with `metric` as
+discriminator.
 
-`views` makes what is sent; these are its types, made anew for whatever metrics are found, and only
-where the description is asked for. A type's name begins with the name of what takes the job, as in
-`IceJob`, `IceReportJob`, `InferenceJob`; whatever is of one of them is a `Job`.
+`views` makes the responses. The types are built from the registered metrics when the description is
+requested. A type's name begins with the name of its service, as in `IceJob`, `IceReportJob`,
+`InferenceJob`. `Job` is their union.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from shared.contracts.service import (
 
 
 def job_type(contract: ServiceContract) -> str:
-    """The name of its job's type: of `cot2el-report` Cot2elReportJob."""
+    """Return the name of a job's type: Cot2elReportJob for `cot2el-report`."""
     return "".join(part.capitalize() for part in contract.name.split("-")) + "Job"
 
 
 def job_types() -> Iterator[type[BaseModel]]:
-    """Every type of an answer about jobs."""
+    """Yield every type of a response about jobs."""
     jobs = {name: _job_of(contract) for name, contract in all_contracts().items()}
     union = _union("Job", "A job of any kind.", jobs.values())
     yield union

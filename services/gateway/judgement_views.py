@@ -1,4 +1,4 @@
-"""Judgements and review queues as HTTP shows them, and who it is that judges."""
+"""Judgements and review queues over HTTP, and the identity of reviewers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Words = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r
 
 
 class MarkedSpan(Message):
-    """Words of a text that somebody marked."""
+    """A marked passage of a text."""
 
     of: Words = Field(default="text", description="the field of the request that holds them")
     start: int = Field(ge=0, description="character offset into the text as sent")
@@ -54,19 +54,19 @@ class MarkedSpan(Message):
 
 
 class JudgementFields(Message):
-    """What somebody thinks of a score, or of one of its parts."""
+    """An opinion on a score, or on one of its parts."""
 
     verdict: Opinion = Field(description="with the metric")
     reviewer: ReviewerName | None = Field(
         default=None,
-        description="who judges; a key with a reviewer of its own gives that one's judgements",
+        description="the reviewer's name; a key with a reviewer may only judge under that name",
     )
     about: Words = Field(default=SCORE, description="`score`, or the name of a part")
-    human_score: float | None = Field(default=None, ge=0, le=1, description="what it should be")
+    human_score: float | None = Field(default=None, ge=0, le=1, description="the correct score")
     human_label: Words | None = Field(
         default=None,
-        description="what the label should be; only a canonical one, such as `hateful`, for jobs "
-        "whose texts are not kept",
+        description="the correct label; for jobs whose texts are not stored only a canonical one, "
+        "such as `hateful`",
     )
     spans: tuple[MarkedSpan, ...] = Field(
         default=(),
@@ -84,13 +84,13 @@ class JudgementFields(Message):
 
 
 class JudgementRequest(JudgementFields):
-    """What somebody thinks of a job's score, or of one of its parts."""
+    """An opinion on a job's score, or on one of its parts."""
 
     job_id: Annotated[str, StringConstraints(pattern=r"^job_[0-9a-f]{32}$")]
 
 
 class ReviewQueueRequest(Message):
-    """Lines of a batch to be judged; they are frozen when the queue is made."""
+    """A queue over lines of a batch; its lines are fixed when it is made."""
 
     batch: Annotated[str, StringConstraints(pattern=r"^batch_[0-9a-f]{32}$")]
     name: Words
@@ -112,7 +112,7 @@ class ReviewQueueRequest(Message):
 
 
 class LeaseRequest(Message):
-    """Who wants a line to judge."""
+    """The request of a reviewer for a line."""
 
     reviewer: ReviewerName | None = Field(default=None, description="who judges, if not the key")
     skip: int | None = Field(
@@ -153,7 +153,7 @@ class JudgementList(ListPage[ReviewerJudgementSchema]):
 
 
 class ImportSchema(BaseModel):
-    """What became of judgements that were made elsewhere."""
+    """The outcome of an import of judgements."""
 
     model_config = ALWAYS_SENT
 
@@ -163,7 +163,7 @@ class ImportSchema(BaseModel):
 
 
 class QueueProgressSchema(BaseModel):
-    """How far a queue has come."""
+    """The progress of a queue."""
 
     model_config = ALWAYS_SENT
 
@@ -200,7 +200,7 @@ class ReviewQueueList(ListPage[ReviewQueueSchema]):
 
 
 class ReviewItemSchema(BaseModel):
-    """The line that a reviewer is given, for ten minutes."""
+    """The line that a reviewer holds, for ten minutes."""
 
     model_config = ALWAYS_SENT
 
@@ -211,7 +211,7 @@ class ReviewItemSchema(BaseModel):
 
 
 class NextReviewSchema(BaseModel):
-    """What is to be judged next."""
+    """The next line to judge."""
 
     model_config = ALWAYS_SENT
 
@@ -220,12 +220,17 @@ class NextReviewSchema(BaseModel):
     progress: QueueProgressSchema
 
 
-def origin_of(request: Request, caller: Caller, named: str | None) -> Origin:
-    """Who judges. Raises BadInput where nobody says so, or another than the key's reviewer does."""
-    own = None if caller.key is None else caller.key.reviewer
-    if own is not None and named is not None and named != own:
-        raise BadInput("this key gives the judgements of its own reviewer", pointer="/reviewer")
-    who = own or (named or "").strip()
+def origin_of(request: Request, caller: Caller, reviewer: str | None) -> Origin:
+    """Return the reviewer. Raises BadInput without a name, and for another than the key's
+    reviewer.
+    """
+    of_key = None if caller.key is None else caller.key.reviewer
+    if of_key is not None and reviewer is not None and reviewer != of_key:
+        raise BadInput(
+            "this key may only give the judgements of its reviewer; leave out `reviewer`",
+            pointer="/reviewer",
+        )
+    who = of_key or (reviewer or "").strip()
     if not is_name(who):
         raise BadInput(
             f"a reviewer's name has at most {MOST_REVIEWER} printable characters",
@@ -236,7 +241,7 @@ def origin_of(request: Request, caller: Caller, named: str | None) -> Origin:
     return Origin(
         tenant=caller.tenant,
         reviewer=who,
-        verified=own is not None,
+        verified=of_key is not None,
         key_id=None if caller.key is None else caller.key.id,
         address_family=_family(request),
         request_id=request_id(),
@@ -244,7 +249,7 @@ def origin_of(request: Request, caller: Caller, named: str | None) -> Origin:
 
 
 def is_name(text: str) -> bool:
-    """Whether a reviewer can be called so; an empty text is for the caller to refuse."""
+    """Return True if a reviewer may have this name; the caller rejects an empty one."""
     return len(text) <= MOST_REVIEWER and text.isprintable()
 
 
@@ -257,7 +262,7 @@ def _family(request: Request) -> str | None:
 
 
 def check_part(metric: str, about: str) -> None:
-    """Raises BadInput for a part that the metric has not."""
+    """Raises BadInput if the metric has no such part."""
     contract = metrics().get(metric)
     parts = () if contract is None else tuple(contract.parts)
     if about != SCORE and about not in parts:
@@ -266,21 +271,22 @@ def check_part(metric: str, about: str) -> None:
 
 
 def with_elicited(request: Mapping[str, Any], result: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A job's request with the explanation that a model was asked for, where it has none."""
-    told = ((result or {}).get("elicitation") or {}).get("explanation")
+    """Return a job's request with the elicited explanation, if it has none."""
+    elicited = ((result or {}).get("elicitation") or {}).get("explanation")
     field = "statement" if "statement" in request else "explanation"
-    return {**request, field: request.get(field) or told} if told else dict(request)
+    return {**request, field: request.get(field) or elicited} if elicited else dict(request)
 
 
 def field_of(evidence: Mapping[str, Any], judged: str) -> str:
-    """Which text its offsets are into. judged: the field that a metric judges."""
+    """Return the text that the offsets of evidence refer to. judged: the field that a metric
+    judges."""
     return str(evidence.get("offsets_into") or evidence.get("field") or judged)
 
 
 def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) -> None:
-    """Raises BadInput for what is no stretch of a text of this request, `with_elicited`."""
-    for place, span in enumerate(spans):
-        pointer = f"/spans/{place}"
+    """Raises BadInput for a span outside the texts of this request, `with_elicited`."""
+    for index, span in enumerate(spans):
+        pointer = f"/spans/{index}"
         if request.get("do_not_store_text"):
             raise BadInput(
                 "the job's texts are not kept, so nothing can be marked", pointer="/spans"
@@ -294,9 +300,9 @@ def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) 
             raise BadInput(detail, pointer=pointer)
 
 
-def judgement_json(found: ReviewerJudgement, *, with_origin: bool = False) -> dict[str, Any]:
-    """with_origin: for keys of scope `admin`."""
-    shown = asdict(found) | {"created_at": to_timestamp(found.created_at)}
+def judgement_json(judgement: ReviewerJudgement, *, with_origin: bool = False) -> dict[str, Any]:
+    """Return the JSON of a judgement. with_origin: for keys of scope `admin`."""
+    shown = asdict(judgement) | {"created_at": to_timestamp(judgement.created_at)}
     if not with_origin:
         shown |= dict.fromkeys(ORIGIN)
     return {"id": shown.pop("id"), "object": "judgement", **shown}

@@ -1,7 +1,7 @@
 """Create, list and revoke API keys: `touchstone keys`, or `python -m services.gateway.keys`.
 
-It writes straight into the ledger of `DATABASE_URL`; `--var var` finds the ledger of a stack that
-runs on this machine. A key is printed once, alone on standard output; the ledger keeps its SHA-256.
+It writes into the ledger of `DATABASE_URL`; `--var var` finds the ledger of a stack on this
+machine. A key is printed once, alone on standard output. The ledger stores its SHA-256.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ PIPE_COLUMNS = 200  # of a table, for who reads it line by line
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="touchstone keys", description=__doc__)
-    made.add_argument("--var", type=Path, help="Folder of a running `make serve`, mostly var.")
-    commands = made.add_subparsers(dest="command", required=True)
+    result = argparse.ArgumentParser(prog="touchstone keys", description=__doc__)
+    result.add_argument("--var", type=Path, help="Folder of a running `make serve`, mostly var.")
+    commands = result.add_subparsers(dest="command", required=True)
     create = commands.add_parser("create", help="Create a key and print it.")
     create.add_argument(
         "--tenant", type=_tenant, default=DEFAULT_TENANT, help="Tenant that the key belongs to."
@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
         "--scope",
         action="append",
         choices=SCOPES,
-        help="What the key allows. score: jobs; batch: files and batches; review: reading and "
+        help="Scopes of the key. score: jobs; batch: files and batches; review: reading and "
         "judging results; admin: all of these, and webhook endpoints. Repeatable (default: score "
         "and batch).",
     )
@@ -64,17 +64,17 @@ def parser() -> argparse.ArgumentParser:
     listing.add_argument("--tenant", type=_tenant, help="List only keys of this tenant.")
     revoke = commands.add_parser("revoke", help="Revoke a key.")
     revoke.add_argument("id", help="Id of the key, key_….")
-    return made
+    return result
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; 0 if all went well."""
-    asked = parser().parse_args(arguments)
+    """Run the command; return 0 on success."""
+    options = parser().parse_args(arguments)
     console = Console(stderr=True, width=None if sys.stderr.isatty() else PIPE_COLUMNS)
     try:
-        return _run(asked, _engine(asked.var), console)
+        return _run(options, _engine(options.var), console)
     except Unavailable as error:
-        where = "" if asked.var else "; keys of a service on this machine: --var FOLDER (var)"
+        where = "" if options.var else "; keys of a service on this machine: --var FOLDER (var)"
         console.print(f"[bold red]{error}{where}[/bold red]", soft_wrap=True)
         return 1
     except (OSError, ValueError) as error:
@@ -82,30 +82,30 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
-def _run(asked: argparse.Namespace, engine: Engine, console: Console) -> int:
+def _run(options: argparse.Namespace, engine: Engine, console: Console) -> int:
     with transaction(engine) as connection:
-        match asked.command:
+        match options.command:
             case "create":
                 key, secret = keys.make(
                     connection,
                     NewKey(
-                        tenant=asked.tenant,
-                        name=asked.name,
-                        scopes=tuple(dict.fromkeys(asked.scope or ("score", "batch"))),
-                        requests_per_minute=asked.requests_per_minute,
-                        accept_untrained_languages=asked.accept_untrained_languages,
-                        lasts=None if asked.days is None else timedelta(days=asked.days),
-                        reviewer=asked.reviewer,
+                        tenant=options.tenant,
+                        name=options.name,
+                        scopes=tuple(dict.fromkeys(options.scope or ("score", "batch"))),
+                        requests_per_minute=options.requests_per_minute,
+                        accept_untrained_languages=options.accept_untrained_languages,
+                        lasts=None if options.days is None else timedelta(days=options.days),
+                        reviewer=options.reviewer,
                     ),
                 )
             case "list":
                 listed = Console(width=None if sys.stdout.isatty() else PIPE_COLUMNS)
-                listed.print(table(keys.all_of(connection, asked.tenant)))
+                listed.print(table(keys.all_of(connection, options.tenant)))
                 return 0
             case _:
-                revoked = keys.revoke(connection, asked.id)
+                revoked = keys.revoke(connection, options.id)
                 if revoked is None:
-                    raise ValueError(f"there is no key {asked.id!r}")
+                    raise ValueError(f"there is no key {options.id!r}")
                 console.print(table([revoked]))
                 return 0
     console.print(table([key]))
@@ -125,24 +125,24 @@ def _engine(var: Path | None) -> Engine:
     return connect(str(note["database_url"]))
 
 
-def table(found: list[Key]) -> Table:
-    """One row a key, without its secret."""
-    made = Table(title="API keys", title_justify="left")
+def table(rows: list[Key]) -> Table:
+    """Return one row per key, without its secret."""
+    result = Table(title="API keys", title_justify="left")
     names = ("id", "tenant", "name", "reviewer", "begins")
     for column in (*names, "scopes", "a minute", "languages", "made", "state"):
-        made.add_column(column, no_wrap=column in ("id", "begins"), overflow="fold")
-    for key in found:
+        result.add_column(column, no_wrap=column in ("id", "begins"), overflow="fold")
+    for key in rows:
         rate = "-" if key.requests_per_minute is None else str(key.requests_per_minute)
         scopes = " ".join(key.scopes)
         who = key.reviewer or "-"
         cells = (key.id, key.tenant, key.name, who, f"{key.beginning}…", scopes, rate)
         accepted = "untrained too" if key.accept_untrained_languages else "trained"
-        made.add_row(*cells, accepted, f"{key.created_at:%Y-%m-%d}", state(key))
-    return made
+        result.add_row(*cells, accepted, f"{key.created_at:%Y-%m-%d}", state(key))
+    return result
 
 
 def state(key: Key) -> str:
-    """Whether the key opens anything."""
+    """Return if the key is valid, expired or revoked, with the time."""
     if key.revoked_at is not None:
         return f"revoked {key.revoked_at:%Y-%m-%d %H:%M}"
     if key.expires_at is None:

@@ -1,4 +1,4 @@
-"""Refusals that only HTTP knows, and the handlers that turn every error into a problem."""
+"""Errors that only HTTP has, and the handlers that turn every error into a problem."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ logger = telemetry.logger(__name__)
 
 
 class InvalidBody(BadInput):
-    """The body is not what the contract asks for; carries the finished problem."""
+    """The body does not match the contract; carries the finished problem."""
 
-    def __init__(self, found: Problem) -> None:
-        super().__init__(found["detail"])
-        self.problem = found
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem["detail"])
+        self.problem = problem
 
     @classmethod
     def at_root(cls, detail: str) -> Self:
-        """A fault of the body as a whole."""
+        """Return a fault of the body as a whole."""
         return cls(invalid([{"loc": (), "type": "json", "msg": detail}], None))
 
 
 class BodyTooLarge(ScoringError):
-    """More bytes than allowed."""
+    """The body has more bytes than allowed."""
 
     status = 413
     slug = "body-too-large"
@@ -58,7 +58,7 @@ class BodyTooLarge(ScoringError):
 
 
 class UnsupportedMediaType(ScoringError):
-    """Not what this route reads."""
+    """The route does not read this media type."""
 
     status = 415
     slug = "unsupported-media-type"
@@ -70,7 +70,7 @@ class UnsupportedMediaType(ScoringError):
 
 
 class NotAuthenticated(ScoringError):
-    """No key, or one that opens nothing. Source of the header: RFC 6750, section 3."""
+    """There is no key, or an invalid one. Source of the header: RFC 6750, section 3."""
 
     status = 401
     slug = "unauthenticated"
@@ -86,7 +86,7 @@ class NotAuthenticated(ScoringError):
 
 
 class Forbidden(ScoringError):
-    """The key is valid, but not for this."""
+    """The key is valid, but lacks the scope."""
 
     status = 403
     slug = "forbidden"
@@ -95,7 +95,7 @@ class Forbidden(ScoringError):
 
 
 class MethodNotAllowed(ScoringError):
-    """The address is right, and the method is not one of those in `Allow`."""
+    """The address exists, but not with this method."""
 
     status = 405
     slug = "method-not-allowed"
@@ -104,7 +104,7 @@ class MethodNotAllowed(ScoringError):
 
 
 class NotHttp(ScoringError):
-    """What came over the connection is not HTTP."""
+    """The input of the connection is not HTTP."""
 
     status = 400
     slug = "not-http"
@@ -113,7 +113,7 @@ class NotHttp(ScoringError):
 
 
 class HeaderFieldsTooLarge(ScoringError):
-    """The head of the request has more, or longer, fields than are read."""
+    """The head of the request has too many fields, or too long ones."""
 
     status = 431
     slug = "request-header-fields-too-large"
@@ -122,7 +122,7 @@ class HeaderFieldsTooLarge(ScoringError):
 
 
 class BadRequest(ScoringError):
-    """The request broke off, or its HTTP is one that the service does not speak."""
+    """The request broke off, or its HTTP is not supported."""
 
     status = 400
     slug = "http"
@@ -140,7 +140,7 @@ class RequestTimeout(ScoringError):
 
 
 class Busy(ScoringError):
-    """As many requests as this process takes on at a time."""
+    """The process has as many open requests as allowed."""
 
     status = 503
     slug = "busy"
@@ -150,7 +150,7 @@ class Busy(ScoringError):
 
 
 class CrossOriginRequest(ScoringError):
-    """Another site's page made a browser send this."""
+    """A page of another site made a browser send this."""
 
     status = 403
     slug = "foreign-site"
@@ -162,7 +162,7 @@ class CrossOriginRequest(ScoringError):
 
 
 class MisdirectedRequest(ScoringError):
-    """The Host header names somebody else."""
+    """The Host header has the name of another service."""
 
     status = 421
     slug = "misdirected-request"
@@ -173,7 +173,7 @@ class MisdirectedRequest(ScoringError):
 
 
 class WebhooksOff(ScoringError):
-    """This service keeps no webhook secrets, since it has no key to seal them with."""
+    """The service stores no webhook secrets, since it has no key to encrypt them."""
 
     status = 503
     slug = "webhooks-off"
@@ -200,7 +200,7 @@ class FileInUse(ScoringError):
 
 
 class NoReport(ScoringError):
-    """The batch has no results, or not yet all."""
+    """The batch has no results, or not all of them yet."""
 
     status = 409
     slug = "nothing-to-report"
@@ -209,7 +209,7 @@ class NoReport(ScoringError):
 
 
 class UnknownPlot(NotThere):
-    """The report has no such picture."""
+    """The report has no such chart."""
 
     slug = "unknown-plot"
     title = "No such plot"
@@ -228,14 +228,13 @@ class AlreadyFinal(ScoringError):
 ROUTER_SLUGS = {404: NotThere.slug, 405: MethodNotAllowed.slug}
 
 
-def problem_response(found: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
-    """A problem as a response; its status is the problem's."""
-    kept = DEFAULTS | (headers or {})
-    helps = can_retry(found)
+def problem_response(problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
+    all_headers = DEFAULTS | (headers or {})
+    helps = can_retry(problem)
     if helps is not None:
-        kept["x-should-retry"] = str(helps).lower()
-    body = to_public(found, telemetry.request_id())
-    return JSONResponse(body, found["status"], headers=kept, media_type=MEDIA_TYPE)
+        all_headers["x-should-retry"] = str(helps).lower()
+    body = to_public(problem, telemetry.request_id())
+    return JSONResponse(body, problem["status"], headers=all_headers, media_type=MEDIA_TYPE)
 
 
 def handle_error(_request: Request, error: Exception) -> JSONResponse:
@@ -252,62 +251,60 @@ def handle_error(_request: Request, error: Exception) -> JSONResponse:
 
 
 def invalid_parameters(_request: Request, error: Exception) -> JSONResponse:
-    """A path or query parameter that FastAPI refused."""
+    """Handle a path or query parameter that FastAPI refused."""
     if not isinstance(error, RequestValidationError):
         raise error
     # no body to look the place up in: "missing" lets the parameter's own name stand
-    found = [
+    errors = [
         {"loc": entry["loc"][1:], "type": "missing", "msg": plain(entry)}
         for entry in error.errors()
     ]
-    return problem_response(invalid(found, None))
+    return problem_response(invalid(errors, None))
 
 
 def http_error(request: Request, error: Exception) -> JSONResponse:
-    """Unknown path, wrong method: what the router itself refuses."""
+    """Handle the errors of the router: unknown paths and wrong methods."""
     if not isinstance(error, HTTPException):
         raise error
     slug = ROUTER_SLUGS.get(error.status_code, BadRequest.slug)
-    found = make(slug, str(error.detail), error.status_code, str(error.detail))
+    document = make(slug, str(error.detail), error.status_code, str(error.detail))
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     if error.status_code == 405:
         methods = methods_of(request) or with_head(headers.get("allow", "").split(", "))
         headers["allow"] = ", ".join(methods)
-    return problem_response(found, headers)
+    return problem_response(document, headers)
 
 
 def methods_of(request: Request) -> list[str]:
-    """The methods of this path as described: the router names those of its first route alone."""
-    found = {
+    """Return the methods of this path; the router knows only those of its first route."""
+    methods = {
         method.upper()
         for template, operations in request.app.openapi()["paths"].items()
         if compile_path(template)[0].match(request.url.path)
         for method in operations
     }
-    return with_head(found)
+    return with_head(methods)
 
 
 def with_head(methods: Iterable[str]) -> list[str]:
-    """HEAD is wherever GET is."""
-    found = set(methods) - {""}
-    return sorted(found | {"HEAD"} if "GET" in found else found)
+    names = set(methods) - {""}
+    return sorted(names | {"HEAD"} if "GET" in names else names)
 
 
 def client_disconnect(_request: Request, _error: Exception) -> JSONResponse:
-    """The client hung up while it was sending; nobody reads this."""
+    """Handle a client that hung up while it was sending."""
     return problem_response(problem(BadRequest("the client disconnected")))
 
 
 def internal_error(request: Request, error: Exception) -> JSONResponse:
-    """Anything else is our fault: an id for the caller, the traceback for the log."""
+    """Handle an unexpected error: the caller gets an id, the log gets the traceback."""
     error_id = f"err_{secrets.token_hex(8)}"
     logger.error("request.crashed", error_id=error_id, path=request.url.path, exc_info=error)
     return problem_response(internal(error_id))
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error as RFC 9457 asks; a crash, which is none of them, is answered by the
-    request's record."""
+    """Answer every error as in RFC 9457; the request's record answers crashes."""
     app.add_exception_handler(ScoringError, handle_error)
     app.add_exception_handler(RequestValidationError, invalid_parameters)
     app.add_exception_handler(HTTPException, http_error)

@@ -1,6 +1,6 @@
-"""Requests, bounded: how many at a time, and how long a body may take.
+"""Limits of requests: their number, and the time for a body.
 
-ASGI middleware. Probes are answered however many others wait.
+ASGI middleware. Probes are always answered.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ UNREAD_BYTES = 65_536  # of a body that nobody wants: cheaper to read than to op
 
 
 class Body:
-    """What has come of one request's body."""
+    """The state of one request's body."""
 
     def __init__(self, headers: Headers) -> None:
         self._started = time.monotonic()
@@ -37,14 +37,14 @@ class Body:
 
     @property
     def should_close(self) -> bool:
-        """Whether the connection had better end than bring the rest."""
+        """Return True if closing the connection is better than reading the rest."""
         rest = self._length - self._received
         is_long = self._is_chunked or rest > UNREAD_BYTES
         return not self.is_complete and (is_long or self.is_late)
 
     @property
     def time_left(self) -> float:
-        """Seconds until more must have come; 0 if it is late."""
+        """Return the seconds until more bytes must arrive; 0 if it is late."""
         in_pace = BODY_GRACE_SECONDS + self._received / BODY_BYTES_PER_SECOND
         allowed = min(BODY_SECONDS, in_pace)
         return max(0.0, self._started + allowed - time.monotonic())
@@ -55,7 +55,7 @@ class Body:
 
 
 class BodyTimeoutMiddleware:
-    """A body that comes too slowly is a 408; where a long one is not read, the connection ends."""
+    """Answers 408 for a body that is too slow, and closes if a long body is not read."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -88,7 +88,7 @@ class BodyTimeoutMiddleware:
 
 
 class RequestLimitMiddleware:
-    """So many requests at a time; event streams, which wait more than they work, do not count."""
+    """Limits the number of requests; event streams mostly wait and do not count."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,8 +1,8 @@
-"""A request from its first byte to its last: its id, its seconds, its line in the log, its crash.
+"""The record of a request: its id, duration, log line and crash.
 
-The id is the caller's, if it has the right form, else ours; it stands on every answer, in every
-line that is logged meanwhile, in the span and on the job that is made. The line holds no query, no
-body and no key: who reads logs learns who asked for what kind of thing, and how it went.
+The id is the caller's if it has the right form, else a new one. It is in every response, log line,
+span and job of the request. The log line has no query, body or key: it shows who called which
+route, and with which outcome.
 """
 
 from __future__ import annotations
@@ -31,46 +31,45 @@ logger = telemetry.logger(__name__)
 
 
 class Record:
-    """What is known of one request."""
+    """The record of one request."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._started = time.perf_counter()
         self._headers = Headers(scope=scope)
-        named = self._headers.get("x-request-id", "")
-        self.id = named if OWN_FORM.fullmatch(named) else new_request_id()
+        sent_id = self._headers.get("x-request-id", "")
+        self.id = sent_id if OWN_FORM.fullmatch(sent_id) else new_request_id()
         self.status: int | None = None  # None: not yet answered
         self._bytes_in = self._bytes_out = 0
         self._private = False
         self._last = b""  # of its body, too few to name the field
 
     def take(self, message: Message) -> None:
-        """Something of its body came."""
+        """Record a part of its body."""
         body = message.get("body", b"")
         self._bytes_in += len(body)
         self._private = self._private or bool(PRIVATE.search(self._last + body))
         self._last = (self._last + body)[1 - PRIVATE_BYTES :]
 
     def loggable(self, error: Exception) -> Exception:
-        """What of its crash a log may hold: no words of a body that asks for `do_not_store_text`,
-        be it read or not."""
+        """Return its exception for the log, without text of a body that has `do_not_store_text`.
+        The body may not have been read."""
         return untold(error) if self._private else error
 
     def on_send(self, message: Message) -> None:
-        """Something of its answer goes out; its head gets the id."""
+        """Record a part of its response; the head gets the id."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             MutableHeaders(scope=message)["x-request-id"] = self.id
         self._bytes_out += len(message.get("body", b""))
 
     def count(self) -> None:
-        """Into the histogram."""
+        """Add the request to the histogram."""
         method = self._scope["method"] if self._scope["method"] in METHODS else "other"
         labels = (method, self._route, str(self.status or 500))
         REQUEST_SECONDS.labels(*labels).observe(time.perf_counter() - self._started)
 
     def log(self) -> None:
-        """One line."""
         level = logging.DEBUG if self._scope["path"] in QUIET else logging.INFO
         if not logging.getLogger(__name__).isEnabledFor(level):
             return
@@ -94,15 +93,13 @@ class Record:
 
     @property
     def _route(self) -> str:
-        """As it is declared, never as it was asked for."""
+        """Return the route as declared, not as requested."""
         return str(getattr(self._scope.get("route"), "path", "unmatched"))
 
 
 class RequestLogMiddleware:
-    """ASGI middleware; what crashes inside is answered here, so that no answer goes without an id.
-
-    A crash in the middle of an answer goes on to the server, which ends the connection.
-    """
+    """ASGI middleware; it answers crashes, so that every response has an id. A crash in the middle
+    of a response reaches the server, which closes the connection."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -134,10 +131,10 @@ class RequestLogMiddleware:
         try:
             await self.app(scope, receive, send)
         except Exception as error:
-            told = record.loggable(error)
+            logged = record.loggable(error)
             if record.status is not None:
-                if told is error:
+                if logged is error:
                     raise
-                raise told from None
-            trace.get_current_span().record_exception(told)
-            await internal_error(Request(scope), told)(scope, receive, send)
+                raise logged from None
+            trace.get_current_span().record_exception(logged)
+            await internal_error(Request(scope), logged)(scope, receive, send)

@@ -27,16 +27,16 @@ OTHER_FILES = 256  # that a gateway holds open besides: ledger, broker, uploads,
 logger = telemetry.logger(__name__)
 
 
-def config_of(app: ASGIApp, chosen: Settings) -> uvicorn.Config:
-    """How uvicorn serves this application."""
+def config_of(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    """Return uvicorn's configuration for this application."""
     limits = Limits(
-        connections=connection_limit(chosen.connections),
-        proxies=chosen.proxies,
+        connections=connection_limit(settings.connections),
+        proxies=settings.proxies,
     )
     return uvicorn.Config(
         app,
-        host=chosen.host,
-        port=chosen.port,
+        host=settings.host,
+        port=settings.port,
         http=protocol(limits),
         ws="none",
         log_config=None,
@@ -47,38 +47,37 @@ def config_of(app: ASGIApp, chosen: Settings) -> uvicorn.Config:
 
 
 def connection_limit(connections: int) -> int:
-    """So many connections, or what the limit of open files leaves: without any left none is
-    accepted, not even a probe's.
-    """
-    wanted = connections + SPARE + OTHER_FILES
+    """Return this many connections, or fewer if the limit of open files is lower. Without free
+    files no connection is accepted, not even a probe's."""
+    needed = connections + SPARE + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        if soft < wanted:
+        if soft < needed:
             connections = max(1, soft - SPARE - OTHER_FILES)
             logger.warning("gateway.few_files", open_files=soft, connections=connections)
     return connections
 
 
 def start_metrics_server(app: FastAPI, host: str, port: int) -> ThreadingHTTPServer:
-    """Answer Prometheus from threads of their own; returns the server, to be shut down."""
+    """Serve the counters to Prometheus in separate threads; return the server, for shutdown."""
     gateway: State = app.state.gateway
 
     class MetricsHandler(BaseHTTPRequestHandler):
         timeout = 10
 
         def do_GET(self) -> None:
-            found = self.path.partition("?")[0] == "/metrics"
-            body = render_metrics(gateway.engine) if found else b"only /metrics is here\n"
-            self.send_response(200 if found else 404)
-            self.send_header("Content-Type", CONTENT_TYPE_LATEST if found else "text/plain")
+            is_metrics = self.path.partition("?")[0] == "/metrics"
+            body = render_metrics(gateway.engine) if is_metrics else b"only /metrics is here\n"
+            self.send_response(200 if is_metrics else 404)
+            self.send_header("Content-Type", CONTENT_TYPE_LATEST if is_metrics else "text/plain")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Scrapes are not worth a line each."""
+            """Log nothing: scrapes are frequent."""
 
     server = ThreadingHTTPServer((host, port), MetricsHandler)
     server.daemon_threads = True
@@ -87,7 +86,7 @@ def start_metrics_server(app: FastAPI, host: str, port: int) -> ThreadingHTTPSer
 
 
 def render_metrics(engine: Engine) -> bytes:
-    """In Prometheus's text format. Blocks."""
+    """Return the counters in Prometheus's text format. Blocks."""
     registry = CollectorRegistry()
     gauge = Gauge(
         "touchstone_jobs_open", "Jobs not yet final", ["metric", "status"], registry=registry

@@ -1,9 +1,9 @@
-"""Without keys, only this machine's own pages and programs may use the service.
+"""Protection of a gateway without keys: only pages and programs of this machine may use it.
 
-The gateway starts without keys only where nobody but this machine can reach it, unless a setting
-says so. And a page from elsewhere, open in a browser here, can make the browser send requests to a
-loopback address: by a name of its own that is made to resolve to it (DNS rebinding), or across
-origins. Sources: Fetch Standard, `Origin`; W3C Fetch Metadata, `Sec-Fetch-Site`; RFC 9110, 15.5.20.
+The gateway starts without keys only if no other machine can reach it, unless a setting allows it.
+In addition, a page of another site in a local browser can send requests to a loopback address:
+through a name that resolves to it (DNS rebinding), or across origins. Sources: Fetch Standard,
+`Origin`; W3C Fetch Metadata, `Sec-Fetch-Site`; RFC 9110, 15.5.20.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OWN_SITES = frozenset({"same-origin", "none"})  # none: the visitor, by an addre
 
 
 class SameOriginMiddleware:
-    """ASGI middleware: asks only where a request looks foreign whether keys are asked for."""
+    """ASGI middleware; only suspicious requests need to know if keys are required."""
 
     def __init__(self, app: ASGIApp, gateway: State) -> None:
         self.app = app
@@ -54,7 +54,7 @@ class SameOriginMiddleware:
 
 
 def origin_error(method: str, headers: Headers, settings: Settings) -> ScoringError | None:
-    """Why this request may be another site's."""
+    """Return an error if another site may have sent this request, or None."""
     host = headers.get("host", "")
     is_ours = is_named(host, settings.host_names) or is_loopback(name_of(host))
     if not is_ours and (is_loopback(settings.host) or settings.host_names):
@@ -68,7 +68,7 @@ def origin_error(method: str, headers: Headers, settings: Settings) -> ScoringEr
 
 
 def is_same_origin(headers: Headers) -> bool:
-    """Whether a browser says that our own page sent this; or nothing, as programs do."""
+    """Return True if the headers show our own page, or no browser at all."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     host = headers.get("host", "").lower()
     if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
@@ -77,7 +77,9 @@ def is_same_origin(headers: Headers) -> bool:
 
 
 def name_of(host: str) -> str:
-    """The Host header's name or address, without port, brackets and a last dot; lower case."""
+    """Return the Host header's name or address in lower case, without port, brackets and final
+    dot.
+    """
     name, colon, port = host.lower().rpartition(":")
     if not colon or not (port.isdecimal() or not port):
         name = host.lower()
@@ -85,40 +87,38 @@ def name_of(host: str) -> str:
 
 
 def is_named(host: str, names: Sequence[str]) -> bool:
-    """Whether the operator named this host."""
+    """Return True if the operator configured this host."""
     return name_of(host) in {name.lower() for name in names}
 
 
 class KeyRequiredError(RuntimeError):
-    """The gateway would serve other machines without asking for keys."""
+    """The gateway would serve other machines without requiring keys."""
 
 
-def keys_needed(chosen: Settings, engine: Engine) -> bool | None:
-    """Whether keys must be asked for; None: as soon as one is made. Raises Exposed.
-
-    A ledger that cannot be asked right now counts as one with keys.
-    """
-    if chosen.authentication != "auto":
-        return chosen.authentication == "keys"
-    if is_loopback(chosen.host):
+def keys_needed(settings: Settings, engine: Engine) -> bool | None:
+    """Return whether keys are required; None: as soon as one exists. Raises KeyRequiredError. A
+    ledger that cannot be reached counts as one with keys."""
+    if settings.authentication != "auto":
+        return settings.authentication == "keys"
+    if is_loopback(settings.host):
         return None
     try:
         with transaction(engine) as connection:
-            made = keys.has_any(connection)
+            has_keys = keys.has_any(connection)
     except Unavailable:
-        made = True
-    if not made:
+        has_keys = True
+    if not has_keys:
         raise KeyRequiredError(
-            f"will not listen on {chosen.host}: there is no API key, and everybody who reaches it "
-            "could use the service. Make a key with `python -m services.gateway.keys create`, or "
-            "listen on 127.0.0.1, or set TOUCHSTONE_AUTHENTICATION=keys (ask for keys that are yet "
-            "to be made) or TOUCHSTONE_AUTHENTICATION=none (serve everybody)."
+            f"will not listen on {settings.host}: there is no API key, and everybody who reaches "
+            "it could use the service. Make a key with `python -m services.gateway.keys create`, "
+            "or listen on 127.0.0.1, or set TOUCHSTONE_AUTHENTICATION=keys (ask for keys that are "
+            "yet to be made) or TOUCHSTONE_AUTHENTICATION=none (serve everybody)."
         )
     return True
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a socket on this host."""
+    """Return True if only this machine can reach a socket on this host."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

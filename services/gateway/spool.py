@@ -1,6 +1,6 @@
-"""Uploads on their way to the system's temporary folder: bytes in all, and of one tenant.
+"""The size of running uploads in the temporary folder, in total and per tenant.
 
-For the event loop's thread. The size is this process's; what a stranger declares or sends beyond it
+For the event loop's thread. It counts this process only. An upload that declares or sends too much
 is refused before it is written.
 """
 
@@ -22,7 +22,7 @@ TENANTS_SHARE = 2  # one tenant may use one in so many bytes; a single file alwa
 
 
 class SpoolFull(ScoringError):
-    """As many bytes are on their way as have a place."""
+    """The running uploads have reached the limit of bytes."""
 
     status = 503
     slug = "spool-full"
@@ -32,7 +32,7 @@ class SpoolFull(ScoringError):
 
 
 class Upload:
-    """One upload's part of the spool: what has come of it."""
+    """One upload's part of the spool."""
 
     def __init__(self, spool: Spool, tenant: str) -> None:
         self._spool = spool
@@ -40,28 +40,26 @@ class Upload:
         self.received = 0
 
     def receive(self, size: int) -> None:
-        """So many bytes more have come. Raises SpoolFull."""
+        """Count received bytes. Raises SpoolFull."""
         self._spool.check_space(self._tenant, size)
         self._spool.received[self._tenant] += size
         self.received += size
 
 
 class Spool:
-    """What is being uploaded: bytes that have come count, not those that were promised, so that
-    nobody keeps a place by being slow."""
+    """The running uploads. Received bytes count, not declared ones, so that a slow upload blocks no
+    other."""
 
-    def __init__(self, chosen: Settings) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.received: Counter[str] = Counter()  # bytes, by tenant
-        self._most = SPOOL_FILES * (chosen.max_file_bytes + FORM_BYTES)
-        self._most_of_one = max(self._most // TENANTS_SHARE, chosen.max_file_bytes + FORM_BYTES)
+        self._most = SPOOL_FILES * (settings.max_file_bytes + FORM_BYTES)
+        self._most_of_one = max(self._most // TENANTS_SHARE, settings.max_file_bytes + FORM_BYTES)
         self._uploads: Counter[str] = Counter()
 
     @contextmanager
     def upload(self, caller: Caller, declared: int) -> Iterator[Upload]:
-        """A place for one upload. declared: bytes that it says it has; 0: it does not say.
-
-        Raises QuotaExceeded; SpoolFull where it could not end now.
-        """
+        """Reserve an upload. declared: its size, or 0 if unknown. Raises QuotaExceeded, and
+        SpoolFull if it does not fit now."""
         tenant = caller.tenant
         if caller.key is not None and self._uploads[tenant] >= UPLOADS_PER_TENANT:
             raise QuotaExceeded(
@@ -82,7 +80,7 @@ class Spool:
             self.received += Counter()
 
     def check_space(self, tenant: str, size: int) -> None:
-        """Raises SpoolFull where there is no place for so many bytes more."""
+        """Raises SpoolFull if there is no space for this many bytes."""
         if self.received[tenant] + size > self._most_of_one or (
             self.received.total() + size > self._most
         ):

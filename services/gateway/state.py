@@ -1,13 +1,13 @@
-"""What the routes share: the stores, the queue's messages on their way, notices of ended jobs, and
-how models are.
+"""The shared state of the routes: stores, outgoing queue messages, notices of ended jobs, and the
+states of models.
 
-A message to the queue is sent by a thread of its own, so that nobody waits for it. It may be lost:
-the ledger has the job, and the scheduler sends what nobody claims. So a broker that is stuck or
-away costs the callers nothing.
+A separate thread sends messages to the queue, so that no request waits for it. A message may be
+lost: the ledger has the job, and the scheduler sends unclaimed jobs again. So a broker that hangs
+or is away does not affect callers.
 
-That a job has ended PostgreSQL says in the transaction that ends it, so that the ledger is not
-asked over and over. A notice may be lost too: who waits looks at the ledger when it wakes, and
-wakes by itself now and then.
+PostgreSQL announces the end of a job in the transaction that ends it, so that the ledger is not
+polled. A notice may be lost, too: waiting requests also wake periodically, and then read the
+ledger.
 """
 
 from __future__ import annotations
@@ -68,11 +68,8 @@ logger = telemetry.logger(__name__)
 
 @asynccontextmanager
 async def running(work: Coroutine[None, None, None], name: str) -> AsyncIterator[None]:
-    """A task that ends with the block.
-
-    It is told so until it does: `asyncio.wait_for` of Python 3.11 forgets that its task was
-    cancelled where what it waits for comes at the same moment.
-    """
+    """Run a task that ends with the block. It is cancelled repeatedly, since `asyncio.wait_for` of
+    Python 3.11 loses a cancellation that coincides with its result."""
     task = asyncio.create_task(work, name=name)
     try:
         yield
@@ -85,19 +82,16 @@ async def running(work: Coroutine[None, None, None], name: str) -> AsyncIterator
 
 
 class ModelBoard:
-    """How models and workers are, kept at hand: no request waits to learn it.
-
-    A model that its workers call `failed` or `absent` is refused at posting: nobody queues for what
-    somebody has to mend first. A board that cannot be read refuses nothing.
-    """
+    """Cached states of models and workers, so that no request waits for them. Jobs of a model that
+    its workers report as `failed` or `absent` are refused, since somebody must repair it first. If
+    the board cannot be read, no job is refused."""
 
     def __init__(self) -> None:
         self._statuses: Mapping[str, Status] = {}  # by model
         self.workers: Mapping[str, str] = {}  # service → `ready`, or why its jobs wait
 
     def check_models(self, contract: ServiceContract, request: JobRequest) -> None:
-        """Raises ModelUnusable where a model that a request names, or the service's own, is not to
-        be had before somebody mends it."""
+        """Raises ModelUnusable if a requested or default model must be repaired first."""
         for name, pointer in _named_models(contract, request):
             status = self._statuses.get(name)
             if status is not None and status.state in UNUSABLE:
@@ -106,7 +100,7 @@ class ModelBoard:
                 raise ModelUnusable(detail, pointer=pointer)
 
     def watch(self) -> AbstractAsyncContextManager[None]:
-        """Look now and then until the block is left."""
+        """Poll periodically until the block ends."""
         return running(self._watch_forever(), "model-board")
 
     async def _watch_forever(self) -> None:
@@ -117,7 +111,8 @@ class ModelBoard:
 
 
 def _named_models(contract: ServiceContract, request: JobRequest) -> Iterator[tuple[str, str]]:
-    """(name, pointer to the field that asks for it), those of the requests that it leads to too."""
+    """Yield each requested model with the pointer to its field, including those of further
+    requests."""
     name = request.model or contract.default_model
     if contract.model_kinds and name is not None:
         yield name, "/model"
@@ -131,7 +126,7 @@ def _named_models(contract: ServiceContract, request: JobRequest) -> Iterator[tu
 
 @dataclass(frozen=True)
 class State:
-    """One gateway process's belongings."""
+    """The state of one gateway process."""
 
     settings: Settings
     engine: Engine
@@ -157,7 +152,7 @@ class State:
     )
 
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:
-        """Do this in one transaction, off the event loop. Raises Unavailable."""
+        """Run `work` in one transaction, off the event loop. Raises Unavailable."""
 
         def run() -> T:
             with transaction(self.engine) as connection:
@@ -174,7 +169,7 @@ Gateway = Annotated[State, Depends(state_of)]
 
 
 async def requires_key(gateway: State) -> bool:
-    """Whether this request needs a key. Raises Unavailable where the ledger must say and cannot."""
+    """Return True if this request needs a key. Raises Unavailable if the ledger cannot be asked."""
     demanded = gateway.key_cache.required
     if demanded is None:
         demanded = await gateway.in_ledger(keys.has_any)
@@ -183,7 +178,7 @@ async def requires_key(gateway: State) -> bool:
 
 
 class MessageSender:
-    """What is still to be sent."""
+    """The outgoing messages."""
 
     def __init__(self) -> None:
         self._waiting: Queue[JobMessage | None] = Queue(MOST_MESSAGES)
@@ -195,18 +190,18 @@ class MessageSender:
     def add_all(self, metric: str, job_ids: Sequence[str]) -> None:
         """Send these soon. Never blocks."""
         trace = inject_trace()
-        for place, job_id in enumerate(job_ids):
+        for index, job_id in enumerate(job_ids):
             try:
                 self._waiting.put_nowait(JobMessage(metric, job_id, trace=trace))
             except Full:
-                left = len(job_ids) - place
+                left = len(job_ids) - index
                 detail = "too many messages wait"
                 logger.warning("job.not_sent", job=job_id, detail=detail, dropped_too=left - 1)
                 return
 
     @contextmanager
     def run(self) -> Iterator[None]:
-        """Send until the block is left, and then what waits."""
+        """Send until the block ends, and then the remaining messages."""
         thread = threading.Thread(target=self._send_all, name="messages", daemon=True)
         thread.start()
         try:
@@ -230,19 +225,19 @@ class MessageSender:
                 )
 
     def _more(self) -> list[JobMessage]:
-        """What waits besides, as far as one trip takes it."""
-        found: list[JobMessage] = []
+        """Return further waiting messages, up to the size of one trip."""
+        messages: list[JobMessage] = []
         with suppress(Empty):
-            while len(found) < ONE_TRIP - 1:
+            while len(messages) < ONE_TRIP - 1:
                 message = self._waiting.get_nowait()
                 if message is None:
                     self._waiting.put(None)  # the sign to end stays
                     break
-                found.append(message)
-        return found
+                messages.append(message)
+        return messages
 
     def _drop(self) -> int:
-        """Forget what waits: the broker is away, and each try would take its time."""
+        """Drop the waiting messages: the broker is away, and each attempt would be slow."""
         dropped = 0
         try:
             while (message := self._waiting.get_nowait()) is not None:
@@ -254,19 +249,19 @@ class MessageSender:
 
 
 class JobWatcher:
-    """Who waits for which job."""
+    """Waiting requests by job."""
 
     def __init__(self, database_url: str) -> None:
         self._url = database_url
         self._waiters: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
 
     def listen(self) -> AbstractAsyncContextManager[None]:
-        """Hear the notices until the block is left."""
+        """Listen to notices until the block ends."""
         return running(self._listen_forever(), "finishes")
 
     @asynccontextmanager
     async def watch(self, *job_ids: str) -> AsyncIterator[asyncio.Event]:
-        """An event that is set when one of these jobs ends, from now on."""
+        """Yield an event that is set when one of these jobs ends from now on."""
         event = asyncio.Event()
         for job_id in job_ids:
             self._waiters[job_id].add(event)

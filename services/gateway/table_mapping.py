@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 class TableError(ValueError):
-    """A fault of a line of the file. line: from 1."""
+    """A fault in a line of the file. line: from 1."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")
@@ -75,7 +75,7 @@ class TableMapping:
 
     def body(self, row: Row, contract: MetricContract) -> dict[str, Any]:
         """Return the fields of the request. An empty cell is not sent."""
-        found: dict[str, Any] = dict(self.of_all)
+        body: dict[str, Any] = dict(self.of_all)
         for name, column in self.columns.items():
             cell = row.get(column)
             if name == ID or cell is None or cell == "":
@@ -84,15 +84,15 @@ class TableMapping:
             value = _value(cell, contract, name)
             whole, _, part = name.partition(".")
             if part:
-                found.setdefault(whole, {})[part] = value
+                body.setdefault(whole, {})[part] = value
             else:
-                found[name] = value
-        kept = {name: row[name] for name in self.metadata if row.get(name) not in (None, "")}
-        own = {  # a list, as JSON Lines may have it, stays JSON
+                body[name] = value
+        of_metadata = {name: row[name] for name in self.metadata if row.get(name) not in (None, "")}
+        metadata = {  # a list, as JSON Lines may have it, stays JSON
             name: cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
-            for name, cell in kept.items()
+            for name, cell in of_metadata.items()
         }
-        return found | ({"metadata": own} if own else {})
+        return body | ({"metadata": metadata} if metadata else {})
 
     def custom_id(self, row: Row, number: int) -> str:
         """Return the value of its column, or the row's number."""
@@ -105,15 +105,19 @@ def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[s
 
     They become metadata by default. used: columns that become fields.
     """
-    said = [name for name in names if is_gold(name)]
-    free = [one for one in names if one not in used and one not in said and len(one) <= LONGEST_KEY]
+    gold = [name for name in names if is_gold(name)]
+    free = [
+        candidate
+        for candidate in names
+        if candidate not in used and candidate not in gold and len(candidate) <= LONGEST_KEY
+    ]
     grouping = []
     for name in free:
         held = [cell for row in rows if (cell := row.get(name)) not in (None, "")]
         if has_few_values(held, min(MOST_VALUES, len(held) // 2)):  # each in two, by and large
             grouping.append(name)
-    told = [*said, *grouping][:MOST_METADATA]
-    return [name for name in names if name in told]
+    columns = [*gold, *grouping][:MOST_METADATA]
+    return [name for name in names if name in columns]
 
 
 def has_few_values(cells: Iterable[Any], most: int) -> bool:
@@ -123,10 +127,7 @@ def has_few_values(cells: Iterable[Any], most: int) -> bool:
 
 
 def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
-    """(line of the file, row) of CSV with a first line of names, or of JSON Lines.
-
-    Raises TableError.
-    """
+    """Yield (line of the file, row) of CSV with a header, or of JSON Lines. Raises TableError."""
     lines = _decode_lines(stream)
     skipped, delimiter, first = 0, None, next(lines, None)
     while first is not None and (not first.strip() or first.startswith(SEPARATOR)):
@@ -141,11 +142,11 @@ def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
 
 
 def pause_between(items: Iterable[T]) -> Iterator[T]:
-    """The same, with a rest after each few milliseconds of work on them: a thread that computes
-    slows all other threads of the process, and with them everybody's requests."""
+    """Yield the items with a pause after every few milliseconds of work. A computing thread slows
+    all other threads of the process, and with them all requests."""
     rest = time.monotonic() + WORK_SECONDS
-    for one in items:
-        yield one
+    for item in items:
+        yield item
         if time.monotonic() > rest:
             time.sleep(REST_SECONDS)
             rest = time.monotonic() + WORK_SECONDS
@@ -183,7 +184,7 @@ def _other_encoding(raw: bytes, number: int) -> str:
 def _of_csv(
     first: str, lines: Iterable[str], delimiter: str, skipped: int
 ) -> Iterator[tuple[int, Row]]:
-    """skipped: lines of the file before the names."""
+    """Yield the rows of CSV. skipped: lines of the file before the header."""
     reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
     try:
         names = [name.strip() for name in next(reader)]
@@ -211,38 +212,38 @@ def _of_json(lines: Iterable[str], begin: int) -> Iterator[tuple[int, Row]]:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            row = json.loads(line)
         except (ValueError, RecursionError):
             raise TableError(number, "is no JSON") from None
-        if not isinstance(found, dict):
+        if not isinstance(row, dict):
             raise TableError(number, "is no JSON object")
-        if isinstance(found.get("body"), dict) and "url" in found:  # a line of a batch
-            found = {ID: found.get(ID), **found["body"]}
-        _check_columns(number, found)
+        if isinstance(row.get("body"), dict) and "url" in row:  # a line of a batch
+            row = {ID: row.get(ID), **row["body"]}
+        _check_columns(number, row)
         if "\\u" in line:
             # escapes may write what no text may hold
-            told = json.dumps(found, ensure_ascii=False)
-            if "\\u0000" in told:
+            text = json.dumps(row, ensure_ascii=False)
+            if "\\u0000" in text:
                 raise TableError(number, "holds U+0000, which no text may")
             try:
-                told.encode()
+                text.encode()
             except UnicodeEncodeError:
                 raise TableError(
                     number, "holds half a surrogate pair, which is no character"
                 ) from None
-        yield number, found
+        yield number, row
 
 
 def _check_columns(number: int, names: Collection[str]) -> None:
     if len(names) > MOST_COLUMNS or any(len(name) > LONGEST_NAME for name in names):
-        told = f"{MOST_COLUMNS} columns, of names of at most {LONGEST_NAME} characters"
-        raise TableError(number, f"may have at most {told}")
+        limits = f"{MOST_COLUMNS} columns, of names of at most {LONGEST_NAME} characters"
+        raise TableError(number, f"may have at most {limits}")
 
 
 def _value(cell: Any, contract: MetricContract, name: str) -> Any:
     """Return the cell's value: text for a text field, parsed JSON for any other."""
-    known = contract.request.model_fields.get(name.partition(".")[0])
-    if not isinstance(cell, str) or known is None or _is_text(known.annotation):
+    field = contract.request.model_fields.get(name.partition(".")[0])
+    if not isinstance(cell, str) or field is None or _is_text(field.annotation):
         return cell
     try:
         return json.loads(cell)
@@ -255,7 +256,7 @@ def _is_text(annotation: Any) -> bool:
     parts = getattr(annotation, "__args__", ())
     if annotation is str:
         return True
-    if parts and all(isinstance(one, str) for one in parts):  # Literal
+    if parts and all(isinstance(part, str) for part in parts):  # Literal
         return True
     is_union = type(annotation).__name__ in ("UnionType", "Union", "_UnionGenericAlias")
     return (is_union or hasattr(annotation, "__metadata__")) and any(map(_is_text, parts))

@@ -1,8 +1,8 @@
-"""Jobs, files and batches as HTTP shows them, and their events.
+"""Jobs, files and batches over HTTP, and their events.
 
 Files and batches have the OpenAI shapes, with times in whole unix seconds. An event's id follows
-from the ledger's row: whoever comes back with the last id it saw gets what it missed, from any
-gateway.
+from the ledger's row, so that a client that reconnects with its last id gets the missing events
+from any gateway.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class FieldError(BaseModel):
 
 
 class SdkError(BaseModel):
-    """The problem as the SDKs of OpenAI read it."""
+    """The problem in the form for SDKs of OpenAI."""
 
     message: str = Field(description="title, detail and place in one sentence")
     type: str = Field(description="as in `invalid_request_error`; follows from the status")
@@ -79,10 +79,10 @@ class ProblemSchema(BaseModel):
     )
     errors: list[FieldError] | None = None
     error: SdkError
-    error_id: str | None = Field(default=None, description="what the log calls this failure")
-    model: str | None = Field(default=None, description="that cannot do what is asked of it")
-    ability: str | None = Field(default=None, description="that the model lacks")
-    abilities: list[str] | None = Field(default=None, description="that the model has")
+    error_id: str | None = Field(default=None, description="id of this failure in the log")
+    model: str | None = Field(default=None, description="the model that lacks an ability")
+    ability: str | None = Field(default=None, description="the ability that the model lacks")
+    abilities: list[str] | None = Field(default=None, description="the abilities of the model")
     violated_policies: list[str] | None = Field(
         default=None,
         serialization_alias="violated-policies",
@@ -100,7 +100,7 @@ class WaitingFor(BaseModel):
 
 
 class JobTiming(BaseModel):
-    """How long a job waited and ran, to the millisecond."""
+    """The times that a job waited and ran, to the millisecond."""
 
     queued_seconds: float | None = Field(
         description="from its acceptance to its first start, or to its end where it never started; "
@@ -112,7 +112,7 @@ class JobTiming(BaseModel):
 
 
 class JobSchema(BaseModel):
-    """A job, whatever its state; `job_views` adds the result that its metric has."""
+    """A job in any state; `job_views` adds the result of its metric."""
 
     model_config = ALWAYS_SENT
 
@@ -134,7 +134,7 @@ class JobSchema(BaseModel):
     )
     metadata: dict[str, str]
     context: Context | None
-    trace: Trace | None = Field(description="what was evaluated, as the request named it")
+    trace: Trace | None = Field(description="the evaluated trace, from the request")
     request: dict[str, JsonValue] | None = Field(
         description="with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts "
         "are not stored"
@@ -166,7 +166,7 @@ class DeletedJobs(BaseModel):
 
 
 class JobSummary(BaseModel):
-    """A job in a list; all of it is at `GET /v1/jobs/{id}`."""
+    """A job in a list; the whole job is at `GET /v1/jobs/{id}`."""
 
     model_config = ALWAYS_SENT
 
@@ -185,7 +185,7 @@ class JobSummary(BaseModel):
 
 
 class JobBrief(BaseModel):
-    """A job in a few words; the rest is at `GET /v1/jobs/{id}`."""
+    """A short form of a job; the rest is at `GET /v1/jobs/{id}`."""
 
     model_config = ALWAYS_SENT
 
@@ -196,10 +196,8 @@ class JobBrief(BaseModel):
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The refusals that a route may answer with: these, and those that every route has.
-
-    403 is for routes that need a certain scope: some may be used with any.
-    """
+    """Return the error responses of a route: these, and those of every route. 403 is for routes
+    that need a certain scope: some work with any."""
     listed = {status: {"model": ProblemSchema} for status in (*statuses, 401, 429, 503)}
     return dict(sorted(listed.items()))
 
@@ -207,7 +205,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def schema_response(
     component: str, description: str, headers: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """An answer whose body is this component of the description, with these headers of its."""
+    """Return a response whose body is this component of the description, with these headers."""
     content = {"application/json": {"schema": {"$ref": TEMPLATE.format(model=component)}}}
     return {
         "description": description,
@@ -217,8 +215,8 @@ def schema_response(
 
 
 def body_schema(*messages: type[BaseModel], **more: Any) -> dict[str, Any]:
-    """The description of a JSON body that the handler reads itself: one of these messages. more:
-    of its content."""
+    """Return the description of a JSON body that the handler parses: one of these messages. more:
+    further keys of its content."""
     kinds = [{"$ref": TEMPLATE.format(model=message.__name__)} for message in messages]
     schema: dict[str, Any] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
     content = {"application/json": {"schema": schema, **more}}
@@ -226,7 +224,7 @@ def body_schema(*messages: type[BaseModel], **more: Any) -> dict[str, Any]:
 
 
 def tagged_body_schema(kinds: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
-    """The description of a JSON body whose `metric` tells its message. kinds: by metric."""
+    """Return the description of a JSON body with the discriminator `metric`. kinds: by metric."""
     mapping = {name: TEMPLATE.format(model=kind.__name__) for name, kind in kinds.items()}
     union = [{"$ref": reference} for reference in dict.fromkeys(mapping.values())]
     schema = {"oneOf": union, "discriminator": {"propertyName": "metric", "mapping": mapping}}
@@ -243,7 +241,7 @@ class ProgressEvent:
 
 
 def of_job(job: Job) -> list[ProgressEvent]:
-    """Queued, every attempt, and the end; thin: the result is at `GET /v1/jobs/{id}`."""
+    """Yield the events of a job: queued, every attempt, and the end, without its result."""
     events = [_job(1, job, "queued", attempts=0, at=to_timestamp(job.created_at))]
     for attempt in range(1, job.attempts + 1):
         started = to_timestamp(job.started_at) if attempt == 1 else None
@@ -256,7 +254,7 @@ def of_job(job: Job) -> list[ProgressEvent]:
 
 
 def of_batch(batch: Batch) -> list[ProgressEvent]:
-    """The batch as it is now; its revision grows with every change."""
+    """Yield the batch as it is now; its revision grows with every change."""
     return [ProgressEvent(batch.revision, f"batch.{batch.status}", batch_json(batch))]
 
 
@@ -285,7 +283,7 @@ class FileList(ListPage[StoredFileSchema]):
 
 
 class DeletedFile(BaseModel):
-    """A file that is no more."""
+    """A file that no longer exists."""
 
     model_config = ALWAYS_SENT
 
@@ -295,7 +293,7 @@ class DeletedFile(BaseModel):
 
 
 class BatchFault(BaseModel):
-    """What is wrong with the input file."""
+    """A fault of the input file."""
 
     code: str
     message: str
@@ -304,7 +302,7 @@ class BatchFault(BaseModel):
 
 
 class BatchFaults(BaseModel):
-    """All of it; the reading stops at 100."""
+    """The faults of the input file, up to 100."""
 
     model_config = ALWAYS_SENT
 
@@ -321,7 +319,7 @@ class RequestCounts(BaseModel):
 
 
 class BatchSchema(BaseModel):
-    """A batch, whatever its state. All times are unix seconds, null until it happens."""
+    """A batch in any state. All times are unix seconds, null until the event happens."""
 
     model_config = ALWAYS_SENT
 

@@ -353,7 +353,7 @@ def _matrix(values: Matrix) -> Chart | None:
     if len(values) < 2:
         return None
     title = "Similarity g of every two reasons, 0 to 1"
-    return matrix(values, what="reason", title=title, summary=BELOW)
+    return matrix(values, name="reason", title=title, summary=BELOW)
 
 
 def _matrix_description(values: Matrix) -> str:

@@ -1,16 +1,16 @@
-"""Label probabilities, attributions, log-probabilities and text from a causal model here.
+"""Label probabilities, attributions, log-probabilities and text from a local causal model.
 
-Labels are scored at the last position of `prefix + text + suffix`: softmax over the labels of the
-logit of each verbalizer's token, where every verbalizer is one token; else softmax of the sum of
-log-probabilities of each verbalizer's tokens (longer ones are then less likely by nature).
-A row moves with its company by rounding only: to 1e-5 in float32, to 0.02 in bfloat16 and float16;
-in float32 on an Intel processor not at all (`shared.process.numerics`). What it writes moves
-everywhere.
+Labels are scored at the last position of `prefix + text + suffix`. If every verbalizer is one
+token, P is the softmax over the logits of these tokens. Otherwise it is the softmax of the summed
+log-probabilities of each verbalizer's tokens, so that longer verbalizers are less likely. A row
+depends on its batch by rounding only: up to 1e-5 in float32, and 0.02 in bfloat16 and float16. In
+float32 on an Intel processor it does not depend at all (`shared.process.numerics`). Generated text
+depends on it everywhere.
 
 With `thinking = "before"` the label is read after the model has written its reasoning (`Reasoner`).
-P depends on the drawn reasoning, so it is a mean over draws, of which each has a seed of its own.
-What the model writes is text: a special token in it is read in pieces, and closes nothing. Source:
-specs "models" §1.3, §3.1 (gpt-oss-safeguard).
+P depends on the drawn reasoning, so it is a mean over draws with different seeds. A special token
+that the model writes is read as plain text, and closes nothing. Source: specs "models" §1.3, §3.1
+(gpt-oss-safeguard).
 """
 
 from __future__ import annotations
@@ -85,31 +85,28 @@ def with_categories(
     model: tuple[GenerationQueue, Encoder],
     least: Mapping[str, float],
 ) -> list[Judgement]:
-    """(N,) judgements with the categories that the model names after each prompt.
-
-    model: what it writes with, and its tokenizer. least: label → P from which its entry
-    decides it.
-    """
-    tables = [one.prompt.table if one.prompt else None for one in readings]
+    """Return (N,) judgements with the categories that the model names after each prompt. model: the
+    generation queue and its tokenizer. least: label → P from which it is decided."""
+    tables = [item.prompt.table if item.prompt else None for item in readings]
     generation, encoder = model
     drafts = {
-        place: GeneratedText(reading.tokens.ids, encoder, prompt_generator(0, 0))
-        for place, reading in enumerate(readings)
-        if is_written(tables[place]) and judged[place].unread is None and not reading.reasons
+        index: GeneratedText(reading.tokens.ids, encoder, prompt_generator(0, 0))
+        for index, reading in enumerate(readings)
+        if is_written(tables[index]) and judged[index].unread is None and not reading.reasons
     }
     generation.finish(list(drafts.values()), GREEDY)
-    found = [with_only_category(*one, least) for one in zip(judged, tables, strict=True)]
-    for place, draft in drafts.items():
-        named = named_categories(tables[place], draft.text)
-        found[place] = judged[place].model_copy(update={"categories": named})
-    return found
+    results = [with_only_category(*pair, least) for pair in zip(judged, tables, strict=True)]
+    for index, draft in drafts.items():
+        categories = named_categories(tables[index], draft.text)
+        results[index] = judged[index].model_copy(update={"categories": categories})
+    return results
 
 
 class LocalLanguageModel(LocalWriter):
     """The port `shared.models.ports.LanguageModel` over weights in this process."""
 
     def __init__(self, weights: LoadedModel, budget: int | None = None) -> None:
-        """`budget`: tokens of one forward pass; found from the free memory if absent."""
+        """budget: tokens of one forward pass; measured from the free memory if absent."""
         self._weights = weights
         causal = CausalPass(weights.model, weights.use.name)
         device = torch.device(weights.use.device)
@@ -135,12 +132,10 @@ class LocalLanguageModel(LocalWriter):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """BCP 47 tags of the languages that it was trained on."""
         return self._weights.languages
 
     @property
     def use(self) -> ModelUse:
-        """Name, revision, hash, device and dtype, for the provenance."""
         prompt = self._reader.prompt
         if prompt is None:
             return self._weights.use
@@ -152,57 +147,56 @@ class LocalLanguageModel(LocalWriter):
 
     @property
     def mask_text(self) -> str:
-        """The string in place of a masked word in rows of words."""
         return self._weights.mask_text
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
-        """The labels of its template, else of the model's prompt.
-
-        Raises BadInput where the model cannot tell them apart.
-        """
+        """Return the labels of the example's template, or of the model's prompt. Raises BadInput if
+        the model cannot tell them apart."""
         return self._reader.read([example])[0].labels
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
         return [reading.tokens for reading in self._reader.read(examples)]
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        """For each example (L,) probabilities of its labels, in [0, 1], of sum 1."""
+        """Return (L,) probabilities of its labels for each example, in [0, 1], of sum 1."""
         if any(reading.reasons for reading in self._reader.read(examples)):
-            return [np.array(one.unwrap()) for one in self.judgements(examples)]
-        asked = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
-        return [rows[0] for rows in self.judge_rows(asked)]
+            return [np.array(judgement.unwrap()) for judgement in self.judgements(examples)]
+        requests = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
+        return [rows[0] for rows in self.judge_rows(requests)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """For each example P with its mass, and the share of the text that was read."""
+        """Return P with its mass, and the share of the text that was read, for each example."""
         with measure_stage(self.use.name, "tokenize"):
             readings = self._reader.read(examples)
-        asked = [self._to_be_read(reading) for reading in readings]
+        variants = [self._to_be_read(reading) for reading in readings]
         futures = [
-            self._batcher.submit(share_prefix(list(_rows_of(one.reading, [one.ids], whole=True))))
-            for several in asked
-            for one in several
+            self._batcher.submit(
+                share_prefix(list(_rows_of(variant.reading, [variant.ids], whole=True)))
+            )
+            for several in variants
+            for variant in several
         ]
         answers = iter(wait_all(futures))
         done = []
-        for example, reading, several in zip(examples, readings, asked, strict=True):
+        for example, reading, several in zip(examples, readings, variants, strict=True):
             share = reading.tokens.read_share(example)
-            each = [_judgement(one.reading, next(answers), share) for one in several]
-            own = average(each, "verbalizers") if reading.reasons else each[0]
+            parts = [_judgement(variant.reading, next(answers), share) for variant in several]
+            result = average(parts, "verbalizers") if reading.reasons else parts[0]
             brought = reading.prompt if example.prompt else None
-            known = {"read_share": share, "prompt_sha256": brought and brought.sha256}
-            done.append(own.model_copy(update=known))
-        places = [place for place, one in enumerate(examples) if one.categories]
-        if not places:
+            fields = {"read_share": share, "prompt_sha256": brought and brought.sha256}
+            done.append(result.model_copy(update=fields))
+        indices = [index for index, example in enumerate(examples) if example.categories]
+        if not indices:
             return done
         model = self._generation, self._encoder
-        found = with_categories(
-            [readings[place] for place in places],
-            [done[place] for place in places],
+        judgements = with_categories(
+            [readings[index] for index in indices],
+            [done[index] for index in indices],
             model,
             self.use.thresholds,
         )
-        for place, one in zip(places, found, strict=True):
-            done[place] = one
+        for index, judgement in zip(indices, judgements, strict=True):
+            done[index] = judgement
         return done
 
     def _to_be_read(self, reading: CausalReading) -> list[Reasoned]:
@@ -210,13 +204,15 @@ class LocalLanguageModel(LocalWriter):
             return self._reasoner.reasoned(reading, reading.prompt)
         return [Reasoned(reading, reading.row(Row()))]
 
-    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
-        """For each example (R, L) probabilities; rows with a common beginning read it once."""
+    def judge_rows(self, requests: Sequence[ExampleRows]) -> list[Floats]:
+        """Return (R, L) probabilities for each example; a common prefix of rows is computed
+        once.
+        """
         with measure_stage(self.use.name, "tokenize"):
-            readings = self._whole_rows([one.example for one in asked])
+            readings = self._whole_rows([request.example for request in requests])
             groups = [
-                share_prefix(list(_rows_of(reading, map(reading.row, one.rows))))
-                for reading, one in zip(readings, asked, strict=True)
+                share_prefix(list(_rows_of(reading, map(reading.row, request.rows))))
+                for reading, request in zip(readings, requests, strict=True)
             ]
         futures = [self._batcher.submit(group) for group in groups]
         return [
@@ -224,12 +220,12 @@ class LocalLanguageModel(LocalWriter):
             for reading, answers in zip(readings, wait_all(futures), strict=True)
         ]
 
-    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
-        """For each example P of its variations in words, each read as the string that it is."""
-        return judged_words(self, asked, self.mask_text)
+    def judge_words(self, requests: Sequence[WordRows]) -> list[WordJudgements]:
+        return judged_words(self, requests, self.mask_text)
 
     def _whole_rows(self, examples: Sequence[Example]) -> list[CausalReading]:
-        """Raises BadInput where the label follows a reasoning: a variation would have another."""
+        """Read examples whose rows can vary. Raises BadInput if the label follows a reasoning. A
+        variation would get another reasoning."""
         readings = self._reader.read(examples)
         if any(reading.reasons for reading in readings):
             raise BadInput(
@@ -241,11 +237,9 @@ class LocalLanguageModel(LocalWriter):
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
-        """For each example (T,) the importance of its tokens for its target's score.
-
-        The score is the verbalizer's logit, or its log-probability where one has several tokens.
-        Attention is the last position's. LIME explains the probability instead.
-        """
+        """Return (T,) importance of each example's tokens for its target's score. The score is the
+        verbalizer's logit, or its log-probability if it has several tokens. Attention is that of
+        the last position. LIME explains the probability instead."""
         if method.name in ("attention", "gradient"):
             readings = self._whole_rows(examples)
             if all(reading.single for reading in readings):
@@ -254,10 +248,10 @@ class LocalLanguageModel(LocalWriter):
                     for reading, target in zip(readings, targets, strict=True)
                 ]
                 with device_run(self.use.name):
-                    found = ExampleBatch(self._causal, readings, tokens).values(
+                    arrays = ExampleBatch(self._causal, readings, tokens).values(
                         method, self._budget
                     )
-                return [answer(values) for values in found]
+                return [answer(values) for values in arrays]
         return [
             self._attribute(example, target, method)
             for example, target in zip(examples, targets, strict=True)
@@ -265,10 +259,10 @@ class LocalLanguageModel(LocalWriter):
 
     def _attribute(self, example: Example, target: str, method: AttributionMethod) -> Attributions:
         reading = self._whole_rows([example])[0]
-        place = column(reading.labels, target)
+        index = column(reading.labels, target)
         if method.name == "lime":
-            return by_lime(self, example, reading.tokens, place, method)
-        inside = CausalInside(self._causal, reading, place)
+            return by_lime(self, example, reading.tokens, index, method)
+        inside = CausalInside(self._causal, reading, index)
         with device_run(self.use.name):
             return attribute(AttributionInput(inside, reading.tokens, self._budget), method)
 
@@ -276,7 +270,7 @@ class LocalLanguageModel(LocalWriter):
 def _rows_of(
     reading: CausalReading, rows: Iterable[Ids], *, whole: bool = False
 ) -> Iterable[CausalRow]:
-    """One row each, or one a verbalizer where some have several tokens."""
+    """Yield one row for each input, or one for each verbalizer if some have several tokens."""
     for ids in rows:
         if reading.single:
             yield CausalRow(
@@ -288,11 +282,11 @@ def _rows_of(
 
 
 def _judgement(reading: CausalReading, answers: list[Floats], read_share: float) -> Judgement:
-    """Of one row: P as `_probabilities` has it, unless the labels have next to no mass."""
+    """Return the judgement of one row, undefined if the labels have almost no probability mass."""
     if reading.single:
-        [own] = answers
-        answers = [own[:-1]]
-        mass = float(np.exp(np.logaddexp.reduce(own[:-1]) - own[-1]))
+        [values] = answers
+        answers = [values[:-1]]
+        mass = float(np.exp(np.logaddexp.reduce(values[:-1]) - values[-1]))
     else:
         mass = float(np.exp(np.logaddexp.reduce([answer.sum() for answer in answers])))
     row = _probabilities(reading, answers)[0]
@@ -302,17 +296,15 @@ def _judgement(reading: CausalReading, answers: list[Floats], read_share: float)
 
 
 def _probabilities(reading: CausalReading, answers: list[Floats]) -> Floats:
-    """(R, L) from (S,) logits a row, or from a verbalizer's log-probabilities a row.
-
-    Of a label with several verbalizers their probabilities are summed.
-    """
+    """Return (R, L) from (S,) logits per row, or from log-probabilities of one verbalizer per row.
+    The probabilities of several verbalizers of a label are summed."""
     if not reading.single:
         answers = [np.array(answer.sum()) for answer in answers]
     scores = np.array(answers, dtype=np.float64).reshape(-1, len(reading.label_tokens))
     if len(reading.label_tokens) > len(reading.labels):
         ends = list(accumulate(map(len, reading.strings)))
-        own = np.split(scores, ends[:-1], axis=1)
-        scores = np.stack([np.logaddexp.reduce(several, axis=1) for several in own], axis=1)
+        by_label = np.split(scores, ends[:-1], axis=1)
+        scores = np.stack([np.logaddexp.reduce(several, axis=1) for several in by_label], axis=1)
     return softmax(scores)
 
 
@@ -323,7 +315,7 @@ def _probe(tokens: int, longest: int) -> list[CausalRow]:
 
 @dataclass(frozen=True)
 class CausalInside:
-    """The inside of a causal model, for one example and the column of its target label."""
+    """One example in a causal model, with the column of its target label."""
 
     causal: CausalPass
     reading: CausalReading
@@ -332,18 +324,18 @@ class CausalInside:
 
     @property
     def lock(self) -> PriorityLock:
-        """Held while the device works."""
         return self.causal.lock
 
     def embed(self, ids: Sequence[int]) -> Tensor:
-        """(T, d) word embeddings, without positions."""
         model = self.causal.model
         with torch.no_grad():
-            found: Tensor = model.get_input_embeddings()(torch.tensor(ids, device=model.device))
-        return found
+            embeddings: Tensor = model.get_input_embeddings()(
+                torch.tensor(ids, device=model.device)
+            )
+        return embeddings
 
     def target(self, embeddings: Tensor) -> Tensor:
-        """(N,) float32: the logit of the label's token, or its sequence's log-probability."""
+        """Return (N,) float32 logits of the label's token, or log-probabilities of its sequence."""
         readout, verbalizer = self.causal.readout, self.reading.verbalizers[self.column]
         if self.reading.single:
             states, _ = readout.states(1, inputs_embeds=embeddings, use_cache=False)
@@ -358,7 +350,6 @@ class CausalInside:
 
     @torch.no_grad()
     def attentions(self) -> Sequence[Tensor] | None:
-        """For each layer (1, H, T, T)."""
         model = self.causal.model
         ids = torch.tensor([self.reading.tokens.ids], device=model.device)
         with eager(model):
@@ -369,7 +360,7 @@ class CausalInside:
 
 @dataclass(frozen=True)
 class Reasoned:
-    """An example's reading and one reasoning after it: what the label follows."""
+    """An example with one generated reasoning, before the label."""
 
     reading: CausalReading
     ids: Ids
@@ -377,7 +368,7 @@ class Reasoned:
 
 @dataclass(frozen=True)
 class Reasoner:
-    """A causal model that writes before it is asked for a label."""
+    """A causal model that writes a reasoning before its label."""
 
     generation: GenerationQueue
     encoder: Encoder
@@ -385,7 +376,7 @@ class Reasoner:
     longest: int
 
     def reasoned(self, reading: CausalReading, prompt: LabelPrompt) -> list[Reasoned]:
-        """(draws,) the example with each of its reasonings. Raises BadInput."""
+        """Return (draws,) readings of the example, each with one reasoning. Raises BadInput."""
         table = prompt.table
         drafts = [
             GeneratedText(reading.tokens.ids, self.encoder, prompt_generator(0, draw))
@@ -398,20 +389,20 @@ class Reasoner:
         return [self._after(reading, prompt, draft) for draft in drafts]
 
     def _after(self, reading: CausalReading, prompt: LabelPrompt, draft: GeneratedText) -> Reasoned:
-        written = draft.text.rstrip()
-        opened = prompt.opens_reasoning or OPENS in written
+        reasoning = draft.text.rstrip()
+        opened = prompt.opens_reasoning or OPENS in reasoning
         end = f"\n{CLOSES}\n\n" if opened else "\n"
         context = TokenContext(
-            written + end + prompt.table.answer_prefix,
+            reasoning + end + prompt.table.answer_prefix,
             special=False,
-            inserted=(InputSpan("text", 0, len(written)),),
+            inserted=(InputSpan("text", 0, len(reasoning)),),
         )
         tail = tuple(token.id for token in self.encoder.tokens(context))
         strings = self.reader.strings(context, prompt.verbalizers)
-        most = max(len(one) for several in strings for one in several)
+        most = max(len(string) for several in strings for string in several)
         room = self.longest - len(reading.tokens.ids) - most + 1
         tail = tail[-room:]  # read in pieces it may be longer than it was written
-        own = CausalReading(
+        answer_reading = CausalReading(
             reading.tokens, reading.labels, strings, reading.vocabulary, reading.first, prompt
         )
-        return Reasoned(own, reading.tokens.ids + tail)
+        return Reasoned(answer_reading, reading.tokens.ids + tail)

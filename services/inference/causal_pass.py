@@ -1,10 +1,10 @@
-"""Rows through a causal model: nothing padded, a shared beginning read once, few logits computed.
+"""Passes of a causal model without padding; a shared prefix is computed once.
 
-Rows of equal length and equal `prefix` travel together. The prefix goes through the model alone,
-its keys and values are repeated for the rows; the latest prefixes are kept for later batches.
-Logits are in float32, of no more tokens and positions than are needed. Models that do something to
-their logits after the head (Gemma caps them, Cohere and Granite scale them) are found by one
-comparison at load; they answer through their own head.
+Rows of equal length and equal `prefix` share a pass. The prefix is computed alone, and its keys and
+values are repeated for the rows. The latest prefixes are cached for later batches. Logits are
+float32, for the needed tokens and positions only. Some models change their logits after the head
+(Gemma caps them, Cohere and Granite scale them). One comparison at load detects them, and they use
+their own head.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ CACHED_PER_READ = 8  # tokens of a cache that take the time of one that is read;
 
 @dataclass(frozen=True)
 class CausalRow:
-    """What is read, and what is read off it: one of `candidates` and `followed` is empty.
+    """The tokens of a row, and the outputs to read; either `candidates` or `followed` is empty.
 
-    prefix:     tokens that other rows begin with too.
+    prefix:     tokens shared with other rows.
     rest:       the tokens after it, at least one.
-    candidates: tokens whose logits after the last one are asked for.
-    followed:   log-probabilities of these tokens, the first of them after rest[-len(followed)].
-    whole:      the candidates' log-probabilities among the whole vocabulary are asked for, too.
-    continued:  whether its prefix may be read on from the beginning of one that is cached: what was
-                asked before then moves the row, by rounding.
+    candidates: tokens whose logits after the last token are returned.
+    followed:   tokens whose log-probabilities are returned, the first after rest[-len(followed)].
+    whole:      True to return the candidates' log-probabilities over the whole vocabulary, too.
+    continued:  True if the prefix may extend a cached one. The row then depends on earlier calls
+                by rounding.
     """
 
     prefix: Ids
@@ -54,18 +54,18 @@ class CausalRow:
 
     @property
     def kind(self) -> Hashable:
-        """Rows of equal kind may share a pass."""
+        """Return a key; rows of equal kind may share a pass."""
         return self.prefix, len(self.rest), len(self.followed), self.whole, self.continued
 
     def cost(self, device: str) -> int:
-        """Tokens that it takes in a pass. On a GPU those in its cache count in full: their memory
-        is scarce; on a CPU, where time is, they are only copied."""
+        """Return the tokens that it takes in a pass. On a GPU cached tokens count in full, since
+        their memory is scarce. On a CPU they are only copied."""
         cached = len(self.prefix)
         return len(self.rest) + (cached if device == "cuda" else cached // CACHED_PER_READ)
 
 
 def share_prefix(rows: Sequence[CausalRow]) -> list[CausalRow]:
-    """The same rows with their common beginning as prefix, where that pays."""
+    """Move the common beginning of the rows to their prefix, if that saves time."""
     if len(rows) < LEAST_ROWS:
         return list(rows)
     length = common_length([row.rest for row in rows])
@@ -76,17 +76,14 @@ def share_prefix(rows: Sequence[CausalRow]) -> list[CausalRow]:
 
 
 def common_length(texts: Sequence[Ids]) -> int:
-    """How many tokens they all begin with."""
+    """Return the length of the common beginning, in tokens."""
     columns = zip(*texts, strict=False)
     return sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
 
 
 class CausalPass:
-    """The body and the head of one model on one device.
-
-    lock: one pass at a time. plain_cache: whether a position's keys and values are all that is kept
-    of it, and none is dropped.
-    """
+    """The body and the head of one model on one device. lock: one pass at a time. plain_cache: True
+    if the cache holds keys and values of every position and nothing else."""
 
     def __init__(self, model: Any, name: str) -> None:
         self.model = model
@@ -99,8 +96,8 @@ class CausalPass:
 
     @torch.no_grad()
     def run(self, rows: list[CausalRow]) -> list[Floats]:
-        """For each row (C,) logits of its candidates or (K,) log-probabilities of the followed; of
-        a `whole` one (C + 1,), the last the logsumexp of all logits."""
+        """Return (C,) logits of the candidates, or (K,) log-probabilities of the followed tokens,
+        per row. A `whole` row has (C + 1,) values; the last is the logsumexp of all logits."""
         PADDED_SHARE.labels(self.name).observe(0)
         keep = max(1, len(rows[0].followed))
         with self.lock:
@@ -111,38 +108,38 @@ class CausalPass:
             )
             if rows[0].followed:
                 tokens = self._tensor([row.followed for row in rows])
-                found = self.readout.token_logprobs(states, tokens)
-                return list(found.double().cpu().numpy())
+                logprobs = self.readout.token_logprobs(states, tokens)
+                return list(logprobs.double().cpu().numpy())
             return self._candidates(states[:, -1], rows)
 
     def _candidates(self, states: torch.Tensor, rows: list[CausalRow]) -> list[Floats]:
         union = sorted({token for row in rows for token in row.candidates})
         logits = self.readout.token_logits(states, self._tensor(union)).double().cpu().numpy()
-        place = {token: number for number, token in enumerate(union)}
-        found = [
-            logits[number, [place[token] for token in row.candidates]]
+        position = {token: number for number, token in enumerate(union)}
+        candidates = [
+            logits[number, [position[token] for token in row.candidates]]
             for number, row in enumerate(rows)
         ]
         if not rows[0].whole:
-            return found
+            return candidates
         totals = self.readout.total(states).double().cpu().numpy()
-        return [np.append(own, total) for own, total in zip(found, totals, strict=True)]
+        return [
+            np.append(row_logits, total)
+            for row_logits, total in zip(candidates, totals, strict=True)
+        ]
 
     def longest_cached(self, tokens: Ids) -> Ids:
-        """The longest cached prefix that these tokens begin with; empty: none."""
-        known = [one for one in list(self._prefixes) if tokens[: len(one)] == one]
-        return max(known, key=len, default=())
+        """Return the longest cached prefix of these tokens, or ()."""
+        matching = [prefix for prefix in list(self._prefixes) if tokens[: len(prefix)] == prefix]
+        return max(matching, key=len, default=())
 
     def forget_prefixes(self) -> None:
-        """None is cached any more."""
         with self.lock:
             self._prefixes.clear()
 
     def repeat_prefix(self, prefix: Ids, rows: int, *, continued: bool = False) -> Any:
-        """Its keys and values, once a row, for a pass to append to; of an empty one None.
-
-        continued: see `CausalRow`. To be called with the lock held.
-        """
+        """Return keys and values of the prefix, repeated for the rows; None for an empty prefix.
+        continued: see `CausalRow`. Call it with the lock held. A pass may append to the result."""
         if not prefix:
             return None
         if prefix not in self._prefixes:
@@ -156,15 +153,15 @@ class CausalPass:
 
     @torch.no_grad()
     def _read_prefix(self, prefix: Ids, *, continued: bool = False) -> Any:
-        known, past = self._beginning(prefix) if continued and self.plain_cache else (0, None)
-        ids = self._tensor([prefix[known:]])
+        length, past = self._beginning(prefix) if continued and self.plain_cache else (0, None)
+        ids = self._tensor([prefix[length:]])
         answer = self.model.base_model(input_ids=ids, past_key_values=past, use_cache=True)
         return answer.past_key_values
 
     def _beginning(self, prefix: Ids) -> tuple[int, Any]:
-        """The longest beginning of it that a cached prefix has too: how many tokens, keys and
-        values. Its last token is left to be read."""
-        shared = {one: common_length((one, prefix[:-1])) for one in self._prefixes}
+        """Return the longest common beginning with a cached prefix: its length, and keys and
+        values. The last token is never included."""
+        shared = {cached: common_length((cached, prefix[:-1])) for cached in self._prefixes}
         best = max(shared, key=shared.__getitem__, default=())
         if shared.get(best, 0) < LEAST_PREFIX:
             return 0, None
@@ -190,19 +187,22 @@ class Readout:
 
     @torch.no_grad()
     def _is_plain(self) -> bool:
-        """Whether the model's own logits are exactly its head on its body's last state."""
+        """Return True if the model's logits are exactly its head applied to the last hidden
+        state.
+        """
         config = self._model.config
         if any(getattr(config, name, None) not in (None, 1.0) for name in AFTER_THE_HEAD):
             return False
         if not isinstance(self._head, torch.nn.Linear):
             return False
         ids = torch.tensor([[0, 1, 2]], device=self._model.device)
-        own = self._model(input_ids=ids, use_cache=False, logits_to_keep=1).logits[:, -1:]
+        logits = self._model(input_ids=ids, use_cache=False, logits_to_keep=1).logits[:, -1:]
         hidden = self._model.base_model(input_ids=ids, use_cache=False).last_hidden_state
-        return torch.equal(own, self._head(hidden[:, -1:]))
+        return torch.equal(logits, self._head(hidden[:, -1:]))
 
     def states(self, keep: int, **inputs: Any) -> tuple[Tensor, Any]:
-        """((N, keep, d) hidden states or (N, keep, V) logits of the last positions, cache)."""
+        """Return (N, keep, d) hidden states or (N, keep, V) logits of the last positions, and the
+        cache."""
         if self.plain:
             answer = self._model.base_model(**inputs)
             return answer.last_hidden_state[:, -keep:], answer.past_key_values
@@ -210,14 +210,14 @@ class Readout:
         return answer.logits[:, -keep:], answer.past_key_values
 
     def token_logits(self, states: Tensor, ids: Tensor) -> Tensor:
-        """(N, C) float32 logits of the tokens `ids` (C,), from (N, d or V) states."""
+        """Return (N, C) float32 logits of the tokens `ids` (C,), from (N, d or V) states."""
         if not self.plain:
             return states[:, ids].float()
         logits: Tensor = states.float() @ self._head.weight[ids].float().T
         return logits if self._head.bias is None else logits + self._head.bias[ids].float()
 
     def logits(self, states: Tensor) -> Tensor:
-        """(N, V) float32 logits of the whole vocabulary, from (N, d or V) states."""
+        """Return (N, V) float32 logits of the whole vocabulary, from (N, d or V) states."""
         if not self.plain:
             return states.float()
         return torch.cat(
@@ -225,22 +225,28 @@ class Readout:
         )
 
     def token_logprobs(self, states: Tensor, tokens: Tensor) -> Tensor:
-        """(N, K) natural log-probability of each token (N, K), from (N, K, d or V) states."""
+        """Return (N, K) natural log-probability of each token (N, K), from (N, K, d or V)
+        states.
+        """
         flat = states.flatten(0, 1)
         total: Tensor | None = None
-        own = torch.zeros(len(flat), device=flat.device)
-        wanted = tokens.flatten()
+        target_logits = torch.zeros(len(flat), device=flat.device)
+        targets = tokens.flatten()
         for block in self._blocks(flat):  # never all logits of all positions at once
             logits = self.token_logits(flat, block)
             total = _with(total, logits)
-            here = (wanted >= block[0]) & (wanted <= block[-1])
-            place = (wanted - block[0]).clamp(0, len(block) - 1)
-            own = own + torch.where(here, logits.gather(1, place[:, None])[:, 0], 0.0)
+            in_block = (targets >= block[0]) & (targets <= block[-1])
+            offset = (targets - block[0]).clamp(0, len(block) - 1)
+            target_logits = target_logits + torch.where(
+                in_block, logits.gather(1, offset[:, None])[:, 0], 0.0
+            )
         assert total is not None  # noqa: S101 - a vocabulary has tokens
-        return (own - total).clamp(max=0).reshape(tokens.shape)
+        return (target_logits - total).clamp(max=0).reshape(tokens.shape)
 
     def total(self, states: Tensor) -> Tensor:
-        """(N,) float32 logsumexp of the whole vocabulary's logits, from (N, d or V) states."""
+        """Return (N,) float32 logsumexp of the whole vocabulary's logits, from (N, d or V)
+        states.
+        """
         total: Tensor | None = None
         for block in self._blocks(states):
             total = _with(total, self.token_logits(states, block))
@@ -253,6 +259,6 @@ class Readout:
 
 
 def _with(total: Tensor | None, logits: Tensor) -> Tensor:
-    """(N,) logsumexp so far, and of these (N, B) logits too."""
+    """Add (N, B) logits to an (N,) logsumexp."""
     some = logits.logsumexp(dim=1)
     return some if total is None else torch.logaddexp(total, some)

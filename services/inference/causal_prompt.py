@@ -1,13 +1,13 @@
-"""How a causal model reads an example: its prompt, the text in it, each label's words in tokens.
+"""The tokens of an example for a causal model: its prompt, the text in it, and the labels' words.
 
-It reads `prefix + text + suffix`, or its own prompt around the text, tokenized once as one string,
-so that merges at the borders are those that the model would see. A token that straddles a border
-belongs to the part where its first character that is not a space lies. A text that is too long
-loses its last tokens; the template around it stays whole.
+The model reads `prefix + text + suffix`, or its prompt around the text, tokenized once as one
+string, so that merges at the borders are correct. A token across a border belongs to the part of
+its first character that is not a space. A text that is too long loses its last tokens; the template
+stays whole.
 
-Its own prompt is the one that its entry states (`LabelPrompt`). What users sent is put in after the
-chat template was rendered, so that neither the template nor a placeholder ever reads it; its place
-is known to the character, and special tokens in it stay plain text
+The prompt comes from the model's entry (`LabelPrompt`). User texts are inserted after the chat
+template was rendered, so that neither the template nor a placeholder interprets them. Their
+position is known to the character, and special tokens in them stay plain text
 (`services.inference.tokenization.Encoder`). Source: specs "models" §1.3.
 """
 
@@ -53,7 +53,7 @@ SLOT = re.compile("\ue000([a-z]+)\ue001")  # private use: stands for a user's te
 
 @dataclass(frozen=True)
 class RenderedPrompt:
-    """A prompt with the user's texts in place. special: whether the tokenizer adds its own."""
+    """A prompt with the user's texts. special: True if the tokenizer adds its special tokens."""
 
     text: str
     inserted: tuple[InputSpan, ...]
@@ -61,7 +61,7 @@ class RenderedPrompt:
 
 
 class LabelPrompt:
-    """One model's prompt. Raises ValueError for one that cannot be rendered."""
+    """The prompt of one model. Raises ValueError if it cannot be rendered."""
 
     def __init__(self, table: PromptTable, tokenizer: Any, task: Task | None) -> None:
         if table.verbalizers is None:
@@ -79,13 +79,12 @@ class LabelPrompt:
         self._slots = sent_placeholders(self._turns)
         self._frame = self._render_template()
         if {match[1] for match in SLOT.finditer(self._frame)} != self._slots:
-            raise ValueError("prompt: its chat template changes what is put into it")
+            raise ValueError("prompt: its chat template changes the texts that are inserted")
         empty = Example(text="", text_pair=None if "text" in self._slots else "")
         self.sha256 = hashlib.sha256(self.render(empty).text.encode()).hexdigest()
 
     def render(self, example: Example) -> RenderedPrompt:
-        """The prompt for one example. Raises BadInput for a pair where it asks about one text, and
-        the other way round."""
+        """Return the prompt for one example. Raises BadInput if the number of texts is wrong."""
         values = sent_texts(example, self._slots, language_code)
         text, inserted, begin = "", [], 0
         for match in SLOT.finditer(self._frame):
@@ -99,29 +98,29 @@ class LabelPrompt:
 
     @property
     def reasons(self) -> bool:
-        """Whether the model writes its reasoning before its label."""
+        """Return True if the model writes its reasoning before its label."""
         return self._table.thinking == "before"
 
     @property
     def opens_reasoning(self) -> bool:
-        """Whether the chat template itself has opened it."""
+        """Return True if the chat template opens the reasoning."""
         return self._frame.rstrip().endswith("<think>")
 
     @property
     def table(self) -> PromptTable:
-        """As the entry and the request have it."""
         return self._table
 
     @property
     def _add_special_tokens(self) -> bool:
-        """A chat template writes its own first token, and so do some published prompts."""
+        """Return True if the tokenizer must add special tokens. Chat templates and some published
+        prompts write the first token themselves."""
         first = self._tokenizer.bos_token
         return not (self._is_chat or (first is not None and self._frame.startswith(first)))
 
     def _render_template(self) -> str:
-        """The prompt with slots in place of what users send."""
+        """Return the prompt with slots for the user's texts."""
         slots = {name: f"\ue000{name}\ue001" for name in self._slots}
-        turns = [{"role": one.role, "content": one.render(slots)} for one in self._turns]
+        turns = [{"role": turn.role, "content": turn.render(slots)} for turn in self._turns]
         filled = self._rendered(turns) if self._is_chat else raw_text(self._turns, slots)
         if self.reasons:  # its prefix follows the reasoning
             return filled
@@ -159,26 +158,26 @@ class CausalReading:
 
     @property
     def verbalizers(self) -> tuple[Ids, ...]:
-        """(L,) tokens of each label's first verbalizer, at least one: what attributions explain."""
-        return tuple(own[0] for own in self.strings)
+        """Return (L,) tokens of each label's first verbalizer, which attributions explain."""
+        return tuple(strings[0] for strings in self.strings)
 
     @property
     def label_tokens(self) -> tuple[Ids, ...]:
-        """(S,) tokens of every verbalizer, label by label."""
-        return tuple(tokens for own in self.strings for tokens in own)
+        """Return (S,) tokens of every verbalizer, label by label."""
+        return tuple(tokens for strings in self.strings for tokens in strings)
 
     @property
     def single(self) -> bool:
-        """Whether every verbalizer is one token: then labels are read off one position."""
+        """Return True if every verbalizer is one token, so that one position gives all labels."""
         return all(len(tokens) == 1 for tokens in self.label_tokens)
 
     @property
     def reasons(self) -> bool:
-        """Whether the model writes its reasoning before its label."""
+        """Return True if the model writes its reasoning before its label."""
         return self.prompt is not None and self.prompt.reasons
 
     def row(self, row: Row) -> Ids:
-        """(K,) one variation's tokens; the beginning token alone where nothing is kept."""
+        """Return the (K,) tokens of one variation; the beginning token alone if nothing is kept."""
         ids = perturb_ids(self.tokens.ids, row, self.vocabulary) or self.first
         if not ids:
             raise BadInput("a row keeps no token", pointer="/rows")
@@ -199,33 +198,41 @@ class CausalReader:
         self._alone = Lock()
 
     def read(self, examples: Sequence[Example]) -> list[CausalReading]:
-        """(N,) examples as read. Raises BadInput for a pair, and where there is no template."""
+        """Return (N,) examples as read. Raises BadInput for a pair, and without a template."""
         return [self._read_cached(example) for example in examples]
 
     def _read_cached(self, example: Example) -> CausalReading:
         template = example.template
-        asked = template and (template.prefix, template.suffix, *template.verbalizers.items())
-        own = example.prompt and example.prompt.model_dump_json(exclude_unset=True)
-        key = example.text, example.text_pair, example.language, asked, own
+        template_key = template and (
+            template.prefix,
+            template.suffix,
+            *template.verbalizers.items(),
+        )
+        prompt_key = example.prompt and example.prompt.model_dump_json(exclude_unset=True)
+        key = example.text, example.text_pair, example.language, template_key, prompt_key
         with self._alone:
-            known = self._read_before.get(key)
-        if known is not None:
-            return known
-        found = self._read(example)
+            cached = self._read_before.get(key)
+        if cached is not None:
+            return cached
+        reading = self._read(example)
         with self._alone:
-            self._read_before[key] = found
+            self._read_before[key] = reading
             while len(self._read_before) > REMEMBERED:
                 self._read_before.popitem(last=False)
-        return found
+        return reading
 
     def _read(self, example: Example) -> CausalReading:
         prompt = self.prompt_of(example) if example.template is None else None
         context, verbalizers = self._build_context(example, prompt)
-        read = self._encoder.tokens(context)
+        tokens = self._encoder.tokens(context)
         strings = self.strings(context, verbalizers)
-        room = self._weights.longest - max(len(one) for own in strings for one in own) + 1
+        room = (
+            self._weights.longest
+            - max(len(string) for of_label in strings for string in of_label)
+            + 1
+        )
         room -= prompt.table.reasoning_tokens if prompt and prompt.reasons else 0
-        placed = [_to_place(token, context) for token in read]
+        placed = [_to_place(token, context) for token in tokens]
         fitting = _cut(placed, room)
         if len(fitting) < len(placed) and self._weights.overlong == "refuse":
             raise BadInput(
@@ -242,32 +249,33 @@ class CausalReader:
         )
 
     def prompt_of(self, example: Example) -> LabelPrompt | None:
-        """The model's own, with what the example says in its place. Raises BadInput."""
+        """Return the model's prompt with the example's overrides. Raises BadInput."""
         if example.prompt is None:
             return self.prompt
         if not self._weights.own_prompts:
             raise BadInput(NOT_ALLOWED.format(self._weights.use.name), pointer="/prompt")
         key = example.prompt.model_dump_json(exclude_unset=True)
         with self._alone:
-            known = self._prompts.get(key)
-        if known is None:
+            prompt = self._prompts.get(key)
+        if prompt is None:
             try:
                 table = override_table(self._weights.prompt, example.prompt)
-                known = LabelPrompt(
+                prompt = LabelPrompt(
                     table or PromptTable(), self._weights.tokenizer, self._weights.task
                 )
             except ValueError as error:
                 raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
         with self._alone:
-            self._prompts[key] = known
+            self._prompts[key] = prompt
             while len(self._prompts) > MOST_PROMPTS:
                 self._prompts.popitem(last=False)
-        return known
+        return prompt
 
     def _build_context(
         self, example: Example, prompt: LabelPrompt | None
     ) -> tuple[TokenContext, Mapping[str, tuple[str, ...]]]:
-        """The prompt around the example: its template, else the model's or the request's."""
+        """Return the context of the example: its template, or else the prompt, with the
+        verbalizers."""
         template = example.template
         if template is None and prompt is None:
             raise BadInput(
@@ -276,8 +284,8 @@ class CausalReader:
                 pointer="/template",
             )
         if template is None and prompt is not None:
-            made = prompt.render(example)
-            context = TokenContext(made.text, made.special, made.inserted)
+            rendered = prompt.render(example)
+            context = TokenContext(rendered.text, rendered.special, rendered.inserted)
             return context, prompt.verbalizers
         if example.text_pair is not None or template is None:
             raise BadInput(
@@ -287,28 +295,28 @@ class CausalReader:
         begin = len(template.prefix)
         inserted = InputSpan("text", begin, begin + len(example.text))
         whole = template.prefix + example.text + template.suffix
-        verbalizers = {label: (written,) for label, written in template.verbalizers.items()}
+        verbalizers = {label: (word,) for label, word in template.verbalizers.items()}
         return TokenContext(whole, inserted=(inserted,)), verbalizers
 
     def strings(
         self, context: TokenContext, verbalizers: Mapping[str, tuple[str, ...]]
     ) -> tuple[tuple[Ids, ...], ...]:
-        """(L,) of each label its verbalizers' tokens. Raises BadInput where the model cannot tell
-        two labels apart."""
-        found: dict[Ids, str] = {}
+        """Return the tokens of each label's verbalizers, (L,). Raises BadInput for ambiguous
+        labels."""
+        labels: dict[Ids, str] = {}
         for label, several in verbalizers.items():
-            for written in several:
-                ids = tuple(token.id for token in self._encoder.completion_tokens(context, written))
-                other = found.get(ids)
+            for word in several:
+                ids = tuple(token.id for token in self._encoder.completion_tokens(context, word))
+                other = labels.get(ids)
                 if not ids or other not in (None, label):
                     has = f"the same tokens as for {other!r}" if ids else "no tokens"
                     raise BadInput(
                         f"the verbalizer of {label!r} has {has}", pointer="/template/verbalizers"
                     )
-                found[ids] = label
-        _check_no_prefix(found)
+                labels[ids] = label
+        _check_no_prefix(labels)
         return tuple(
-            tuple(ids for ids, owner in found.items() if owner == label) for label in verbalizers
+            tuple(ids for ids, owner in labels.items() if owner == label) for label in verbalizers
         )
 
     def _tokens(self, placed: Sequence[Placed], *, truncated: bool) -> Tokens:
@@ -326,10 +334,10 @@ class CausalReader:
         )
 
 
-def _check_no_prefix(found: Mapping[Ids, str]) -> None:
-    """Raises BadInput where what is read for one label is the beginning of another's."""
-    for ids, label in found.items():
-        for longer, other in found.items():
+def _check_no_prefix(labels: Mapping[Ids, str]) -> None:
+    """Raises BadInput if a verbalizer of one label begins a verbalizer of another."""
+    for ids, label in labels.items():
+        for longer, other in labels.items():
             if label != other and len(longer) > len(ids) and longer[: len(ids)] == ids:
                 raise BadInput(
                     f"label-tokens-clash: the verbalizer of {label!r} begins that of {other!r}",
@@ -340,20 +348,20 @@ def _check_no_prefix(found: Mapping[Ids, str]) -> None:
 def _to_place(token: EncodedToken, context: TokenContext) -> Placed:
     if token.special:
         return token, "special", None, None
-    inked = (place for place in range(token.start, token.end) if not context.text[place].isspace())
+    inked = (index for index in range(token.start, token.end) if not context.text[index].isspace())
     first = next(inked, token.start)
-    for one in context.inserted:
-        if one.start <= first < one.end:
-            start, end = max(token.start, one.start), min(token.end, one.end)
-            return token, one.part, start - one.start, end - one.start
+    for span in context.inserted:
+        if span.start <= first < span.end:
+            start, end = max(token.start, span.start), min(token.end, span.end)
+            return token, span.part, start - span.start, end - span.start
     return token, "template", None, None
 
 
 def _cut(placed: list[Placed], room: int) -> list[Placed]:
-    """Without as many of the text's last tokens as are too many."""
+    """Drop the last tokens of the text that exceed the limit."""
     excess = len(placed) - room
     of_text = [n for n, (_, part, _, _) in enumerate(placed) if part in ("text", "text_pair")]
     if excess > len(of_text):
         raise BadInput(f"the template is too long: {room} tokens are read", pointer="/template")
     gone = set(of_text[len(of_text) - max(0, excess) :])
-    return [one for place, one in enumerate(placed) if place not in gone]
+    return [token for index, token in enumerate(placed) if index not in gone]

@@ -1,9 +1,10 @@
 """Label probabilities and attributions from a sequence classifier in this process.
 
 In float32 on an x86-64 processor a row has the same bits alone and in any batch (`padded_width`,
-`RowByRow`, `shared.process.numerics`); in bfloat16 or on a GPU it moves by rounding: to 1e-5
-in float32, to 0.02 in bfloat16 and float16. Attributions explain the score of a label
-(`label_logit`); its probability: `shared.models.label_readout`. Source: specs "models" §1.1, §1.2.
+`RowByRow`, `shared.process.numerics`). In bfloat16 or on a GPU it changes by rounding: up to 1e-5
+in float32, and 0.02 in bfloat16 and float16. Attributions explain the score of a label
+(`label_logit`); for its probability see `shared.models.label_readout`. Source: specs "models" §1.1,
+§1.2.
 """
 
 from __future__ import annotations
@@ -58,13 +59,11 @@ __all__ = ["LoadedModel", "LocalClassifier"]
 
 
 class LocalClassifier:
-    """The port `shared.models.ports.Classifier` over weights in this process.
-
-    Any number of threads may call it; their rows share forward passes.
-    """
+    """The port `shared.models.ports.Classifier` over weights in this process. It is thread-safe,
+    and rows of all threads share forward passes."""
 
     def __init__(self, weights: LoadedModel, budget: int | None = None) -> None:
-        """`budget`: padded tokens of one forward pass; found from the free memory if absent."""
+        """budget: padded tokens of one forward pass; measured from the free memory if absent."""
         self._weights = weights
         if weights.mapping is None:
             raise ValueError(f"{weights.use.name!r} has no labels")
@@ -94,17 +93,15 @@ class LocalClassifier:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The canonical labels, in the order of the columns of `probabilities`."""
+        """Return the canonical labels, in the order of the columns of `probabilities`."""
         return self._labels
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """BCP 47 tags of the languages that it was trained on."""
         return self._weights.languages
 
     @property
     def use(self) -> ModelUse:
-        """Name, revision, hash, device and dtype, for the provenance."""
         return self._weights.use
 
     @property
@@ -114,118 +111,110 @@ class LocalClassifier:
 
     @property
     def mask_text(self) -> str:
-        """The string in place of a masked word in rows of words."""
         return self._weights.mask_text
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
         return self.labels
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
-        """How the model reads each example; long ones are cut."""
+        """Return the tokens of each example; long ones are cut."""
         return [reading.tokens for reading in self._reader.read(examples)]
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        """For each example (L,) calibrated probabilities in [0, 1], of sum 1."""
-        asked = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
-        return [rows[0] for rows in self.judge_rows(asked)]
+        """Return (L,) calibrated probabilities for each example, in [0, 1], of sum 1."""
+        requests = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
+        return [rows[0] for rows in self.judge_rows(requests)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """For each example P with its mass, and the share of the text that was read.
-
-        Examples that are cut to equal rows are computed once: long texts that differ behind what
-        the model reads.
-        """
+        """Return P with its mass, and the share of the text that was read, for each example.
+        Examples with equal rows are computed once. These are long texts that differ only after the
+        cut."""
         with measure_stage(self.use.name, "tokenize"):
             rows, shares = self._encode_rows(examples)
         different: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
-        places = [
+        indices = [
             different.setdefault((tuple(row.ids), tuple(row.segments)), len(different))
             for row in rows
         ]
-        logits = self._logits([EncoderRow(*one) for one in different])[places]
-        found = read_labels(logits, self._mapping, self._weights.temperature)
-        judged = of_head(found.probabilities, found.mass, self.labels)
+        logits = self._logits([EncoderRow(*item) for item in different])[indices]
+        outputs = read_labels(logits, self._mapping, self._weights.temperature)
+        judged = of_head(outputs.probabilities, outputs.mass, self.labels)
         return [
-            one if share == 1 else one.model_copy(update={"read_share": share})
-            for one, share in zip(judged, shares, strict=True)
+            judgement if share == 1 else judgement.model_copy(update={"read_share": share})
+            for judgement, share in zip(judged, shares, strict=True)
         ]
 
     def _encode_rows(self, examples: Sequence[Example]) -> tuple[list[EncoderRow], list[float]]:
-        """For each example its row and the share of it that is read. Offsets take time: of plain
-        texts they are found only where the row is as long as rows may be."""
-        if any(one.text_pair is not None or one.template or one.prompt for one in examples):
+        """Return the row of each example and the share that is read. Offsets are slow, so plain
+        texts need them only if the row has the maximum length."""
+        if any(item.text_pair is not None or item.template or item.prompt for item in examples):
             readings = self._reader.read(examples)
             shares = [
                 reading.tokens.read_share(example)
                 for reading, example in zip(readings, examples, strict=True)
             ]
             return [reading.row(Row()) for reading in readings], shares
-        ids = self._reader.ids([one.text for one in examples], cut=True)
-        full = [place for place, own in enumerate(ids) if len(own) >= self._weights.longest]
-        cut = self._reader.read([examples[place] for place in full]) if full else []
+        ids = self._reader.ids([item.text for item in examples], cut=True)
+        full = [index for index, row in enumerate(ids) if len(row) >= self._weights.longest]
+        cut = self._reader.read([examples[index] for index in full]) if full else []
         shares = [1.0] * len(ids)
-        for place, reading in zip(full, cut, strict=True):
-            shares[place] = reading.tokens.read_share(examples[place])
-        return [EncoderRow(own) for own in ids], shares
+        for index, reading in zip(full, cut, strict=True):
+            shares[index] = reading.tokens.read_share(examples[index])
+        return [EncoderRow(row) for row in ids], shares
 
-    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
-        """For each example (R, L) probabilities of its variations, calibrated unless asked raw."""
+    def judge_rows(self, requests: Sequence[ExampleRows]) -> list[Floats]:
+        """Return (R, L) probabilities of each example's variations, calibrated by default."""
         with measure_stage(self.use.name, "tokenize"):
-            readings = self._reader.read([one.example for one in asked])
+            readings = self._reader.read([request.example for request in requests])
             rows = [
                 reading.row(row)
-                for reading, one in zip(readings, asked, strict=True)
-                for row in one.rows
+                for reading, request in zip(readings, requests, strict=True)
+                for row in request.rows
             ]
         logits = self._logits(rows)
-        ends = list(accumulate(len(one.rows) for one in asked))
+        ends = list(accumulate(len(request.rows) for request in requests))
         parts = np.split(logits, ends[:-1]) if ends else []
         return [
-            self._labelled(own, calibrated=one.calibrated)
-            for own, one in zip(parts, asked, strict=True)
+            self._labelled(part, calibrated=request.calibrated)
+            for part, request in zip(parts, requests, strict=True)
         ]
 
-    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
-        """For each example P of its variations in words, each read as the string that it is."""
-        return judged_words(self, asked, self.mask_text)
+    def judge_words(self, requests: Sequence[WordRows]) -> list[WordJudgements]:
+        return judged_words(self, requests, self.mask_text)
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
-        """For each example (T,) the importance of its tokens for its target's `label_logit`.
-
-        Attention is that of the token that the head reads, [CLS] or the last one, or the mean over
-        all tokens where the head reads their mean. LIME explains the calibrated probability.
-        """
+        """Return (T,) importance of each example's tokens for its target's `label_logit`. Attention
+        is that of the token that the head reads, [CLS] or the last one, or the mean over all tokens
+        if the head reads their mean. LIME explains the calibrated probability."""
         return [
             self._attribute(example, column(self.labels, target), method)
             for example, target in zip(examples, targets, strict=True)
         ]
 
-    def _attribute(self, example: Example, place: int, method: AttributionMethod) -> Attributions:
+    def _attribute(self, example: Example, index: int, method: AttributionMethod) -> Attributions:
         reading = self._reader.read([example])[0]
         if method.name == "lime":
-            return by_lime(self, example, reading.tokens, place, method)
-        score = LabelScore(self._mapping, place)
+            return by_lime(self, example, reading.tokens, index, method)
+        score = LabelScore(self._mapping, index)
         inside = EncoderInside(self._weights.model, self._lock, reading, score, self._attending)
         with device_run(self.use.name):
             return attribute(AttributionInput(inside, reading.tokens, self._budget), method)
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        """(N, L) calibrated probabilities in [0, 1]; long texts are cut.
-
-        Rows sum to 1, or where outputs are ignored to what those leave.
-        """
+        """Return (N, L) calibrated probabilities in [0, 1]; long texts are cut. Rows sum to 1, or
+        to the remaining mass if outputs are ignored."""
         return self._labelled(self.logits(texts))
 
     def logits(self, texts: Sequence[str]) -> Floats:
-        """(N, K) raw outputs of the head, before the temperature."""
+        """Return (N, K) raw outputs of the head, before the temperature."""
         with measure_stage(self.use.name, "tokenize"):
             rows = [EncoderRow(ids) for ids in self._reader.ids(texts, cut=True)]
         return self._logits(rows)
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """(N,) which texts are longer than the model reads."""
+        """Return which texts, (N,), are longer than the model reads."""
         return [len(row) > self._weights.longest for row in self._reader.ids(texts, cut=False)]
 
     def _labelled(self, logits: Floats, *, calibrated: bool = True) -> Floats:
@@ -237,8 +226,8 @@ class LocalClassifier:
         return np.array(answers, dtype=np.float64).reshape(len(rows), len(self._mapping.outputs))
 
     def _kind(self, row: EncoderRow) -> tuple[int, bool, int]:
-        """Width, whether nothing is padded, and how many tokens end a text: T5 reads its label at
-        the last of them, and rows with as many only."""
+        """Return the width, whether nothing is padded, and the number of end tokens. T5 reads its
+        label at the last end token, and needs rows with equal numbers of them."""
         ends = 0 if self._end is None else row.ids.count(self._end)
         if not self._weights.pads:
             return len(row.ids), True, ends
@@ -253,7 +242,7 @@ class LocalClassifier:
 
     @torch.inference_mode()
     def _forward(self, rows: list[EncoderRow]) -> Floats:
-        """(N, K) logits of rows of one kind."""
+        """Return (N, K) logits of rows of one kind."""
         width, *_ = self._kind(rows[0])
         padding = self._weights.tokenizer.pad_token_id or 0  # none: nothing is padded
         tokens = torch.tensor([[*row.ids, *[padding] * (width - len(row.ids))] for row in rows])
@@ -273,11 +262,11 @@ class LocalClassifier:
 
 
 class RowByRow(TorchFunctionMode):
-    """Within it, a linear layer on exactly (rows, d) input is computed one row at a time.
+    """Computes a linear layer on exactly (rows, d) input one row at a time.
 
-    A matrix product of (N, d) rows takes other kernels, and so other roundings, for small N: one
-    row through a BERT pooler differs in its last bits from the same row among 64. The hidden states
-    before it, (N, width, d), do not. A few microseconds each.
+    A matrix product of (N, d) rows uses other kernels, with other roundings, for small N. One row
+    through a BERT pooler differs in its last bits from the same row among 64. The hidden states
+    before it, (N, width, d), do not. It costs a few microseconds per call.
     """
 
     def __init__(self, rows: int) -> None:
@@ -291,7 +280,7 @@ class RowByRow(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Every torch call passes here."""
+        """Intercept every torch call."""
         kwargs = kwargs or {}
         if func is not functional.linear or args[0].dim() != 2 or len(args[0]) != self._rows:
             return func(*args, **kwargs)
@@ -302,19 +291,19 @@ class RowByRow(TorchFunctionMode):
 
 @dataclass(frozen=True)
 class LabelScore:
-    """What of the head's outputs is explained."""
+    """The explained part of the head's outputs."""
 
     mapping: LabelMapping
-    place: int  # of the label
+    label: int  # its index
 
     def of(self, logits: Tensor) -> Tensor:
-        """(N,) from (N, K) logits, in float32."""
-        return label_logit(logits, self.mapping, self.place)
+        """Return (N,) scores from (N, K) logits, in float32."""
+        return label_logit(logits, self.mapping, self.label)
 
 
 @dataclass(frozen=True)
 class EncoderInside:
-    """The inside of an encoder with a head, for one example and its target label."""
+    """One example in an encoder with a head, with its target label."""
 
     model: Any
     lock: PriorityLock
@@ -323,14 +312,13 @@ class EncoderInside:
     attention_index: int | None = 0  # the token that the head reads; None: the mean of all
 
     def embed(self, ids: Sequence[int]) -> Tensor:
-        """(T, d) word embeddings, without positions."""
         table = self.model.get_input_embeddings()
         with torch.no_grad():
-            found: Tensor = table(torch.tensor(ids, device=self.model.device))
-        return found
+            embeddings: Tensor = table(torch.tensor(ids, device=self.model.device))
+        return embeddings
 
     def target(self, embeddings: Tensor) -> Tensor:
-        """(N,) the label's score in float32, before the temperature."""
+        """Return (N,) scores of the label in float32, before the temperature."""
         more = self._more(len(embeddings))
         try:
             logits: Tensor = self.model(inputs_embeds=embeddings, **more).logits
@@ -340,7 +328,6 @@ class EncoderInside:
 
     @torch.no_grad()
     def attentions(self) -> Sequence[Tensor] | None:
-        """For each layer (1, H, T, T)."""
         ids = torch.tensor([self.reading.tokens.ids], device=self.model.device)
         with eager(self.model):
             answer = self.model(input_ids=ids, output_attentions=True, **self._more(1))
@@ -348,7 +335,7 @@ class EncoderInside:
         return layers
 
     def _more(self, rows: int) -> dict[str, Tensor]:
-        """Mask and segments of this many copies of the example."""
+        """Return mask and segments for this many copies of the example."""
         shape = (rows, len(self.reading.tokens.ids))
         more = {"attention_mask": torch.ones(shape, dtype=torch.long, device=self.model.device)}
         if self.reading.segments:
@@ -357,21 +344,19 @@ class EncoderInside:
         return more
 
 
-def label_logit(logits: Tensor, mapping: LabelMapping, place: int) -> Tensor:
-    """(N,) the score of a label that attributions explain, from (N, K) raw logits.
-
-    softmax: logsumexp of its outputs, so that of a single one its raw logit; sigmoid: the logit of
-    its combined probability; of a complement the negative of the other's.
-    """
-    columns = list(mapping.columns.values())[place]
-    if not columns:
-        return -label_logit(logits, mapping, 1 - place)
-    own = logits[:, list(columns)].float()
-    if len(columns) == 1:
-        return own[:, 0]
+def label_logit(logits: Tensor, mapping: LabelMapping, label: int) -> Tensor:
+    """Return the (N,) score of a label that attributions explain, from (N, K) raw logits. softmax:
+    logsumexp of its outputs, which for one output is its raw logit. sigmoid: the logit of its
+    combined probability. The score of a complement is the negative of the other label's."""
+    indices = list(mapping.columns.values())[label]
+    if not indices:
+        return -label_logit(logits, mapping, 1 - label)
+    columns = logits[:, list(indices)].float()
+    if len(indices) == 1:
+        return columns[:, 0]
     if mapping.activation == "softmax":
-        return torch.logsumexp(own, dim=1)
+        return torch.logsumexp(columns, dim=1)
     if mapping.combine == "max":
-        return own.max(dim=1).values
-    none = -torch.nn.functional.softplus(own).sum(dim=1)  # log prod(1 - p)
+        return columns.max(dim=1).values
+    none = -torch.nn.functional.softplus(columns).sum(dim=1)  # log prod(1 - p)
     return torch.log(-torch.expm1(none)) - none

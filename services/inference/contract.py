@@ -1,7 +1,7 @@
-"""What the inference service is asked: one operation on one model, and how much work that is.
+"""The messages of the inference service: one operation on one model, and its cost.
 
-Pydantic only: the gateway reads it. What a model writes is not counted as work, since it may stop
-at once; what is longer than it reads is refused by itself.
+Pydantic only, since the gateway imports it. Generated text does not count as work, since a model
+may stop at once. Input that is longer than the model reads is refused separately.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SECONDS_A_ROW = 1e-5  # to be told apart from the others, whatever the model tak
 
 
 class InferenceRequest(JobRequest):
-    """Which model is asked what."""
+    """An operation on a model."""
 
     model: ModelName = Field(description="a configured classifier or causal model")
     ask: InferenceOperation = Field(
@@ -38,7 +38,7 @@ class InferenceRequest(JobRequest):
 
 
 class InferenceResult(Message):
-    """What the model answered."""
+    """The answer of the model."""
 
     operation: str
     answer: JsonValue = Field(description="as the operation says; rows in the order of the request")
@@ -48,18 +48,18 @@ class InferenceResult(Message):
 
 
 def response_types() -> Any:
-    """The results as the API describes them: by operation, each with the type of its answer."""
+    """Return the union of results for the API, by operation, each with the type of its answer."""
     union, _ = get_args(InferenceOperation)
     results: tuple[Any, ...] = tuple(map(_result_of, get_args(union)))
     return Annotated[Union[results], Field(discriminator="operation")]  # noqa: UP007
 
 
 def _result_of(operation: Any) -> type[InferenceResult]:
-    named = operation.model_fields["operation"]
-    said = InferenceResult.model_fields["answer"].description
+    field = operation.model_fields["operation"]
+    description = InferenceResult.model_fields["answer"].description
     fields: Any = {
-        "operation": (named.annotation, ...),
-        "answer": (operation.answer.hint, Field(description=said)),
+        "operation": (field.annotation, ...),
+        "answer": (operation.answer.hint, Field(description=description)),
     }
     return create_model(
         f"Inference{operation.__name__}Result",
@@ -79,13 +79,12 @@ _JUDGE: dict[str, Any] = {
 
 
 def cost(request: InferenceRequest, reads: int) -> Sequence[Work]:
-    """The certain part of what the operation reads."""
+    """Return the work of an operation, without generated text."""
     count = COUNTS.get(request.ask.operation)
     return () if count is None else count(request.ask, reads)
 
 
 def needs(request: InferenceRequest) -> tuple[str, ...]:
-    """The ability that the operation is."""
     ask = request.ask
     if ask.operation == "attributions" and ask.method.name == "lime":
         return ("token_rows",)
@@ -107,23 +106,28 @@ CONTRACT = ServiceContract(
 )
 
 
-def _examples(asked: Any, reads: int) -> Sequence[Work]:
-    return _work("examples", "/ask/examples", [_tokens(one, reads) for one in asked.examples])
+def _examples(request: Any, reads: int) -> Sequence[Work]:
+    return _work(
+        "examples", "/ask/examples", [_tokens(example, reads) for example in request.examples]
+    )
 
 
-def _rows(asked: Any, reads: int) -> Sequence[Work]:
-    """A row with few tokens kept is short; any row costs a little."""
+def _rows(request: Any, reads: int) -> Sequence[Work]:
+    """Return the work of token rows; few kept tokens make a row short, but every row costs a
+    little."""
     tokens: list[int] = []
-    for rows in asked.asked:
+    for rows in request.asked:
         whole = _tokens(rows.example, reads)
         tokens += [whole if row.kept is None else max(1, len(row.kept)) for row in rows.rows]
     return _of_rows(tokens)
 
 
-def _word_rows(asked: Any, reads: int) -> Sequence[Work]:
-    """A word is a token at least, as far as the model reads."""
+def _word_rows(request: Any, reads: int) -> Sequence[Work]:
+    """Return the work of word rows; a word counts as at least one token, up to the model's
+    limit.
+    """
     tokens: list[int] = []
-    for rows in asked.asked:
+    for rows in request.asked:
         most = min(reads, max(1, len(rows.words)))
         tokens += [
             most if row.kept is None else min(most, max(1, len(row.kept))) for row in rows.rows
@@ -132,36 +136,36 @@ def _word_rows(asked: Any, reads: int) -> Sequence[Work]:
 
 
 def _of_rows(tokens: Sequence[int]) -> Sequence[Work]:
-    """A text without blanks counts as one word, whatever the model makes of it, so that rows have a
-    limit of their own."""
+    """Return the work of rows, with a separate limit on their number. A text without spaces counts
+    as one word, so that tokens alone do not limit the rows."""
     if len(tokens) <= MOST:
         return _work("rows", "/ask/asked", tokens)
     rows = Size("`rows`", len(tokens), "/ask/asked")
     return (Work((rows,), unit="rows of one request", seconds_each=SECONDS_A_ROW, most=MOST),)
 
 
-def _attributions(asked: Any, reads: int) -> Sequence[Work]:
-    method: AttributionMethod = asked.method
+def _attributions(request: Any, reads: int) -> Sequence[Work]:
+    method: AttributionMethod = request.method
     name, passes = {
         "lime": ("samples", method.samples),
         "integrated_gradients": ("steps", method.steps),
     }.get(method.name, ("passes", 1))
-    tokens = sum(_tokens(one, reads) for one in asked.examples)
+    tokens = sum(_tokens(example, reads) for example in request.examples)
     sizes = (
-        Size("`examples`", len(asked.examples), "/ask/examples"),
+        Size("`examples`", len(request.examples), "/ask/examples"),
         Size(f"`{name}`", passes, None if name == "passes" else f"/ask/method/{name}", least=10),
-        Size("tokens of an example", tokens / len(asked.examples)),
+        Size("tokens of an example", tokens / len(request.examples)),
     )
     return (Work(sizes),)
 
 
-def _texts(asked: Any, reads: int) -> Sequence[Work]:
-    return _work("texts", "/ask/texts", [min(reads, words_of(text)) for text in asked.texts])
+def _texts(request: Any, reads: int) -> Sequence[Work]:
+    return _work("texts", "/ask/texts", [min(reads, words_of(text)) for text in request.texts])
 
 
-def _prompts(asked: Any, _reads: int) -> Sequence[Work]:
-    completions = sum(map(words_of, getattr(asked, "completions", ())))
-    tokens = [_of_prompt(prompt) for prompt in asked.prompts]
+def _prompts(request: Any, _reads: int) -> Sequence[Work]:
+    completions = sum(map(words_of, getattr(request, "completions", ())))
+    tokens = [_of_prompt(prompt) for prompt in request.prompts]
     return _work("prompts", "/ask/prompts", [*tokens[1:], tokens[0] + completions])
 
 

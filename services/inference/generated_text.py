@@ -1,6 +1,6 @@
-"""A text that a causal model writes token by token: its tokens, offsets and log-probabilities.
+"""A text that a causal model generates: its tokens, offsets and log-probabilities.
 
-Each text has a generator of its own, so that what it draws depends on no other text.
+Each text has a separate generator, so that its draws do not depend on other texts.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from shared.contracts.calls import Completion, WrittenToken
 CUT_CHARACTER = "\ufffd"  # what the first bytes of a character decode to
 
 
-def prompt_generator(seed: int, place: int) -> torch.Generator:
-    """The generator of prompt number `place`: independent of every other prompt."""
-    state = np.random.SeedSequence([seed, place]).generate_state(1, np.uint64)[0]
+def prompt_generator(seed: int, number: int) -> torch.Generator:
+    state = np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0]
     return torch.Generator().manual_seed(int(state >> np.uint64(1)))
 
 
 class GeneratedText:
-    """Offsets: a token covers the characters that it completed."""
+    """A growing text. The offsets of a token cover the characters that it completed."""
 
     def __init__(self, prompt: Ids, encoder: Encoder, generator: torch.Generator) -> None:
         self.prompt = prompt
@@ -40,27 +39,28 @@ class GeneratedText:
 
     @property
     def ids(self) -> Ids:
-        """The prompt's tokens and those so far."""
+        """Return the tokens of the prompt and the generated tokens."""
         return (*self.prompt, *self._ids)
 
     @property
     def written(self) -> int:
-        """Tokens so far."""
+        """Return the number of generated tokens."""
         return len(self._ids)
 
     @property
     def length(self) -> int:
-        """Tokens of the prompt and so far."""
+        """Return the number of tokens of the prompt and the generated text."""
         return len(self.prompt) + len(self._ids)
 
     def uniform(self) -> float:
-        """The next token's random number, in [0, 1): the same one until the token is there."""
+        """Return the next token's random number, in [0, 1); it stays the same until the token is
+        added."""
         if self._drawn is None:
             self._drawn = float(torch.rand((), generator=self._generator, dtype=torch.float64))
         return self._drawn
 
     def add(self, token: int, logprob: float, stop: Sequence[str]) -> None:
-        """One more token; ends where a stop string stands in the text, which is cut before it."""
+        """Add a token; a stop string ends the text and is cut off."""
         self._drawn = None
         self._ids.append(token)
         self._logprobs.append(logprob)
@@ -68,18 +68,18 @@ class GeneratedText:
         self._decode()
         self._spans.append((before, len(self.text)))
         reach = before - max(map(len, stop), default=0)
-        found = [self.text.find(string, max(0, reach)) for string in stop]
-        ends = [place for place in found if place >= 0]
+        positions = [self.text.find(string, max(0, reach)) for string in stop]
+        ends = [position for position in positions if position >= 0]
         if ends:
             cut = min(ends)
-            kept = sum(start < cut for start, _ in self._spans)
+            count = sum(start < cut for start, _ in self._spans)
             self.text = self.text[:cut]
-            self._ids, self._logprobs = self._ids[:kept], self._logprobs[:kept]
-            self._spans = [(start, min(end, cut)) for start, end in self._spans[:kept]]
+            self._ids, self._logprobs = self._ids[:count], self._logprobs[:count]
+            self._spans = [(start, min(end, cut)) for start, end in self._spans[:count]]
             self.finish = "stop"
 
     def end(self, why: Literal["stop", "length"]) -> None:
-        """No more tokens. Characters that are still incomplete are written as U+FFFD."""
+        """End the text. Incomplete characters become U+FFFD."""
         if not self.finish:
             self._decode(whatever=True)
             if self._spans:
@@ -99,9 +99,9 @@ class GeneratedText:
         )
 
     def _decode(self, *, whatever: bool = False) -> None:
-        """Only the last tokens are decoded, after those before them, which decide on spaces."""
-        known = self._encoder.text(self._ids[self._context : self._read])
+        """Decode the last tokens with the tokens before them, which decide on spaces."""
+        before = self._encoder.text(self._ids[self._context : self._read])
         more = self._encoder.text(self._ids[self._context :])
-        if len(more) > len(known) and (whatever or not more.endswith(CUT_CHARACTER)):
-            self.text += more[len(known) :]
+        if len(more) > len(before) and (whatever or not more.endswith(CUT_CHARACTER)):
+            self.text += more[len(before) :]
             self._context, self._read = self._read, len(self._ids)

@@ -1,4 +1,4 @@
-"""Text from a causal model in this process: generated, or given and scored."""
+"""Generation and scoring of text by a causal model in this process."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from shared.queue.job_context import wait_all
 
 @dataclass(frozen=True)
 class ReadPrompt:
-    """A prompt as the model reads it."""
-
     context: TokenContext
     tokens: list[EncodedToken]
 
@@ -34,7 +32,7 @@ class ReadPrompt:
 
 
 class LocalWriter:
-    """The part of `shared.models.ports.Writer` that answers; its subclass says who it is."""
+    """The part of `shared.models.ports.Writer` that computes; subclasses identify the model."""
 
     def __init__(
         self,
@@ -50,50 +48,49 @@ class LocalWriter:
         self._encoder = encoder
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """A completion of each prompt. Prompt i is drawn with (seed, its `draw`, else i), whatever
-        the others are.
-
-        Prompts of all callers go through the model together (`GenerationQueue`): logits move by
-        rounding (1e-5 in float32), which changes a draw only where it falls that close to a border.
-        """
+        """Return a completion of each prompt. Prompt i is drawn with (seed, its `draw` or i).
+        Prompts of all callers share passes (`GenerationQueue`). Logits change by rounding (1e-5 in
+        float32), which changes a draw only if it is that close to a boundary."""
         drafts = [
             GeneratedText(
                 self._prompt(prompt),
                 self._encoder,
-                prompt_generator(sampling.seed, place if prompt.draw is None else prompt.draw),
+                prompt_generator(sampling.seed, index if prompt.draw is None else prompt.draw),
             )
-            for place, prompt in enumerate(prompts)
+            for index, prompt in enumerate(prompts)
         ]
         self._generation.finish(drafts, sampling)
         return [draft.completion() for draft in drafts]
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
-        """Token log-probabilities of each given completion after its prompt."""
-        read = {prompt: self._read(prompt) for prompt in dict.fromkeys(prompts)}
+        """Return token log-probabilities of each given completion after its prompt."""
+        prompts_read = {prompt: self._read(prompt) for prompt in dict.fromkeys(prompts)}
         pairs = [
-            (read[prompt].ids, self._completion_tokens(read[prompt], written))
-            for prompt, written in zip(prompts, completions, strict=True)
+            (prompts_read[prompt].ids, self._completion_tokens(prompts_read[prompt], completion))
+            for prompt, completion in zip(prompts, completions, strict=True)
         ]
         groups: dict[Ids, list[int]] = defaultdict(list)
-        for place, (before, tokens) in enumerate(pairs):
+        for index, (before, tokens) in enumerate(pairs):
             if tokens:
-                groups[before].append(place)
+                groups[before].append(index)
         rows = [
-            _rows(before, {place: pairs[place][1] for place in places})
-            for before, places in groups.items()
+            _rows(before, {index: pairs[index][1] for index in indices})
+            for before, indices in groups.items()
         ]
         futures = [
             self._batcher.submit(_after(before, [row for row, _ in several]))
             for before, several in zip(groups, rows, strict=True)
         ]
         answers: dict[int, Floats] = {}
-        for several, found in zip(rows, wait_all(futures), strict=True):
-            for (row, places), own in zip(several, found, strict=True):
-                logprobs = [own] if row.followed else np.minimum(own[:-1, None] - own[-1], 0.0)
-                answers |= dict(zip(places, logprobs, strict=True))
+        for several, outputs in zip(rows, wait_all(futures), strict=True):
+            for (row, indices), output in zip(several, outputs, strict=True):
+                logprobs = (
+                    [output] if row.followed else np.minimum(output[:-1, None] - output[-1], 0.0)
+                )
+                answers |= dict(zip(indices, logprobs, strict=True))
         return [
-            _completion(written, tokens, answers.get(place))
-            for place, (written, (_, tokens)) in enumerate(zip(completions, pairs, strict=True))
+            _completion(completion, tokens, answers.get(index))
+            for index, (completion, (_, tokens)) in enumerate(zip(completions, pairs, strict=True))
         ]
 
     def _prompt(self, prompt: Prompt) -> Ids:
@@ -109,10 +106,10 @@ class LocalWriter:
         context = self._encoder.context(prompt)
         return ReadPrompt(context, self._encoder.tokens(context))
 
-    def _completion_tokens(self, prompt: ReadPrompt, written: str) -> list[EncodedToken]:
-        if not written:
+    def _completion_tokens(self, prompt: ReadPrompt, completion: str) -> list[EncodedToken]:
+        if not completion:
             return []
-        tokens = self._encoder.completion_tokens(prompt.context, written, prompt.tokens)
+        tokens = self._encoder.completion_tokens(prompt.context, completion, prompt.tokens)
         if len(prompt.tokens) + len(tokens) - 1 > self._longest:
             raise BadInput(
                 f"a prompt and its completion have {len(prompt.tokens) + len(tokens)} tokens, the "
@@ -126,25 +123,23 @@ Completions = dict[int, Sequence[EncodedToken]]  # by the place of their pair
 
 
 def _rows(before: Ids, completions: Completions) -> list[tuple[CausalRow, list[int]]]:
-    """Rows of one prompt, and the places of the completions that each answers.
-
-    Completions of one token are all read off the prompt's last position.
-    """
-    single = {place: tokens[0].id for place, tokens in completions.items() if len(tokens) == 1}
+    """Return rows of one prompt, with the indices of the completions that each answers. Completions
+    of one token all use the prompt's last position."""
+    single = {index: tokens[0].id for index, tokens in completions.items() if len(tokens) == 1}
     rows = [
-        (CausalRow((), before + followed[:-1], followed=followed), [place])
-        for place, tokens in completions.items()
+        (CausalRow((), before + followed[:-1], followed=followed), [index])
+        for index, tokens in completions.items()
         if len(followed := tuple(token.id for token in tokens)) > 1
     ]
     if single:
-        own = CausalRow((), before, candidates=tuple(single.values()), whole=True)
-        rows.append((own, list(single)))
+        single_row = CausalRow((), before, candidates=tuple(single.values()), whole=True)
+        rows.append((single_row, list(single)))
     return rows
 
 
 def _after(before: Ids, rows: list[CausalRow]) -> list[CausalRow]:
-    """The same rows, read after all of their prompt but its last token: prompts of other calls, and
-    of this one, that begin as it does have read that already."""
+    """Move all of the prompt except its last token to the prefix of the rows. Prompts of this and
+    of other calls that begin the same then share its computation."""
     if len(before) <= LEAST_PREFIX:
         return share_prefix(rows)
     end = len(before) - 1
@@ -153,12 +148,10 @@ def _after(before: Ids, rows: list[CausalRow]) -> list[CausalRow]:
     ]
 
 
-def _completion(
-    written: str, tokens: Sequence[EncodedToken], logprobs: Floats | None
-) -> Completion:
+def _completion(text: str, tokens: Sequence[EncodedToken], logprobs: Floats | None) -> Completion:
     values = [] if logprobs is None else logprobs.tolist()
     return Completion(
-        text=written,
+        text=text,
         tokens=tuple(
             WrittenToken(id=token.id, start=token.start, end=token.end, logprob=value)
             for token, value in zip(tokens, values, strict=True)

@@ -1,10 +1,10 @@
-"""Texts that a causal model writes together, each at its own place: some begin while others grow.
+"""Texts that a causal model generates in one batch; new texts join while others grow.
 
-One step gives every text its next token. A text that begins is read first, padded on the left
-beside those that begin with it, and its keys and values are put beside those of the texts that
-are there; a beginning that several prompts share is read once. Padding and gaps are masked, and
-every token keeps the position that it has alone, so that a text's logits move by rounding only:
-by 1e-5 in float32. Source: continuous batching, Yu et al., "Orca", OSDI 2022.
+One step generates the next token of every text. New texts are read first, padded on the left to
+equal length, and their keys and values are appended to those of the batch. A prefix that several
+prompts share is computed once. Padding and gaps are masked, and every token keeps the position that
+it has alone, so that logits change by rounding only: 1e-5 in float32. Source: continuous batching,
+Yu et al., "Orca", OSDI 2022.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Owner = TypeVar("Owner")
 
 @dataclass(frozen=True, eq=False)
 class Draft(Generic[Owner]):
-    """A text that grows, how its tokens are drawn, and who waits for it."""
+    """A growing text, its sampling parameters and its owner."""
 
     text: GeneratedText
     sampling: Sampling
@@ -37,44 +37,48 @@ class Draft(Generic[Owner]):
 
 
 class GenerationBatch(Generic[Owner]):
-    """Drafts that grow together; finished ones leave, others may join.
-
-    The device's lock is taken for each pass, so that rows of other callers pass in between.
-    """
+    """Drafts that grow together; finished ones leave, others may join. The device's lock is taken
+    for each pass, so that rows of other callers run in between."""
 
     def __init__(self, causal: CausalPass, longest: int, *, alone: bool = False) -> None:
-        """`longest`: tokens that the model reads. `alone`: nobody may join."""
+        """longest: tokens that the model reads. alone: True if no text may join."""
         self.drafts: list[Draft[Owner]] = []
         self._causal, self._longest, self._alone = causal, longest, alone
-        named = causal.model.generation_config.eos_token_id
-        if named is None:
-            named = causal.model.config.eos_token_id
-        self._ends = set(named if isinstance(named, list) else [] if named is None else [named])
+        end_tokens = causal.model.generation_config.eos_token_id
+        if end_tokens is None:
+            end_tokens = causal.model.config.eos_token_id
+        self._ends = set(
+            end_tokens
+            if isinstance(end_tokens, list)
+            else []
+            if end_tokens is None
+            else [end_tokens]
+        )
         self._past: Any = None
         self._mask = torch.empty(0, 0)  # (N, T) 0 where a cached position is none of its text's
         self._ids = torch.empty(0, 1)  # (N, 1) tokens that are read next
 
     @property
     def takes_more(self) -> bool:
-        """Whether others may join: keys and values of windows cannot be put beside others."""
+        """Return True if other texts may join. Caches of sliding windows cannot be combined."""
         return not self._alone and self._causal.plain_cache
 
     @torch.no_grad()
     def add(self, drafts: Sequence[Draft[Owner]]) -> list[Draft[Owner]]:
-        """Read these texts so far, and write the next token of each; those that it finished."""
+        """Read these texts and generate their next tokens; return finished drafts."""
         beginner = _Reading(self._causal, [draft.text.ids for draft in drafts])
         logits = beginner.read()
-        chosen = self._draw(drafts, logits)
+        tokens = self._draw(drafts, logits)
         if not self.drafts:
-            self._past, self._mask, self._ids = beginner.past, beginner.mask, chosen
+            self._past, self._mask, self._ids = beginner.past, beginner.mask, tokens
         else:
-            self._join(beginner.past, beginner.mask, chosen)
+            self._join(beginner.past, beginner.mask, tokens)
         self.drafts += drafts
         return self._remove(lambda draft: draft.text.finish is not None)
 
     @torch.no_grad()
     def step(self) -> list[Draft[Owner]]:
-        """Write one more token of each draft; those that it finished."""
+        """Generate the next token of each draft; return finished drafts."""
         self._mask = torch.cat([self._mask, self._mask.new_ones(len(self.drafts), 1)], dim=1)
         with self._causal.lock:
             logits, self._past = _read(self._causal, self._ids, self._mask, self._past)
@@ -82,15 +86,15 @@ class GenerationBatch(Generic[Owner]):
         return self._remove(lambda draft: draft.text.finish is not None)
 
     def drop(self, owners: set[Owner]) -> None:
-        """Nobody waits for these owners' drafts."""
+        """Drop the drafts of these owners, which are no longer needed."""
         self._remove(lambda draft: draft.owner in owners)
 
     def _draw(self, drafts: Sequence[Draft[Owner]], logits: Tensor) -> Tensor:
-        """(N, 1) tokens, written into their drafts."""
+        """Draw (N, 1) tokens and add them to their drafts."""
         uniforms = torch.tensor([draft.text.uniform() for draft in drafts], dtype=torch.float64)
-        chosen = _draw_each(logits, [draft.sampling for draft in drafts], uniforms)
-        own = logits.log_softmax(dim=1).gather(1, chosen[:, None])[:, 0].tolist()
-        for draft, token, logprob in zip(drafts, chosen.tolist(), own, strict=True):
+        tokens = _draw_each(logits, [draft.sampling for draft in drafts], uniforms)
+        logprobs = logits.log_softmax(dim=1).gather(1, tokens[:, None])[:, 0].tolist()
+        for draft, token, logprob in zip(drafts, tokens.tolist(), logprobs, strict=True):
             text = draft.text
             if token in self._ends:
                 text.end("stop")
@@ -98,10 +102,10 @@ class GenerationBatch(Generic[Owner]):
                 text.add(token, logprob, draft.sampling.stop)
             if text.written >= draft.sampling.max_tokens or text.length >= self._longest:
                 text.end("length")
-        return chosen[:, None]
+        return tokens[:, None]
 
     def _join(self, past: Any, mask: Tensor, ids: Tensor) -> None:
-        """These keys and values, (M, ..., U, d), below ours, the shorter padded on the left."""
+        """Append keys and values, (M, ..., U, d); pad the shorter side on the left."""
         width = max(self._mask.shape[1], mask.shape[1])
         for ours, theirs in zip(self._past.layers, past.layers, strict=True):
             ours.keys = torch.cat([_left(ours.keys, width, 2), _left(theirs.keys, width, 2)])
@@ -110,16 +114,15 @@ class GenerationBatch(Generic[Owner]):
         self._ids = torch.cat([self._ids, ids])
 
     def _remove(self, is_over: Callable[[Draft[Owner]], bool]) -> list[Draft[Owner]]:
-        """Those that were there and are over."""
         over = [draft for draft in self.drafts if is_over(draft)]
-        left = [place for place, draft in enumerate(self.drafts) if not is_over(draft)]
+        remaining = [index for index, draft in enumerate(self.drafts) if not is_over(draft)]
         if over:
-            self.drafts = [self.drafts[place] for place in left]
-            self._select(left)
+            self.drafts = [self.drafts[index] for index in remaining]
+            self._select(remaining)
         return over
 
     def _select(self, left: list[int]) -> None:
-        """Keys and values of these rows only."""
+        """Keep the keys and values of these rows only."""
         if not left:
             self._past = None
             return
@@ -135,7 +138,7 @@ class GenerationBatch(Generic[Owner]):
 
 
 class _Reading:
-    """Texts that begin together. past, mask: of all their tokens, once they are read."""
+    """New texts. past, mask: of all their tokens, after `read`."""
 
     def __init__(self, causal: CausalPass, texts: Sequence[Ids]) -> None:
         self.past: Any = None
@@ -151,18 +154,18 @@ class _Reading:
         self.mask = torch.tensor([[*b, *s] for b, s in zip(before, seen, strict=True)]).to(device)
 
     def _shared_prefix(self) -> Ids:
-        """What is read by itself: a beginning in the cache, or one that these texts share."""
+        """Return the prefix that is computed alone: a cached one, or one that these texts share."""
         if not self._causal.plain_cache:
             return ()
         length = min(common_length(self._texts), min(map(len, self._texts)) - 1)
-        known = self._causal.longest_cached(self._texts[0][:length])
-        if len(known) >= max(LEAST_SHARED, length // 2):
-            return known
+        cached = self._causal.longest_cached(self._texts[0][:length])
+        if len(cached) >= max(LEAST_SHARED, length // 2):
+            return cached
         shared = len(self._texts) > 1 and length >= LEAST_SHARED
         return self._texts[0][:length] if shared else ()
 
     def read(self) -> Tensor:
-        """(N, V) logits after each text."""
+        """Return (N, V) logits after each text."""
         with self._causal.lock:
             past = self._causal.repeat_prefix(self._prefix, len(self._texts), continued=True)
             logits, self.past = _read(self._causal, self._ids, self.mask, past)
@@ -170,7 +173,9 @@ class _Reading:
 
 
 def _read(causal: CausalPass, ids: Tensor, mask: Tensor, past: Any) -> tuple[Tensor, Any]:
-    """((N, V) logits after the last of (N, W) ids, keys and values). mask: (N, T), T >= W."""
+    """Return (N, V) logits after the last of (N, W) ids, and keys and values. mask: (N, T), T >=
+    W.
+    """
     states, past = causal.readout.states(
         1,
         input_ids=ids,
@@ -183,32 +188,32 @@ def _read(causal: CausalPass, ids: Tensor, mask: Tensor, past: Any) -> tuple[Ten
 
 
 def _left(values: Tensor, width: int, dim: int) -> Tensor:
-    """With zeros on the left, up to this width of dimension `dim` (of 2, or 2 of 4)."""
+    """Pad with zeros on the left to this width of dimension `dim` (of 2, or 2 of 4)."""
     more = width - values.shape[dim]
     after = values.dim() - 1 - dim
     return pad(values, (*(0, 0) * after, more, 0)) if more else values
 
 
 def _draw_each(logits: Tensor, samplings: Sequence[Sampling], uniforms: Tensor) -> Tensor:
-    """(N,) tokens: rows that are drawn alike together."""
-    chosen = torch.empty(len(samplings), dtype=torch.long, device=logits.device)
+    """Draw (N,) tokens; rows with equal sampling parameters are drawn together."""
+    tokens = torch.empty(len(samplings), dtype=torch.long, device=logits.device)
 
-    def alike(place: int) -> tuple[float, float]:
-        return samplings[place].temperature, samplings[place].top_p
+    def alike(index: int) -> tuple[float, float]:
+        return samplings[index].temperature, samplings[index].top_p
 
     for _, group in groupby(sorted(range(len(samplings)), key=alike), alike):
-        places = list(group)
-        chosen[places] = draw(logits[places], samplings[places[0]], uniforms[places])
-    return chosen
+        indices = list(group)
+        tokens[indices] = draw(logits[indices], samplings[indices[0]], uniforms[indices])
+    return tokens
 
 
 def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor) -> Tensor:
-    """(N,) tokens by inversion of the nucleus's distribution function.
+    """Draw (N,) tokens by inversion of the distribution function of the nucleus.
 
-    logits: (N, V). uniforms: (N,) in [0, 1). Temperature first, then the smallest set of most
-    likely tokens whose probability reaches `top_p`; temperature 0 takes the most likely token. The
-    distribution function goes by the tokens' ids: by probability, two tokens that are nearly as
-    likely would change places by rounding, and with them all that lies between.
+    logits: (N, V). uniforms: (N,) in [0, 1). The temperature comes first, then the smallest set of
+    most likely tokens whose probability reaches `top_p`; temperature 0 takes the most likely token.
+    The distribution function is ordered by token id. Ordered by probability, two almost equally
+    likely tokens could swap by rounding, and with them all tokens between.
     """
     if sampling.temperature == 0:
         return logits.argmax(dim=1)

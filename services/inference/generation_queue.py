@@ -1,11 +1,11 @@
-"""Texts of many callers, written together: a continuous batch over jobs.
+"""Continuous batching: one thread generates the texts of many callers.
 
-One thread writes. Before each token those that wait join the batch, the party whose turn it is
-first, and finished texts leave it; who waits for no answer any more is dropped. Where a pass
-raises, its callers go on apart, each from the tokens that it has, and only whose own pass raises
-gets the error. Where the device has no memory for a pass, half of its texts wait again, with their
-tokens, and fewer are written at a time from then on; who finds none alone gets the error. Nobody
-has more than `TOGETHER` texts in a batch at a time.
+Before each token waiting texts join the batch, in the order of their parties' turns. Finished texts
+leave it, and texts that nobody waits for are dropped. If a pass raises, its callers continue in
+separate batches, each from its tokens, and only a caller whose own pass raises gets the error. If
+the device has no memory for a pass, half of its texts wait again with their tokens, and batches
+become smaller. A caller whose single text does not fit gets the error. No party has more than
+`TOGETHER` texts in a batch.
 """
 
 from __future__ import annotations
@@ -36,14 +36,13 @@ JOINED = 8  # texts that are read at once where so many wait: reading one takes 
 
 @dataclass(eq=False)
 class PendingTexts:
-    """One caller's texts. The future ends when the last one does."""
+    """The texts of one caller. The future ends with the last text."""
 
     missing: int
     party: Party
     future: Future[None] = field(default_factory=Future)
 
     def end(self, texts: int = 0, *, error: Exception | None = None) -> None:
-        """So many more are finished, or none will be."""
         self.missing -= texts
         with suppress(InvalidStateError):  # cancelled, at any moment
             if error is not None:
@@ -57,10 +56,10 @@ TextBatch = GenerationBatch[PendingTexts]
 
 
 class GenerationQueue:
-    """The texts that one model writes, for any number of threads."""
+    """The texts that one model generates, for any number of threads."""
 
     def __init__(self, causal: CausalPass, longest: int) -> None:
-        """`longest`: tokens that the model reads."""
+        """longest: tokens that the model reads."""
         self._causal, self._longest = causal, longest
         self._waiting: dict[Party, deque[TextDraft]] = {}
         self._turns = Turns()
@@ -70,12 +69,14 @@ class GenerationQueue:
         self._thread: threading.Thread | None = None
 
     def finish(self, texts: Sequence[GeneratedText], sampling: Sampling) -> None:
-        """Write these texts to their ends. Raises Unavailable where the device has no memory for
-        them, and JobCancelled or DeadlineExceeded where nobody wants them any more."""
+        """Generate these texts to their ends. Raises Unavailable if the device has no memory for
+        them, and JobCancelled or DeadlineExceeded if the caller is gone."""
         if not texts:
             return
         call = PendingTexts(len(texts), party())
-        drafts = [Draft(text, sampling, call) for text in sorted(texts, key=lambda one: one.length)]
+        drafts = [
+            Draft(text, sampling, call) for text in sorted(texts, key=lambda text: text.length)
+        ]
         with self._something:
             self._waiting.setdefault(call.party, deque()).extend(drafts)
             if self._thread is None or not self._thread.is_alive():
@@ -97,7 +98,7 @@ class GenerationQueue:
                 self._step()
 
     def _step(self) -> None:
-        """Everybody's next token is written, and those that wait begin."""
+        """Generate the next token of every batch, and start waiting texts."""
         for batch in list(self._batches):
             self._run(batch, batch.drafts, partial(_advance, batch))
         if joining := self._joining():
@@ -113,30 +114,30 @@ class GenerationQueue:
         return self._batches[-1]
 
     def _joining(self) -> list[TextDraft]:
-        """Those that begin now: of a party as many as it has room for, unless more of it wait and
-        the room is so small that it pays to wait for more."""
-        there = Counter(one.owner.party for batch in self._batches for one in batch.drafts)
-        found: list[TextDraft] = []
+        """Return the drafts that start now, at most `TOGETHER` texts of a party. A party with more
+        waiting texts than room waits for more room if there is little."""
+        running = Counter(draft.owner.party for batch in self._batches for draft in batch.drafts)
+        joining: list[TextDraft] = []
         with self._something:
             self._forget()
             rooms = {
                 whom: room
                 for whom, drafts in self._waiting.items()
-                if (room := TOGETHER - there[whom]) >= min(JOINED, len(drafts))
+                if (room := TOGETHER - running[whom]) >= min(JOINED, len(drafts))
             }
-            while rooms and there.total() + len(found) < self._most:
+            while rooms and running.total() + len(joining) < self._most:
                 whom = self._turns.next(rooms)
                 if whom is None:
                     break
-                found.append(self._waiting[whom].popleft())
+                joining.append(self._waiting[whom].popleft())
                 rooms[whom] -= 1
                 if not (rooms[whom] and self._waiting[whom]):
                     del rooms[whom]
             self._forget()
-        return found
+        return joining
 
     def _forget(self) -> None:
-        """Those that nobody waits for."""
+        """Drop the drafts that nobody waits for."""
         left = {
             whom: deque(draft for draft in drafts if not draft.owner.future.done())
             for whom, drafts in self._waiting.items()
@@ -146,9 +147,8 @@ class GenerationQueue:
     def _run(
         self, batch: TextBatch, drafts: Sequence[TextDraft], work: Callable[[], Iterable[TextDraft]]
     ) -> None:
-        """One pass for these drafts."""
         drafts = list(drafts)
-        whom = min((draft.owner.party for draft in drafts), key=lambda one: one.batch)
+        whom = min((draft.owner.party for draft in drafts), key=lambda party: party.batch)
         try:
             with acting_for(whom):
                 finished = work()
@@ -160,8 +160,8 @@ class GenerationQueue:
                 self._most = min(MOST, self._most + 1)
 
     def _split(self, batch: TextBatch, drafts: Sequence[TextDraft], error: Exception) -> None:
-        """Each caller's texts go on alone; where they are one caller's, it gets the error."""
-        self._batches = [one for one in self._batches if one is not batch]
+        """Continue each caller's texts in a separate batch; a single caller gets the error."""
+        self._batches = [other for other in self._batches if other is not batch]
         if isinstance(error, torch.OutOfMemoryError) and len(drafts) > 1:
             self._halve(drafts)
             return
@@ -172,38 +172,38 @@ class GenerationQueue:
         for owner in owners:
             if owner.future.done():
                 continue
-            own = [draft for draft in drafts if draft.owner is owner]
-            owner.end(sum(draft.text.finish is not None for draft in own))
-            if growing := [draft for draft in own if draft.text.finish is None]:
+            drafts_of_owner = [draft for draft in drafts if draft.owner is owner]
+            owner.end(sum(draft.text.finish is not None for draft in drafts_of_owner))
+            if growing := [draft for draft in drafts_of_owner if draft.text.finish is None]:
                 alone: TextBatch = GenerationBatch(self._causal, self._longest, alone=True)
                 self._batches.append(alone)
                 self._run(alone, growing, partial(alone.add, growing))
 
     def _halve(self, drafts: Sequence[TextDraft]) -> None:
-        """One half goes on, the other waits before all others of its parties."""
+        """Continue with one half; the other half waits first in line of its parties."""
         for draft in drafts:
             if draft.text.finish is not None:
                 draft.owner.end(1)
         growing = [draft for draft in drafts if draft.text.finish is None]
-        kept = growing[: max(1, len(drafts) // 2)]
+        first_half = growing[: max(1, len(drafts) // 2)]
         self._most = max(1, min(self._most, len(drafts)) // 2)
         with self._something:
-            for draft in reversed(growing[len(kept) :]):
+            for draft in reversed(growing[len(first_half) :]):
                 self._waiting.setdefault(draft.owner.party, deque()).appendleft(draft)
-        if kept:
+        if first_half:
             alone: TextBatch = GenerationBatch(self._causal, self._longest, alone=True)
             self._batches.append(alone)
-            self._run(alone, kept, partial(alone.add, kept))
+            self._run(alone, first_half, partial(alone.add, first_half))
 
 
 def _advance(batch: TextBatch) -> Iterable[TextDraft]:
-    """Who waits for no answer leaves; the others' next token; those that it finished."""
-    batch.drop({one.owner for one in batch.drafts if one.owner.future.done()})
+    """Drop abandoned drafts, generate the next token of the others, and return finished drafts."""
+    batch.drop({draft.owner for draft in batch.drafts if draft.owner.future.done()})
     return batch.step() if batch.drafts else ()
 
 
 def _error(model: str, error: Exception) -> Exception:
-    """A device without memory may have some later."""
+    """Return Unavailable for a full device, which may have memory later."""
     if not isinstance(error, torch.OutOfMemoryError):
         return error
     full = Unavailable(f"the device of {model!r} is full")

@@ -1,4 +1,4 @@
-"""Models that live in this process, each loaded when it is first asked for, or behind a server."""
+"""Models in this process, each loaded at its first use, or behind a server."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class LocalModels(CatalogueModels):
         states: ModelStates | None = None,
         patience: float | None = None,
     ) -> None:
-        """`similarity`: where similarity models come from: another service has them.
+        """similarity: source of similarity models, which another service holds.
 
-        `budget`: padded tokens of one forward pass; found from the free memory if absent.
-        `states`: where it is told how the models are. `patience`: seconds to wait for another
-        thread that loads a model; as long as it takes if absent.
+        budget: padded tokens of one forward pass; measured from the free memory if absent. states:
+        receives the states of the models. patience: seconds to wait for another thread that loads a
+        model; unlimited if absent.
         """
         super().__init__(catalogue, states)
         self._budget = budget
@@ -40,12 +40,13 @@ class LocalModels(CatalogueModels):
         self._language_models: LoadedModels[LocalLanguageModel] = LoadedModels(states, patience)
 
     def classifier(self, name: str) -> Classifier:
-        """The classifier of this name; one behind a server refuses what servers do not show."""
+        """Return the classifier of this name. One behind a server refuses unsupported
+        operations.
+        """
         entry = self._entry(name, "classifier")
         return get_classifier(entry) if entry.is_served else self.local_classifier(name)
 
     def local_classifier(self, name: str) -> LocalClassifier:
-        """The classifier of this name, whose weights are here."""
         entry = self._entry(name, "classifier")
         return self._classifiers.get(
             name,
@@ -56,7 +57,9 @@ class LocalModels(CatalogueModels):
         )
 
     def language_model(self, name: str) -> LanguageModel:
-        """The causal model of this name; one behind a server refuses what servers do not show."""
+        """Return the causal model of this name. One behind a server refuses unsupported
+        operations.
+        """
         entry = self._entry(name, "causal")
         if entry.scheme == "openai":
             return get_remote_model(entry)
@@ -67,7 +70,7 @@ class LocalModels(CatalogueModels):
         )
 
     def similarity(self, name: str) -> Similarity:
-        """The similarity model of this name, from where the constructor was told."""
+        """Return the similarity model of this name. Raises BadInput without a source of them."""
         if self._similarity is None:
             raise BadInput(f"{name!r}: this process has no similarity models", pointer="/model")
         return self._similarity(name)

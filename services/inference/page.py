@@ -1,4 +1,4 @@
-"""An answer of a model as the page of any result shows it: a row for each text that was asked."""
+"""The answer of a model as a result page: a row for each text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BY_LABEL = {"judge", "probabilities"}  # operations that answer a row of label p
 
 
 def answer(request: InferenceRequest | None, report: InferenceResult) -> ResponseTable:
-    """A classifier's labels name the columns of its probabilities."""
+    """Return the table; a classifier's labels name the columns of its probabilities."""
     return ResponseTable(
         lead=f"What {report.model.name} answered to the operation {report.operation}.",
         field="answer",
@@ -23,8 +23,8 @@ def answer(request: InferenceRequest | None, report: InferenceResult) -> Respons
 
 def _subjects(request: InferenceRequest) -> tuple[str, ...]:
     for name in ("examples", "texts", "prompts"):
-        if (given := getattr(request.ask, name, None)) is not None:
-            return tuple(map(_text, given)) if isinstance(given, Sequence) else ()
+        if (subjects := getattr(request.ask, name, None)) is not None:
+            return tuple(map(_text, subjects)) if isinstance(subjects, Sequence) else ()
     return ()
 
 

@@ -1,10 +1,9 @@
-"""Model servers that cannot be reached are `away`, and their jobs wait: nobody's attempt is lost.
+"""Health of model servers: jobs of a server that cannot be reached wait, without losing attempts.
 
-A worker asks each server of its catalogue now and then; whatever it answers, it is there. One that
-is away is asked again after 10 s, then ever later, up to 5 min. A classification server whose
-outputs cannot be read is `failed`, with the sentence that its jobs would end with. What a server
-can do is asked beside that, one after the other, so that a slow one holds up no look at the others.
-Source: specs "models" §2.4, §5.2.
+A worker polls each server of its catalogue; any response counts. A server without one is `away` and
+is polled after 10 s, then at growing intervals up to 5 min. A classification server with unreadable
+outputs is `failed`, with the error that its jobs would get. Abilities are requested separately, one
+server after the other, so that a slow server delays no poll. Source: specs "models" §2.4, §5.2.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ logger = telemetry.logger(__name__)
 
 
 class ServerWatch:
-    """The servers of one process's catalogue."""
+    """The model servers of one process's catalogue."""
 
     def __init__(self, catalogue: Catalogue, states: ModelStates) -> None:
         self._catalogue, self._states = catalogue, states
@@ -49,12 +48,12 @@ class ServerWatch:
             threading.Thread(target=_repeat, args=(look,), name=name, daemon=True).start()
 
     def record(self) -> None:
-        """Ask those that can be reached what they can do, where nobody knows it any more; whoever
-        asked, all processes call the model alike."""
+        """Request the abilities of reachable servers whose record has expired. All processes share
+        the record, so that they call a model the same way."""
         for entry in self._catalogue.entries:
-            known = self._states.get(entry.name) if entry.is_served else None
+            state = self._states.get(entry.name) if entry.is_served else None
             is_due = monotonic() >= self._record_due.get(entry.name, 0.0)
-            if known is None or known.state not in ANSWERING or not is_due:
+            if state is None or state.state not in ANSWERING or not is_due:
                 continue
             self._record_due[entry.name] = monotonic() + WELL_SECONDS
             with suppress(RedisError):  # the next time will do
@@ -62,17 +61,19 @@ class ServerWatch:
                 self._read_record(entry)
 
     def _read_record(self, entry: ModelEntry) -> None:
-        """A classification server whose outputs nobody can read fails all its jobs."""
-        found = server_records.read().get(entry.name)
+        """Update the state from the record: a classification server with unreadable outputs
+        fails.
+        """
+        record = server_records.read().get(entry.name)
         self._unusable.pop(entry.name, None)
-        if entry.scheme == "classify" and found is not None and found.abilities.error is not None:
-            self._unusable[entry.name] = (found.entry, found.abilities.error)
-        known = self._states.get(entry.name)
-        if known is not None and known.state in ANSWERING:
+        if entry.scheme == "classify" and record is not None and record.abilities.error is not None:
+            self._unusable[entry.name] = (record.entry, record.abilities.error)
+        state = self._states.get(entry.name)
+        if state is not None and state.state in ANSWERING:
             self._set_answering(entry)
 
     def _set_answering(self, entry: ModelEntry) -> None:
-        """`failed` for as long as its record says so of this very entry, else `ready`."""
+        """Set `failed` while the record of this entry has an error, else `ready`."""
         of, why = self._unusable.get(entry.name, ("", ""))
         if of == server_records.fingerprint(entry):
             self._states.set(entry.name, "failed", why)
@@ -80,7 +81,7 @@ class ServerWatch:
             self._states.set(entry.name, "ready")
 
     def check(self) -> None:
-        """Ask those whose time has come."""
+        """Poll the servers that are due."""
         for entry in self._catalogue.entries:
             if entry.is_served and monotonic() >= self._due.get(entry.name, 0.0):
                 reason = connection_error(entry.location)
@@ -114,7 +115,7 @@ def _repeat(look: Callable[[], None]) -> None:
 
 
 def connection_error(url: str) -> str | None:
-    """Why nobody answers there; None: somebody does."""
+    """Return why the server cannot be reached, or None."""
     try:
         with bounded_client(httpx.Timeout(CONNECT_SECONDS), httpx.Limits()) as client:
             request = client.build_request("HEAD", url)

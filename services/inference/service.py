@@ -10,12 +10,10 @@ from shared.process.settings import SERVICE_VERSION
 
 
 class InferenceService(Service):
-    """One model, asked for one operation."""
-
     contract = CONTRACT
 
     def score(self, request: InferenceRequest) -> InferenceResult:
-        """The model's answer, and which model it was."""
+        """Return the model's answer, and the model's provenance."""
         description = describe(models(), request.model)
         return InferenceResult(
             operation=request.ask.operation,

@@ -1,10 +1,10 @@
-"""How models read an example: token ids, what each belongs to, and where it stands in the text.
+"""Tokens of an example: ids, the part that each belongs to, and its position in the text.
 
-What causal models read is made of these tokens in `causal_prompt`.
+`causal_prompt` builds the input of causal models from them.
 
-A row of an example is its tokens after some were replaced and the others deleted. It is literal: a
-special token or a piece of the template stays only where its position is kept. The model numbers
-the positions of what is left from 0. Source: shared.contracts.calls.Row.
+A row of an example is its tokens after replacing some and deleting others. It is literal: a special
+token or a piece of the template stays only if its position is kept. The model numbers the remaining
+positions from 0. Source: shared.contracts.calls.Row.
 """
 
 from __future__ import annotations
@@ -29,17 +29,19 @@ Ids = tuple[int, ...]
 
 
 def selected_positions(row: Row, length: int) -> Ids:
-    """Which of an example's `length` tokens stay, ascending. Raises BadInput for others."""
-    kept = tuple(range(length)) if row.kept is None else row.kept
-    if any(a >= b for a, b in pairwise(kept)):
+    """Return the positions that stay, ascending. Raises BadInput for invalid positions."""
+    positions = tuple(range(length)) if row.kept is None else row.kept
+    if any(a >= b for a, b in pairwise(positions)):
         raise BadInput("the kept positions must ascend", pointer="/rows")
-    if kept and kept[-1] >= length:
-        raise BadInput(f"position {kept[-1]} of an example of {length} tokens", pointer="/rows")
-    return kept
+    if positions and positions[-1] >= length:
+        raise BadInput(
+            f"position {positions[-1]} of an example of {length} tokens", pointer="/rows"
+        )
+    return positions
 
 
 def replace_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
-    """(T,) the example's tokens with the row's replacements in place."""
+    """Return the example's (T,) tokens after the row's replacements."""
     changed = list(ids)
     for position, token in row.replaced:
         if position >= len(changed):
@@ -53,14 +55,14 @@ def replace_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
 
 
 def perturb_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
-    """(K,) the tokens of one row: replaced, then kept."""
+    """Return the (K,) tokens of one row: replaced, then selected."""
     changed = replace_ids(ids, row, vocabulary)
     return tuple(changed[position] for position in selected_positions(row, len(ids)))
 
 
 @dataclass(frozen=True)
 class EncoderRow:
-    """(T,) token ids, and (T,) segments where they are not all 0."""
+    """(T,) token ids, and (T,) segments if they are not all 0."""
 
     ids: Sequence[int]
     segments: Sequence[int] = ()
@@ -74,30 +76,30 @@ class EncoderReading:
     nothing: Ids = ()  # what stands for a row without tokens, where texts have no frame
 
     def row(self, row: Row) -> EncoderRow:
-        """One variation. Raises BadInput where it has no token, or names one that is not there."""
+        """Return one variation. Raises BadInput if it has no token or an invalid position."""
         ids = replace_ids(self.tokens.ids, row, self.vocabulary)
-        kept = selected_positions(row, len(ids))
-        if not kept:
+        positions = selected_positions(row, len(ids))
+        if not positions:
             if self.nothing:
                 return EncoderRow(self.nothing)
             raise BadInput("a row keeps no token", pointer="/rows")
-        segments = [self.segments[place] for place in kept] if self.segments else ()
-        return EncoderRow([ids[place] for place in kept], segments)
+        segments = [self.segments[position] for position in positions] if self.segments else ()
+        return EncoderRow([ids[position] for position in positions], segments)
 
 
 def _chunks(texts: Sequence[str]) -> Iterator[range]:
-    """Places of texts that are tokenized at once: few enough that others soon have their turn."""
+    """Yield ranges of texts to tokenize at once, short enough to let other threads run."""
     begin = size = 0
-    for place, text in enumerate(texts):
+    for index, text in enumerate(texts):
         if size and size + len(text) > PORTION_CHARACTERS:
-            yield range(begin, place)
-            begin, size = place, 0
+            yield range(begin, index)
+            begin, size = index, 0
         size += len(text)
     yield range(begin, len(texts))
 
 
 class EncoderReader:
-    """A tokenizer for any number of threads: a fast tokenizer keeps its truncation in itself."""
+    """A thread-safe tokenizer; a fast tokenizer keeps its truncation as state."""
 
     def __init__(self, weights: LoadedModel) -> None:
         self._tokenizer = weights.tokenizer
@@ -111,24 +113,26 @@ class EncoderReader:
         self._lock = PriorityLock()
 
     def ids(self, texts: Sequence[str], *, cut: bool) -> list[list[int]]:
-        """(N,) token ids of texts, special ones included; `cut` to what the model reads."""
+        """Return (N,) token ids of texts with special tokens. cut: truncate to the model's
+        limit.
+        """
         if not texts:
             return []
         limit = {"truncation": True, "max_length": self._longest} if cut else {}
-        written = list(texts)
+        inputs = list(texts)
         if self._has_input:
-            written = [self._sides.of(Example(text=text))[0].text for text in texts]
+            inputs = [self._sides.of(Example(text=text))[0].text for text in texts]
         rows: list[list[int]] = []
-        for some in _chunks(written):
+        for chunk in _chunks(inputs):
             with self._lock:
-                encoded = self._tokenizer([written[n] for n in some], verbose=False, **limit)
+                encoded = self._tokenizer([inputs[n] for n in chunk], verbose=False, **limit)
             if cut:
                 self._check_length(encoded.encodings or ())
             rows += [ids or list(self._nothing) for ids in encoded["input_ids"]]
         return rows
 
     def _check_length(self, encodings: Sequence[Any]) -> None:
-        """Raises BadInput for a text that would be cut, where the model's entry says so."""
+        """Raises BadInput for a text that would be cut, if the model's entry forbids cutting."""
         if self._refuses and any(encoding.overflowing for encoding in encodings):
             raise BadInput(
                 f"text-too-long: {self._name} reads {self._longest} tokens, special ones included",
@@ -136,37 +140,39 @@ class EncoderReader:
             )
 
     def read(self, examples: Sequence[Example]) -> list[EncoderReading]:
-        """(N,) examples as read, cut to what the model reads. BadInput where one has a template."""
+        """Return (N,) examples as read, cut to the model's limit. Raises BadInput for a
+        template.
+        """
         if any(example.template is not None for example in examples):
             raise BadInput("an encoder takes no template", pointer="/template")
         if any(example.prompt is not None for example in examples):
             raise BadInput("an encoder takes no prompt", pointer="/prompt")
         sides = [self._sides.of(example) for example in examples]
-        found: dict[int, EncoderReading] = {}
+        readings: dict[int, EncoderReading] = {}
         for paired in (False, True):  # one call of the tokenizer each
-            places = [place for place, one in enumerate(sides) if (len(one) > 1) is paired]
-            own = [sides[place] for place in places]
-            encodings = self._encode(own)
-            readings = map(self._reading, encodings, own)
-            found |= zip(places, readings, strict=True)
-        return [found[place] for place in range(len(examples))]
+            indices = [index for index, parts in enumerate(sides) if (len(parts) > 1) is paired]
+            group = [sides[index] for index in indices]
+            encodings = self._encode(group)
+            of_group = map(self._reading, encodings, group)
+            readings |= zip(indices, of_group, strict=True)
+        return [readings[index] for index in range(len(examples))]
 
     def _encode(self, sides: Sequence[tuple[Side, ...]]) -> list[Any]:
         if not sides:
             return []
-        found: list[Any] = []
-        for some in _chunks(["".join(side.text for side in own) for own in sides]):
-            own = [sides[n] for n in some]
-            columns = [[side.text for side in column] for column in zip(*own, strict=True)]
+        encodings: list[Any] = []
+        for some in _chunks(["".join(side.text for side in example) for example in sides]):
+            part = [sides[n] for n in some]
+            columns = [[side.text for side in column] for column in zip(*part, strict=True)]
             with self._lock:
                 encoded = self._tokenizer(
                     *columns, verbose=False, truncation=True, max_length=self._longest
                 )
             if not encoded.encodings:
                 raise BadInput("the model's tokenizer gives no offsets", pointer="/model")
-            found += encoded.encodings
-        self._check_length(found)
-        return found
+            encodings += encoded.encodings
+        self._check_length(encodings)
+        return encodings
 
     def _reading(self, encoding: Any, sides: Sequence[Side]) -> EncoderReading:
         has_segments = "token_type_ids" in self._tokenizer.model_input_names
@@ -193,16 +199,17 @@ class EncoderReader:
 
 
 def _empty_ids(tokenizer: Any) -> Ids:
-    """Of a tokenizer that puts no frame around a text (GPT-2): the token that begins, else ends
-    one."""
+    """Return the token for an empty text if the tokenizer adds no special tokens (GPT-2)."""
     if tokenizer("", verbose=False)["input_ids"]:
         return ()
-    named = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
-    return tuple(token for token in named if token is not None)[:1]
+    tokens = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
+    return tuple(token for token in tokens if token is not None)[:1]
 
 
 def mask_text(tokenizer: Any) -> str | None:
-    """As `get_baseline_input` of ice-faithfulness 1.0.1 (operators.py) chooses it."""
+    """Return the mask string as `get_baseline_input` of ice-faithfulness 1.0.1 (operators.py)
+    does.
+    """
     words = (
         tokenizer.mask_token, tokenizer.unk_token, tokenizer.pad_token, tokenizer.eos_token,
     )  # fmt: skip
@@ -210,7 +217,7 @@ def mask_text(tokenizer: Any) -> str | None:
 
 
 class EncodedToken(NamedTuple):
-    """A token of a string; `special` where the tokenizer added it by itself."""
+    """A token of a string. special: True if the tokenizer added it."""
 
     id: int
     start: int
@@ -229,7 +236,7 @@ class InputSpan:
 
 @dataclass(frozen=True)
 class TokenContext:
-    """The text before a continuation; `special`: whether the tokenizer may add its own."""
+    """The text before a continuation. special: True if the tokenizer may add special tokens."""
 
     text: str
     special: bool = True
@@ -237,7 +244,7 @@ class TokenContext:
 
 
 class Encoder:
-    """A fast tokenizer, for any number of threads. chat_keys: what its chat template is handed."""
+    """A fast tokenizer, for any number of threads. chat_keys: arguments of its chat template."""
 
     def __init__(self, tokenizer: Any, chat_keys: Mapping[str, Any] | None = None) -> None:
         self._tokenizer = tokenizer
@@ -250,28 +257,26 @@ class Encoder:
         )
 
     def tokens(self, context: TokenContext) -> list[EncodedToken]:
-        """The string's tokens. One that the tokenizer would add at the end is left away.
-
-        Nothing at all becomes the token that begins (else: ends) a text, if there is one.
-        """
-        made: list[EncodedToken] = []
+        """Return the string's tokens, without one that the tokenizer would add at the end. An empty
+        string becomes the token that begins (else: ends) a text, if there is one."""
+        tokens: list[EncodedToken] = []
         # special tokens that a user sent are read in pieces, so that nobody can close a turn
         inside = {
-            place + 1
-            for one in context.inserted
-            for place in self._special_positions(context.text, one)
+            position + 1
+            for span in context.inserted
+            for position in self._special_positions(context.text, span)
         }
         cuts = [0, *sorted(inside), len(context.text)]
         for start, end in pairwise(cuts):
-            read = self._encoded(context.text[start:end], start, context.special and start == 0)
-            while end < len(context.text) and read[-1].special:  # it ends no text here
-                read.pop()
-            made += read
-        while len(made) > 1 and made[-1].special:
-            made.pop()
-        if not made and not self.first:
+            encoded = self._encoded(context.text[start:end], start, context.special and start == 0)
+            while end < len(context.text) and encoded[-1].special:  # it ends no text here
+                encoded.pop()
+            tokens += encoded
+        while len(tokens) > 1 and tokens[-1].special:
+            tokens.pop()
+        if not tokens and not self.first:
             raise BadInput("the model cannot read an empty text", pointer="/text")
-        return made or [EncodedToken(self.first[0], 0, 0, special=True)]
+        return tokens or [EncodedToken(self.first[0], 0, 0, special=True)]
 
     def _encoded(self, text: str, begin: int, special: bool) -> list[EncodedToken]:
         with self._alone:
@@ -285,35 +290,39 @@ class Encoder:
 
     def _special_positions(self, text: str, within: InputSpan) -> Iterator[int]:
         for token in self._special_tokens:
-            place = text.find(token, max(0, within.start - len(token) + 1))
-            while 0 <= place < within.end:
-                yield place
-                place = text.find(token, place + 1)
+            position = text.find(token, max(0, within.start - len(token) + 1))
+            while 0 <= position < within.end:
+                yield position
+                position = text.find(token, position + 1)
 
     def completion_tokens(
-        self, context: TokenContext, written: str, read: list[EncodedToken] | None = None
+        self,
+        context: TokenContext,
+        completion: str,
+        prompt_tokens: list[EncodedToken] | None = None,
     ) -> list[EncodedToken]:
-        """The tokens that `written` adds after the context; offsets into `written`.
+        """Return the tokens that `completion` adds after the context, with offsets into
+        `completion`.
 
-        read: the context's own tokens, where they are known.
-        Where its beginning would merge with the context's end, it is read by itself instead: the
-        model was asked with the context's own tokens.
+        prompt_tokens: the context's tokens, if already known. If its beginning would merge with the
+        end of the context, the completion is tokenized alone, since the model was called with the
+        context's tokens.
         """
-        before = self.tokens(context) if read is None else read
-        whole = self.tokens(replace(context, text=context.text + written))
+        before = self.tokens(context) if prompt_tokens is None else prompt_tokens
+        whole = self.tokens(replace(context, text=context.text + completion))
         if [token.id for token in whole[: len(before)]] == [token.id for token in before]:
             shift, added = len(context.text), whole[len(before) :]
         elif len(context.text) == 0:  # the context is the first token alone
             shift, added = 0, [token for token in whole if not token.special]
         else:
-            shift, added = 0, self.tokens(TokenContext(written, special=False))
+            shift, added = 0, self.tokens(TokenContext(completion, special=False))
         return [
             EncodedToken(token.id, max(0, token.start - shift), max(0, token.end - shift))
             for token in added
         ]
 
     def context(self, prompt: Prompt) -> TokenContext:
-        """A prompt as a string. Raises BadInput for turns where there is no chat template."""
+        """Return a prompt as a string. Raises BadInput for turns without a chat template."""
         if prompt.turns is None:
             return TokenContext(prompt.text or "")
         if not self._tokenizer.chat_template:
@@ -329,23 +338,23 @@ class Encoder:
         return TokenContext(text, special=False, inserted=tuple(_user_spans(text, prompt.turns)))
 
     def text(self, ids: Sequence[int]) -> str:
-        """Tokens as a string, special ones left out."""
+        """Decode tokens without special ones."""
         with self._alone:
-            found: str = self._tokenizer.decode(
+            text: str = self._tokenizer.decode(
                 list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
             )
-        return found
+        return text
 
 
 def _user_spans(text: str, turns: Sequence[Turn]) -> Iterator[InputSpan]:
-    """Where the users' turns stand in what the chat template made: special tokens that they write
-    are plain text there. A template may trim them; of one that it changes, nothing is known."""
+    """Yield the positions of user turns in the rendered chat template. Special tokens in them are
+    plain text. A template may trim turns; a turn that it changes is not found."""
     begin = 0
     for turn in turns:
-        own = turn.content.strip()
-        place = text.find(own, begin)
-        if place < 0:
+        content = turn.content.strip()
+        start = text.find(content, begin)
+        if start < 0:
             continue
-        begin = place + len(own)
+        begin = start + len(content)
         if turn.role == "user":
-            yield InputSpan("text", place, begin)
+            yield InputSpan("text", start, begin)

@@ -53,47 +53,51 @@ class PeriodicTask:
     def run_until(self, stop: threading.Event, rounds: TaskMonitor) -> None:
         """Repeat until `stop` is set. A store that is away, or a crash, is retried in the next
         round."""
-        rest = min(self.every_seconds, FIRST_SECONDS)
+        pause = min(self.every_seconds, FIRST_SECONDS)
         rounds.begin(self.name)
-        while not stop.wait(rest):
+        while not stop.wait(pause):
             rounds.begin(self.name)
-            rest = self.every_seconds
+            pause = self.every_seconds
             try:
                 if self.work():
-                    rest = min(rest, BUSY_SECONDS)
+                    pause = min(pause, BUSY_SECONDS)
             except Unavailable as error:
                 logger.warning("scheduler.waits", duty=self.name, detail=error.detail)
             except Exception:
                 logger.exception("scheduler.crashed", duty=self.name)
 
 
-def periodic_tasks(chosen: Settings, isolation: FailureIsolation) -> list[PeriodicTask]:
-    engine, catalogue = ledger(), load_catalogue(chosen.models_file)
-    reread = CatalogueReload(catalogue, chosen.models_file)
+def periodic_tasks(settings: Settings, isolation: FailureIsolation) -> list[PeriodicTask]:
+    engine, catalogue = ledger(), load_catalogue(settings.models_file)
+    reread = CatalogueReload(catalogue, settings.models_file)
     reread.update()
     reread.start()
-    feeder = Feeder(engine, chosen, isolation=isolation)
-    filing = BatchFileWorker(engine, chosen, catalogue, isolation=isolation)
-    tick = chosen.tick_seconds
+    feeder = Feeder(engine, settings, isolation=isolation)
+    filing = BatchFileWorker(engine, settings, catalogue, isolation=isolation)
+    tick = settings.tick_seconds
     return [
-        PeriodicTask("clock", ClockWatch(engine, chosen).round, min(tick, CLOCK_EVERY_SECONDS)),
-        PeriodicTask("recovery", lambda: recovery.recover(engine, chosen), tick),
+        PeriodicTask("clock", ClockWatch(engine, settings).round, min(tick, CLOCK_EVERY_SECONDS)),
+        PeriodicTask("recovery", lambda: recovery.recover(engine, settings), tick),
         PeriodicTask("wakeups", Wakeups(engine).round, tick),
         PeriodicTask("feeding", lambda: feeder.round() and None, tick),
         PeriodicTask("filing", filing.round, tick),
-        PeriodicTask("file store", FileStore(chosen.files_url, engine).check, STORE_EVERY_SECONDS),
+        PeriodicTask(
+            "file store", FileStore(settings.files_url, engine).check, STORE_EVERY_SECONDS
+        ),
         PeriodicTask("facts", Facts(engine).round, FACTS_EVERY_SECONDS),
-        PeriodicTask("private inputs", PrivateInputs(engine, chosen).round, PRIVATE_EVERY_SECONDS),
-        PeriodicTask("purging", Retention(engine, chosen).round, PURGE_EVERY_SECONDS),
+        PeriodicTask(
+            "private inputs", PrivateInputs(engine, settings).round, PRIVATE_EVERY_SECONDS
+        ),
+        PeriodicTask("purging", Retention(engine, settings).round, PURGE_EVERY_SECONDS),
     ]
 
 
-def run(stop: threading.Event, chosen: Settings, rounds: TaskMonitor) -> None:
+def run(stop: threading.Event, settings: Settings, rounds: TaskMonitor) -> None:
     """Run all periodic tasks until `stop` is set."""
     isolation = FailureIsolation(ledger())
     threads = [
         threading.Thread(target=duty.run_until, args=(stop, rounds), name=duty.name)
-        for duty in periodic_tasks(chosen, isolation)
+        for duty in periodic_tasks(settings, isolation)
     ]
     for thread in threads:
         thread.start()
@@ -105,20 +109,20 @@ def run(stop: threading.Event, chosen: Settings, rounds: TaskMonitor) -> None:
 def main() -> None:
     """Run until SIGTERM or SIGINT."""
     argparse.ArgumentParser(prog="python -m services.scheduler", description=__doc__).parse_args()
-    chosen = process_settings()
-    telemetry.configure_logging(chosen.log_level, chosen.log_format)
+    settings = process_settings()
+    telemetry.configure_logging(settings.log_level, settings.log_format)
     telemetry.configure_tracing("scheduler")
     rounds = TaskMonitor(DUTY_SECONDS)
-    if chosen.metrics_port is not None:
-        start_server(rounds, chosen.metrics_host, chosen.metrics_port)
+    if settings.metrics_port is not None:
+        start_server(rounds, settings.metrics_host, settings.metrics_port)
     os.nice(NICENESS)  # interactive jobs go before reading and writing of batches
     stop = threading.Event()
     end = setting(stop)
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, end)
     logger.info("scheduler.started")
-    with delivering(ledger(), chosen, stop):
-        run(stop, chosen, rounds)
+    with delivering(ledger(), settings, stop):
+        run(stop, settings, rounds)
     logger.info("scheduler.stopped")
 
 

@@ -67,7 +67,7 @@ class Attempts:
         self._owed: set[str] = set()  # returned while the ledger was away
 
     @contextmanager
-    def one(self, batch_id: str) -> Iterator[bool]:
+    def count(self, batch_id: str) -> Iterator[bool]:
         """Count an attempt at this batch's step; yield False if it may not start now.
 
         Raises TooManyDeaths and Unavailable.

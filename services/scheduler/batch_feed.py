@@ -41,12 +41,12 @@ class Feeder:
     """Feeds batches for one scheduler."""
 
     def __init__(
-        self, engine: Engine, chosen: Settings, *, isolation: FailureIsolation | None = None
+        self, engine: Engine, settings: Settings, *, isolation: FailureIsolation | None = None
     ) -> None:
         self._engine = engine
-        self._chosen = chosen
+        self._settings = settings
         self._isolation = isolation or FailureIsolation(engine)
-        self._pace = MetricRate(LEAST_WAITING, chosen.batch_window)
+        self._pace = MetricRate(LEAST_WAITING, settings.batch_window)
 
     def round(self) -> int:
         """Run one round; return the number of new jobs. Raises Unavailable if the ledger is
@@ -73,16 +73,16 @@ class Feeder:
         """Share the metric's window among its batches; return how many jobs were made."""
         metric = open_ones[0].metric
         able = [replace(batch, left=self._available(batch)) for batch in open_ones]
-        given = allocate_by_tenant(_batch_usage(able, loads), self._window(metric, loads))
-        made = 0
-        for batch in [batch for batch in open_ones if given[batch.id]]:
+        allocation = allocate_by_tenant(_batch_usage(able, loads), self._window(metric, loads))
+        sent = 0
+        for batch in [batch for batch in open_ones if allocation[batch.id]]:
             with self._isolation.guard("feeding", batch.id):
-                left = given[batch.id]
-                while left and (fed := self._feed(batch, min(left, LINES_AT_ONCE))):
+                remaining = allocation[batch.id]
+                while remaining and (fed := self._feed(batch, min(remaining, LINES_AT_ONCE))):
                     self._pace.add(metric, fed)
-                    made += fed
-                    left -= fed
-        return made
+                    sent += fed
+                    remaining -= fed
+        return sent
 
     def _window(self, metric: str, loads: list[Load]) -> int:
         """Return the maximum of jobs in the queue: the setting, or less if its workers are slow."""
@@ -90,27 +90,27 @@ class Feeder:
         with suppress(Unavailable):  # the recovery sends lost messages
             waiting = min(waiting, broker.queue_length(metric, batch=True))
         bound = self._pace.bound(metric, open_now, waiting)
-        return min(self._chosen.batch_window, open_now + bound - waiting)
+        return min(self._settings.batch_window, open_now + bound - waiting)
 
     def _available(self, batch: OpenBatch) -> int:
         """Return how many jobs the batch can use; at most a window of its jobs waits for models."""
-        return min(batch.left, max(0, self._chosen.batch_window - batch.waiting_for_models))
+        return min(batch.left, max(0, self._settings.batch_window - batch.waiting_for_models))
 
     def _feed(self, batch: OpenBatch, count: int) -> int:
         """Make jobs of the batch's next lines, at most `count`, and send them; return how many.
 
         While the broker is away the commit stands, and the recovery sends the messages later.
         """
-        again = timedelta(seconds=self._chosen.resend_seconds)
+        again = timedelta(seconds=self._settings.resend_seconds)
         with transaction(self._engine) as connection:
-            made = batch_feed.feed(connection, batch.id, count, again)
-        telemetry.JOBS_ACCEPTED.labels(batch.metric).inc(len(made))
+            job_ids = batch_feed.feed(connection, batch.id, count, again)
+        telemetry.JOBS_ACCEPTED.labels(batch.metric).inc(len(job_ids))
         try:
-            for job_id in made:
+            for job_id in job_ids:
                 broker.send(batch.metric, job_id, batch=True)
         except Unavailable as error:
             logger.warning("batch.not_sent", batch=batch.id, detail=error.detail)
-        return len(made)
+        return len(job_ids)
 
 
 def _wind_up(connection: Connection, only: Sequence[str] | None) -> None:
@@ -123,8 +123,11 @@ def _batch_usage(open_ones: list[OpenBatch], loads: list[Load]) -> list[BatchUsa
     can_use = [
         BatchUsage(batch.id, batch.tenant, batch.left, held.pop(batch.id, 0)) for batch in open_ones
     ]
-    others = [load for load in loads if load.batch_id in held]
-    return [*can_use, *(BatchUsage(load.batch_id, load.tenant, 0, load.jobs) for load in others)]
+    without_lines = [load for load in loads if load.batch_id in held]
+    return [
+        *can_use,
+        *(BatchUsage(load.batch_id, load.tenant, 0, load.jobs) for load in without_lines),
+    ]
 
 
 @dataclass(frozen=True)

@@ -94,16 +94,16 @@ class BatchFileWorker:
     def __init__(
         self,
         engine: Engine,
-        chosen: Settings,
+        settings: Settings,
         catalogue: Catalogue,
         *,
         isolation: FailureIsolation | None = None,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
         self._engine = engine
-        self._chosen = chosen
+        self._settings = settings
         self._catalogue = catalogue
-        self._store = FileStore(chosen.files_url, engine)
+        self._store = FileStore(settings.files_url, engine)
         self._isolation = isolation or FailureIsolation(engine)
         self._patience = patience
         self._duties = (
@@ -158,7 +158,7 @@ class BatchFileWorker:
         if size is None:
             return _failed(batch, Fault("unknown_file", "the input file was deleted"))
         try:
-            reader = reader_for(batch, self._chosen, self._catalogue)
+            reader = reader_for(batch, self._settings, self._catalogue)
         except InvalidLine as error:
             return _failed(batch, Fault(error.slug, error.detail))
         with self._store.open_read(batch.input_file_id, batch.read_bytes) as stream:
@@ -210,7 +210,7 @@ class BatchFileWorker:
             purpose="batch_output",
             filename=f"{batch.id}_{kind}.jsonl",
             bytes=size,
-            kept_for=files.max_age(batch.output_seconds, self._chosen.retention_hours),
+            kept_for=files.max_age(batch.output_seconds, self._settings.retention_hours),
             tenant=batch.tenant,
         )
         return files.insert_file(connection, new).id
@@ -263,14 +263,14 @@ class PartRead:
     faults: list[Fault] = field(default_factory=list)
     keeps_text: bool = True
 
-    def add(self, found: ValidLine | Fault | None, *, private: bool) -> None:
+    def add(self, line: ValidLine | Fault | None, *, private: bool) -> None:
         """Add one line. private: a faulty line may set `do_not_store_text`."""
-        if isinstance(found, Fault):
-            self.faults.append(found)
+        if isinstance(line, Fault):
+            self.faults.append(line)
             self.keeps_text &= not private
-        elif found is not None:
-            self.lines.append(found)
-            self.keeps_text &= found.keeps_text
+        elif line is not None:
+            self.lines.append(line)
+            self.keeps_text &= line.keeps_text
 
     def step(self, *, at_end: bool, fatal: bool = False) -> ValidationStep:
         return ValidationStep(
@@ -307,8 +307,8 @@ class Reader:
                 limit = f"at most {self.most_lines} lines"
                 part.faults.append(Fault("too_many_lines", limit, part.read_lines))
                 return part.step(at_end=True, fatal=True)
-            found = self.line(raw, part.read_lines, length)
-            part.add(found, private=bool(PRIVATE.search(raw)) or len(raw) != length)
+            line = self.line(raw, part.read_lines, length)
+            part.add(line, private=bool(PRIVATE.search(raw)) or len(raw) != length)
             part.read_bytes += length
             if (
                 part.read_lines - batch.read_lines >= LINES_AT_ONCE
@@ -339,14 +339,14 @@ class Reader:
             return None
         try:
             custom_id, request = self.read(raw)
-            asked = request.model_dump(mode="json")
-            scored = {name: value for name, value in asked.items() if name not in CALLER}
-            caller = {name: asked[name] for name in CALLER if name in asked}
+            fields = request.model_dump(mode="json")
+            scored = {name: value for name, value in fields.items() if name not in CALLER}
+            caller = {name: fields[name] for name in CALLER if name in fields}
             return ValidLine(
                 number=number,
                 custom_id=custom_id,
                 fingerprint=fingerprint(self.contract.name, scored),
-                request=asked,
+                request=fields,
                 caller=caller if any(caller.values()) else None,
                 keeps_text=not request.do_not_store_text,
             )
@@ -355,8 +355,8 @@ class Reader:
         except Unavailable:  # no fault of the line: it is read again
             raise
         except Exception as error:  # any other error is a fault of this line only
-            told = untold(error) if PRIVATE.search(raw) else error
-            logger.error("batch.line_crashed", line=number, exc_info=told)
+            logged = untold(error) if PRIVATE.search(raw) else error
+            logger.error("batch.line_crashed", line=number, exc_info=logged)
             return Fault("unreadable_line", "this line cannot be read", number, "#")
 
     def read(self, raw: bytes) -> tuple[str, JobRequest]:
@@ -369,25 +369,25 @@ class Reader:
         try:
             sent = self._with_language(line.body)
             body = json.dumps(sent, ensure_ascii=False, allow_nan=False)
-            asked = parse_strict(self.contract.request, body, sent)
+            request = parse_strict(self.contract.request, body, sent)
             if self.accept_untrained_languages:
-                asked = with_untrained_languages(asked)
-            check_encryption_key(asked)
-            with as_checked(self.contract, asked) as (service, checked):
+                request = with_untrained_languages(request)
+            check_encryption_key(request)
+            with as_checked(self.contract, request) as (service, checked):
                 self.catalogue.check_request(service, checked.model, checked)
                 self.work_limit.check(self.catalogue.work(service, checked))
         except ValidationError as error:
             raise InvalidLine.of(validation_problem(error, line.body), "/body") from None
         except BadInput as error:
             slug = "too_costly" if isinstance(error, TooCostly) else "invalid_request"
-            place = f"#/body{error.pointer or ''}"
-            raise InvalidLine(error.detail, slug=slug, pointer=place) from None
+            position = f"#/body{error.pointer or ''}"
+            raise InvalidLine(error.detail, slug=slug, pointer=position) from None
         except ValueError as error:
-            place = pointer(("body", *next(not_finite(line.body), ())))
+            position = pointer(("body", *next(not_finite(line.body), ())))
             detail = "NaN and Infinity are not JSON, and a number must be below 1.8e308"
-            detail = str(error) if place == "#/body" else detail
-            raise InvalidLine(detail, slug="invalid_request", pointer=place) from None
-        return line.custom_id, asked
+            detail = str(error) if position == "#/body" else detail
+            raise InvalidLine(detail, slug="invalid_request", pointer=position) from None
+        return line.custom_id, request
 
     def _with_language(self, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Return the body with the batch's language, unless it states its own."""
@@ -406,8 +406,8 @@ class Reader:
             first = first_fault(error)
             if first["type"] == "json_invalid":
                 raise InvalidLine(plain(first), slug="invalid_json", pointer="#") from None
-            place = pointer(step for step in first["loc"] if isinstance(step, str))
-            raise InvalidLine(plain(first), slug="invalid_line", pointer=place) from None
+            position = pointer(step for step in first["loc"] if isinstance(step, str))
+            raise InvalidLine(plain(first), slug="invalid_line", pointer=position) from None
 
 
 def not_finite(value: JsonValue) -> Iterator[tuple[str | int, ...]]:
@@ -419,8 +419,8 @@ def not_finite(value: JsonValue) -> Iterator[tuple[str | int, ...]]:
         inside = value.items()
     elif isinstance(value, list):
         inside = enumerate(value)
-    for step, one in inside:
-        yield from ((step, *rest) for rest in not_finite(one))
+    for step, child in inside:
+        yield from ((step, *rest) for rest in not_finite(child))
 
 
 class InvalidLine(BadInput):
@@ -493,7 +493,7 @@ def _error(batch: Batch, answer: LineResult) -> dict[str, str]:
     return {"code": f"batch_{batch.ending}", "message": message}
 
 
-def reader_for(batch: Batch, chosen: Settings, catalogue: Catalogue) -> Reader:
+def reader_for(batch: Batch, settings: Settings, catalogue: Catalogue) -> Reader:
     """Return the validator for lines of this batch. Raises InvalidLine."""
     contract = contracts().get(batch.metric)
     if contract is None:
@@ -503,9 +503,9 @@ def reader_for(batch: Batch, chosen: Settings, catalogue: Catalogue) -> Reader:
         contract,
         contract.path,
         catalogue,
-        most_lines=chosen.max_batch_lines,
-        most_body_bytes=chosen.max_body_bytes,
-        work_limit=chosen.work_limit,
+        most_lines=settings.max_batch_lines,
+        most_body_bytes=settings.max_body_bytes,
+        work_limit=settings.work_limit,
         accept_untrained_languages=batch.accept_untrained_languages,
         language=batch.language,
     )

@@ -29,12 +29,12 @@ class ClockWatch:
     def __init__(
         self,
         engine: Engine,
-        chosen: Settings,
+        settings: Settings,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engine = engine
-        self._lease = timedelta(seconds=chosen.lease_seconds)
-        self._resend = timedelta(seconds=chosen.resend_seconds)
+        self._lease = timedelta(seconds=settings.lease_seconds)
+        self._resend = timedelta(seconds=settings.resend_seconds)
         self._monotonic = monotonic
         self._began = monotonic()
         self._last: tuple[datetime, float] | None = None  # the database's time and ours

@@ -85,7 +85,7 @@ class FailureIsolation:
         """
         with self.guard(step, batch_id):
             try:
-                with self._attempts.one(batch_id) as begins:
+                with self._attempts.count(batch_id) as begins:
                     yield begins
                 return
             except TooManyDeaths:
@@ -134,11 +134,11 @@ class FailureIsolation:
                 raise
             logger.exception("batches.crashed", step=step)
         with transaction(self._engine) as connection:
-            found = batches.open_batches(connection)
-        for turn in found:
-            if not self.should_wait(step, turn.id):
-                with self.guard(step, turn.id), transaction(self._engine) as connection:
-                    work(connection, [turn.id])
+            open_batches = batches.open_batches(connection)
+        for batch in open_batches:
+            if not self.should_wait(step, batch.id):
+                with self.guard(step, batch.id), transaction(self._engine) as connection:
+                    work(connection, [batch.id])
 
     def _failed(self, step: str, batch_id: str, error: Exception) -> None:
         """Log the error under an id that the caller gets as well; after the last try fail the

@@ -22,18 +22,18 @@ def allocate(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: i
 
     Each free place goes to the key with the fewest open jobs that can still use one.
     """
-    given: Counter[str] = Counter()
+    allocation: Counter[str] = Counter()
     free = window - sum(open_jobs.values())
-    turn = [(open_jobs.get(name, 0), place, name) for place, name in enumerate(can_use)]
+    turn = [(open_jobs.get(name, 0), index, name) for index, name in enumerate(can_use)]
     heapq.heapify(turn)
     while free > 0 and turn:
-        held, place, name = heapq.heappop(turn)
-        if given[name] >= can_use[name]:
+        held, index, name = heapq.heappop(turn)
+        if allocation[name] >= can_use[name]:
             continue
-        given[name] += 1
+        allocation[name] += 1
         free -= 1
-        heapq.heappush(turn, (held + 1, place, name))
-    return +given
+        heapq.heappush(turn, (held + 1, index, name))
+    return +allocation
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,17 @@ def allocate_by_tenant(batches: Iterable[BatchUsage], window: int) -> Counter[st
     of_tenant: dict[str, list[BatchUsage]] = defaultdict(list)
     for batch in batches:
         of_tenant[batch.tenant].append(batch)
-    most = {tenant: sum(one.most for one in its) for tenant, its in of_tenant.items()}
-    held = {tenant: sum(one.held for one in its) for tenant, its in of_tenant.items()}
-    given: Counter[str] = Counter()
+    most = {tenant: sum(usage.most for usage in its) for tenant, its in of_tenant.items()}
+    held = {tenant: sum(usage.held for usage in its) for tenant, its in of_tenant.items()}
+    allocation: Counter[str] = Counter()
     for tenant, count in allocate(most, held, window).items():
         its = of_tenant[tenant]
-        given += allocate(
-            {one.batch_id: one.most for one in its},
-            {one.batch_id: one.held for one in its},
+        allocation += allocate(
+            {usage.batch_id: usage.most for usage in its},
+            {usage.batch_id: usage.held for usage in its},
             held[tenant] + count,
         )
-    return given
+    return allocation
 
 
 class Rotation:

@@ -46,12 +46,10 @@ def start_server(rounds: TaskMonitor, host: str, port: int) -> WSGIServer:
             scraped: Iterable[bytes] = metrics(environ, start)
             return scraped
         late = rounds.late()
-        answered = (
-            {"status": "ok"} if not late else dict.fromkeys(late, "has not come round for long")
-        )
+        body = {"status": "ok"} if not late else dict.fromkeys(late, "has not come round for long")
         status = "503 Service Unavailable" if late else "200 OK"
         start(status, [("Content-Type", "application/json")])
-        return [json.dumps(answered).encode()]
+        return [json.dumps(body).encode()]
 
     server = make_server(host, port, answer, ThreadingWSGIServer, handler_class=_NoLogHandler)
     threading.Thread(target=server.serve_forever, name="health", daemon=True).start()

@@ -28,18 +28,18 @@ logger = telemetry.logger(__name__)
 MOST_AT_ONCE = 1_000  # messages re-sent for a metric in one round
 
 
-def recover(engine: Engine, chosen: Settings) -> None:
+def recover(engine: Engine, settings: Settings) -> None:
     """Run one round. Raises Unavailable if the ledger or the broker is away.
 
     An error in one queue does not stop the others.
     """
     with log_errors("exhausted"):
-        end_exhausted(engine, chosen)
+        end_exhausted(engine, settings)
     with transaction(engine) as connection:
         metric_queues = recovery.open_queues(connection)
     for metric_queue in metric_queues:
         with log_errors(broker.queue_of(metric_queue.metric, batch=metric_queue.batch)):
-            resend(engine, metric_queue, chosen)
+            resend(engine, metric_queue, settings)
 
 
 @contextmanager
@@ -53,12 +53,12 @@ def log_errors(duty: str) -> Iterator[None]:
         logger.exception("recovery.crashed", duty=duty)
 
 
-def end_exhausted(engine: Engine, chosen: Settings) -> None:
+def end_exhausted(engine: Engine, settings: Settings) -> None:
     """Fail the jobs whose worker died, or was blocked by them, in the last allowed attempt."""
     end = partial(recovery.fail_exhausted, max_attempts=MAX_ATTEMPTS)
     endless = endless_attempts(MAX_ATTEMPTS)
     dead = attempts_exhausted(MAX_ATTEMPTS, "the worker died or lost its lease")
-    silent_for = timedelta(seconds=chosen.heartbeat_seconds)
+    silent_for = timedelta(seconds=settings.heartbeat_seconds)
     with transaction(engine) as connection:
         ended = end(connection, error=endless, silent_for=silent_for)
         ended += end(connection, error=dead)
@@ -67,7 +67,7 @@ def end_exhausted(engine: Engine, chosen: Settings) -> None:
         logger.warning("job.exhausted", job=job_id)
 
 
-def resend(engine: Engine, metric_queue: MetricQueue, chosen: Settings) -> int:
+def resend(engine: Engine, metric_queue: MetricQueue, settings: Settings) -> int:
     """Send the lost messages of a queue again; return how many.
 
     A job that merely waits is not lost. The queue holds a message for each such job, so at most the
@@ -76,7 +76,7 @@ def resend(engine: Engine, metric_queue: MetricQueue, chosen: Settings) -> int:
     """
     in_queue = broker.queue_length(metric_queue.metric, batch=metric_queue.batch)
     with transaction(engine) as connection:
-        lost = _take_lost(connection, metric_queue, in_queue, chosen)
+        lost = _take_lost(connection, metric_queue, in_queue, settings)
     for job_id in lost:
         broker.send(metric_queue.metric, job_id, batch=metric_queue.batch, again=True)
         telemetry.JOBS_RESENT.labels(metric_queue.metric).inc()
@@ -88,10 +88,10 @@ def resend(engine: Engine, metric_queue: MetricQueue, chosen: Settings) -> int:
 
 
 def _take_lost(
-    connection: Connection, metric_queue: MetricQueue, in_queue: int, chosen: Settings
+    connection: Connection, metric_queue: MetricQueue, in_queue: int, settings: Settings
 ) -> list[str]:
     """Return the ids of the jobs whose message is lost, or that may be tried again."""
-    again_after = timedelta(seconds=chosen.resend_seconds)
+    again_after = timedelta(seconds=settings.resend_seconds)
     missing = recovery.queued_count(connection, metric_queue) - in_queue
     orphans = partial(recovery.take_orphans, limit=MOST_AT_ONCE)
     lost = recovery.take_waiting(

@@ -36,16 +36,16 @@ logger = telemetry.logger(__name__)
 class Retention:
     """Deletes old data for one scheduler."""
 
-    def __init__(self, engine: Engine, chosen: Settings) -> None:
+    def __init__(self, engine: Engine, settings: Settings) -> None:
         self._engine = engine
-        self._chosen = chosen
-        self._store = FileStore(chosen.files_url, engine)
+        self._settings = settings
+        self._store = FileStore(settings.files_url, engine)
 
     def round(self) -> None:
         """Delete everything whose retention is over. Raises Unavailable."""
-        webhooks = timedelta(hours=self._chosen.retention_hours)
+        webhooks = timedelta(hours=self._settings.retention_hours)
         purges: dict[str, Callable[[], int]] = {
-            **self._jobs(timedelta(hours=self._chosen.retention_hours)),
+            **self._jobs(timedelta(hours=self._settings.retention_hours)),
             "keys": self._all(
                 lambda connection: retention.purge_idempotency(connection, IDEMPOTENCY_TERM)
             ),
@@ -83,11 +83,11 @@ class Retention:
         """Delete rows that refer to expired jobs, since pages show them and keys repeat them.
         Return the number of portions."""
         portions = 0
-        for own in partitions.REFERRING:
+        for column in partitions.REFERRING:
             after: str | None = ""
             while after is not None:
                 with transaction(self._engine) as connection:
-                    after = partitions.forget_referring(connection, own, older_than, after)
+                    after = partitions.forget_referring(connection, column, older_than, after)
                 portions += after is not None
         return portions
 
@@ -146,8 +146,8 @@ class Retention:
         for start in range(0, len(old), FILES_AT_ONCE):
             some = old[start : start + FILES_AT_ONCE]
             with transaction(self._engine) as connection:
-                known = files.known(connection, some)
-            strays += [file_id for file_id in some if file_id not in known]
+                with_rows = files.existing_ids(connection, some)
+            strays += [file_id for file_id in some if file_id not in with_rows]
         for file_id in strays:
             self._store.remove(file_id)
         return len(strays)
@@ -170,44 +170,44 @@ def _run_one(kind: str, purge: Callable[[], int]) -> int:
 class PrivateInputs:
     """Deletes input files with private texts for one scheduler."""
 
-    def __init__(self, engine: Engine, chosen: Settings) -> None:
+    def __init__(self, engine: Engine, settings: Settings) -> None:
         self._engine = engine
-        self._store = FileStore(chosen.files_url, engine)
+        self._store = FileStore(settings.files_url, engine)
         self._after = ""  # the last batch of a round, so that files that are away block no others
 
     def round(self) -> int:
         """Delete such files; return how many. Raises Unavailable."""
         with transaction(self._engine) as connection:
-            found = retention.finished_inputs(connection, AT_ONCE, self._after)
-        self._after = found[-1].batch_id if len(found) == AT_ONCE else ""
+            inputs = retention.finished_inputs(connection, AT_ONCE, self._after)
+        self._after = inputs[-1].batch_id if len(inputs) == AT_ONCE else ""
         gone = 0
-        for one in found:
+        for file in inputs:
             try:
-                keeps_text = one.keeps_text and not self._contains_field(one)
+                keeps_text = file.keeps_text and not self._contains_field(file)
             except FileStoreAway as error:
-                logger.warning("private_inputs.waits", file=one.file_id, detail=error.detail)
+                logger.warning("private_inputs.waits", file=file.file_id, detail=error.detail)
                 continue
             with transaction(self._engine) as connection:
-                retention.mark_read(connection, one, keeps_text=keeps_text)
-                forgotten = [] if keeps_text else files.delete_unused(connection, [one.file_id])
+                retention.mark_read(connection, file, keeps_text=keeps_text)
+                forgotten = [] if keeps_text else files.delete_unused(connection, [file.file_id])
             for file_id in forgotten:
                 self._store.remove(file_id)
-                logger.info("batch.input_forgotten", batch=one.batch_id, file=file_id)
+                logger.info("batch.input_forgotten", batch=file.batch_id, file=file_id)
             gone += len(forgotten)
         return gone
 
-    def _contains_field(self, one: FinishedInput) -> bool:
+    def _contains_field(self, file: FinishedInput) -> bool:
         """Return True if the unread part of a file mentions `do_not_store_text`.
 
         Raises FileStoreAway.
         """
-        with self._store.open_read(one.file_id, one.read_bytes) as stream:
-            kept, size = b"", one.read_bytes
+        with self._store.open_read(file.file_id, file.read_bytes) as stream:
+            tail, size = b"", file.read_bytes
             while piece := stream.read(PIECE_BYTES):
-                if PRIVATE.search(kept + piece):
+                if PRIVATE.search(tail + piece):
                     return True
-                kept = piece[-PRIVATE_BYTES:]
+                tail = piece[-PRIVATE_BYTES:]
                 size += len(piece)
-        if size < one.bytes:
+        if size < file.bytes:
             raise FileStoreAway("the file store has only a part of this file at the moment")
         return False

@@ -28,7 +28,7 @@ class Steps:
     def can_start(self, turn: DueBatch) -> bool:
         """Return True if there is a thread for this batch's next step."""
         self._remove_finished()
-        of_tenant = sum(one.tenant == turn.tenant for one in self._running)
+        of_tenant = sum(batch.tenant == turn.tenant for batch in self._running)
         return (
             turn not in self._running
             and of_tenant < OF_A_TENANT

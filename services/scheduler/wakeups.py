@@ -45,9 +45,9 @@ class Wakeups:
             self._count(metric_queue, short)
 
     def _count(self, metric_queue: MetricQueue, short: deque[int]) -> None:
-        there = broker.queue_length(metric_queue.metric, batch=metric_queue.batch)
+        in_queue = broker.queue_length(metric_queue.metric, batch=metric_queue.batch)
         with transaction(self._engine) as connection:
-            short.append(claim_order.fresh_count(connection, metric_queue) - there)
+            short.append(claim_order.fresh_count(connection, metric_queue) - in_queue)
             lacking = min(short) if len(short) == ROUNDS else 0
             oldest = claim_order.oldest(connection, metric_queue, min(lacking, MOST_AT_ONCE))
         if oldest:

@@ -75,19 +75,19 @@ logger = telemetry.logger(__name__)
 
 
 @contextmanager
-def delivering(engine: Engine, chosen: Settings, stop: threading.Event) -> Iterator[None]:
+def delivering(engine: Engine, settings: Settings, stop: threading.Event) -> Iterator[None]:
     """Deliver in a separate thread until the block ends, which sets `stop`.
 
     Raises ValueError if a webhook key is not a Fernet key.
     """
-    sealer = sealer_of(chosen)
+    sealer = sealer_of(settings)
     if sealer is None:
         logger.warning("webhooks.off", reason="TOUCHSTONE_WEBHOOK_KEYS is not set")
         yield
         return
-    sender = Sender(policy_of(chosen), sealer, chosen.webhook_seconds)
+    sender = Sender(policy_of(settings), sealer, settings.webhook_seconds)
     thread = threading.Thread(
-        target=_run, args=(Deliverer(engine, chosen, sender), stop), name="webhooks"
+        target=_run, args=(Deliverer(engine, settings, sender), stop), name="webhooks"
     )
     thread.start()
     try:
@@ -109,9 +109,9 @@ def _run(deliverer: Deliverer, stop: threading.Event) -> None:
 class Deliverer:
     """Takes due deliveries and attempts them, until `stop` is set."""
 
-    def __init__(self, engine: Engine, chosen: Settings, sender: Sender) -> None:
+    def __init__(self, engine: Engine, settings: Settings, sender: Sender) -> None:
         self._engine = engine
-        self._chosen = chosen
+        self._settings = settings
         self._sender = sender
         self._under_way: set[asyncio.Task[None]] = set()
 
@@ -135,10 +135,10 @@ class Deliverer:
         """Make one attempt and report its outcome to the caller of the test; nothing else
         changes."""
         started = time.perf_counter()
-        found = await self._try_send([test])
+        result = await self._try_send([test])
         milliseconds = round(1_000 * (time.perf_counter() - started))
-        error = found.reason if isinstance(found, DeliveryRefusal) else None
-        ended = TestOutcome(error is None, found.status, milliseconds, error)
+        error = result.reason if isinstance(result, DeliveryRefusal) else None
+        ended = TestOutcome(error is None, result.status, milliseconds, error)
 
         def write() -> None:
             with transaction(self._engine) as connection:
@@ -149,16 +149,16 @@ class Deliverer:
         except Unavailable as away:  # the caller of the test gets no outcome
             logger.warning("webhook.not_written", delivery=test.id, detail=away.detail)
             return
-        logger.info("webhook.tested", endpoint=test.endpoint_id, status=found.status)
+        logger.info("webhook.tested", endpoint=test.endpoint_id, status=result.status)
 
     async def deliver(self, together: Sequence[Delivery]) -> None:
         """Make one attempt and record its outcome in the ledger."""
         started = time.perf_counter()
-        found = await self._try_send(together)
+        result = await self._try_send(together)
         telemetry.WEBHOOK_SECONDS.observe(time.perf_counter() - started)
         first = together[0]
         try:
-            after = await asyncio.to_thread(self._save_outcome, together, found)
+            after = await asyncio.to_thread(self._save_outcome, together, result)
         except Unavailable as error:  # it is attempted again after its lease
             logger.warning("webhook.not_written", delivery=first.id, detail=error.detail)
             return
@@ -172,7 +172,7 @@ class Deliverer:
             delivery=first.id,
             endpoint=first.endpoint_id,
             attempt=first.attempt,
-            status=found.status,
+            status=result.status,
             outcome=next(iter(after)),
             count=len(together),
         )
@@ -188,11 +188,11 @@ class Deliverer:
     async def _pause(self) -> None:
         """Wait until an attempt ends, or for one tick."""
         if not self._under_way:
-            await asyncio.sleep(self._chosen.tick_seconds)
+            await asyncio.sleep(self._settings.tick_seconds)
             return
         await asyncio.wait(
             self._under_way,
-            timeout=self._chosen.tick_seconds,
+            timeout=self._settings.tick_seconds,
             return_when=asyncio.FIRST_COMPLETED,
         )
 
@@ -209,7 +209,7 @@ class Deliverer:
         )
         if share.most <= 0:
             return []
-        lease = timedelta(seconds=self._chosen.webhook_seconds + LEASE_BEYOND_SECONDS)
+        lease = timedelta(seconds=self._settings.webhook_seconds + LEASE_BEYOND_SECONDS)
         return self._fetch(
             lambda connection: webhook_deliveries.take(connection, share, lease=lease)
         )
@@ -227,24 +227,24 @@ class Deliverer:
 
     @patiently
     def _save_outcome(
-        self, together: Sequence[Delivery], found: SendSuccess | DeliveryRefusal
+        self, together: Sequence[Delivery], result: SendSuccess | DeliveryRefusal
     ) -> Counter[str]:
         """Write the outcome; return its names for log and counters, the most frequent first."""
-        schedule = self._chosen.webhook_schedule
+        schedule = self._settings.webhook_schedule
         with transaction(self._engine) as connection:
-            if isinstance(found, SendSuccess):
-                kept = webhook_deliveries.record_success(connection, together, found.status)
-                return +Counter(arrived=kept, fenced=len(together) - kept)
+            if isinstance(result, SendSuccess):
+                recorded = webhook_deliveries.record_success(connection, together, result.status)
+                return +Counter(arrived=recorded, fenced=len(together) - recorded)
             return Counter(
-                webhook_deliveries.record_error(connection, delivery, found, schedule) or "fenced"
+                webhook_deliveries.record_error(connection, delivery, result, schedule) or "fenced"
                 for delivery in together
             )
 
 
-def requests_of(taken: Sequence[Delivery]) -> list[list[Delivery]]:
+def requests_of(deliveries: Sequence[Delivery]) -> list[list[Delivery]]:
     """Group deliveries of one endpoint if its format joins them; others stay alone."""
     together: dict[str, list[Delivery]] = {}
-    for delivery in taken:
+    for delivery in deliveries:
         key = delivery.endpoint_id if delivery.format in JOINED else delivery.id
         together.setdefault(key, []).append(delivery)
     return list(together.values())
@@ -316,7 +316,6 @@ class Sender:
 
 
 def url_of(delivery: Delivery) -> str:
-    """Return the URL of the POST."""
     is_push = delivery.format in FORMATS
     return push_url(delivery.url, delivery.format) if is_push else delivery.url
 
@@ -360,11 +359,11 @@ def outcome(answer: httpcore.Response) -> SendSuccess | DeliveryRefusal:
     if 200 <= answer.status < 300:
         return SendSuccess(answer.status)
     redirect = "; redirects are not followed" if 300 <= answer.status < 400 else ""
-    asked = next((value for name, value in answer.headers if name.lower() == b"retry-after"), b"")
+    delay = next((value for name, value in answer.headers if name.lower() == b"retry-after"), b"")
     return DeliveryRefusal(
         f"it answered {answer.status}{redirect}",
         status=answer.status,
-        retry_after=retry_after(asked.decode("latin-1"), datetime.now(UTC)),
+        retry_after=retry_after(delay.decode("latin-1"), datetime.now(UTC)),
     )
 
 
@@ -472,10 +471,10 @@ class PolicyBackend(httpcore.AsyncNetworkBackend):
         """Return the addresses of this host, all allowed. Raises ForbiddenDestination,
         UnknownName."""
         try:
-            found = await self._resolver(host, port)
+            resolved = await self._resolver(host, port)
         except (OSError, UnicodeError):
             raise UnknownName("the name cannot be resolved") from None
-        addresses = list(dict.fromkeys(canonical(text) for text in found))
+        addresses = list(dict.fromkeys(canonical(text) for text in resolved))
         for address in addresses:
             self._policy.check_address(address, self._destination)
         return addresses[:MOST_ADDRESSES]

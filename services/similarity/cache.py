@@ -141,7 +141,7 @@ class CachedVectors(Generic[Tokenized]):
         return [vectors[row.key] for row in rows]
 
     def _cached(self, keys: Iterable[bytes]) -> dict[bytes, Vector]:
-        vectors = self._cache.known(keys)
+        vectors = self._cache.get_cached(keys)
         CACHE_HITS.labels(self._kind).inc(len(vectors))
         return vectors
 
@@ -158,24 +158,24 @@ class Cache:
 
     def __init__(self, entries: int = ENTRIES, size: int = BYTES) -> None:
         self._most, self._largest = entries, size
-        self._kept: OrderedDict[bytes, Vector] = OrderedDict()
+        self._vectors: OrderedDict[bytes, Vector] = OrderedDict()
         self._bytes = 0
         self._lock = Lock()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._vectors)
 
     @property
     def size(self) -> int:
         """Bytes, with the overhead of entries."""
         return self._bytes
 
-    def known(self, keys: Iterable[bytes]) -> dict[bytes, Vector]:
+    def get_cached(self, keys: Iterable[bytes]) -> dict[bytes, Vector]:
         """Return the cached vectors of these keys, and mark them as recently used."""
         with self._lock:
-            vectors = {key: self._kept[key] for key in keys if key in self._kept}
+            vectors = {key: self._vectors[key] for key in keys if key in self._vectors}
             for key in vectors:
-                self._kept.move_to_end(key)
+                self._vectors.move_to_end(key)
         return vectors
 
     def put(self, answers: dict[bytes, Vector]) -> None:
@@ -184,12 +184,14 @@ class Cache:
             for key, vector in answers.items():
                 self._drop(key)
                 vector.setflags(write=False)  # shared by many callers
-                self._kept[key] = vector
+                self._vectors[key] = vector
                 self._bytes += vector.nbytes + ENTRY_BYTES
-            while self._kept and (len(self._kept) > self._most or self._bytes > self._largest):
-                self._drop(next(iter(self._kept)))
+            while self._vectors and (
+                len(self._vectors) > self._most or self._bytes > self._largest
+            ):
+                self._drop(next(iter(self._vectors)))
 
     def _drop(self, key: bytes) -> None:
-        old = self._kept.pop(key, None)
+        old = self._vectors.pop(key, None)
         if old is not None:
             self._bytes -= old.nbytes + ENTRY_BYTES

@@ -179,7 +179,6 @@ class SentenceEncoder:
         ]
 
     def width(self, row: EncoderInput) -> int:
-        """Return the tokens of the row, with padding."""
         return padded_width(len(row.tokens[MASK]), WIDTH_STEP[self._device.type])
 
     @torch.inference_mode()

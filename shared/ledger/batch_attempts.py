@@ -17,8 +17,8 @@ from shared.ledger.tables import batches
 
 def count_open(connection: Connection, batch_id: str) -> int:
     """Return how many attempts began and did not return; 0 for a deleted batch."""
-    found = connection.execute(select(batches.c.attempts).where(batches.c.id == batch_id))
-    return found.scalar_one_or_none() or 0
+    rows = connection.execute(select(batches.c.attempts).where(batches.c.id == batch_id))
+    return rows.scalar_one_or_none() or 0
 
 
 def begin(connection: Connection, batch_id: str, seen: int, pause: timedelta) -> bool:

@@ -82,11 +82,11 @@ class Load:
 def open_jobs(connection: Connection) -> list[Load]:
     """Return the open jobs of all batches, without those that wait for a model."""
     queued = func.count().filter(IS_QUEUED)
-    whose = (jobs.c.metric, jobs.c.tenant, jobs.c.batch_id)
+    group = (jobs.c.metric, jobs.c.tenant, jobs.c.batch_id)
     rows = connection.execute(
-        select(*whose, func.count(), queued)
+        select(*group, func.count(), queued)
         .where(jobs.c.batch_id.is_not(None), IS_OPEN, ~IS_WAITING)
-        .group_by(*whose)
+        .group_by(*group)
     )
     return [Load(*row) for row in rows]
 
@@ -112,7 +112,7 @@ def feed(connection: Connection, batch_id: str, count: int, resend_after: timede
     if not first:
         return []
     ids = sorted(new_id() for _ in first)
-    made = (
+    fed = (
         func.unnest(
             literal(ids, ARRAY(String)),
             literal(list(first.values()), ARRAY(Integer)),
@@ -122,7 +122,7 @@ def feed(connection: Connection, batch_id: str, count: int, resend_after: timede
         .render_derived("made")
     )
     values: dict[str, ColumnElement[Any]] = {
-        "id": made.c.job_id,
+        "id": fed.c.job_id,
         "metric": batches.c.metric,
         "tenant": batches.c.tenant,
         "request": batch_lines.c.request,  # a sealed request is copied as it is
@@ -134,7 +134,7 @@ def feed(connection: Connection, batch_id: str, count: int, resend_after: timede
         select(*values.values())
         .select_from(
             batch_lines.join(batches, batches.c.id == batch_lines.c.batch_id).join(
-                made, made.c.number == batch_lines.c.number
+                fed, fed.c.number == batch_lines.c.number
             )
         )
         .where(is_waiting)
@@ -142,8 +142,8 @@ def feed(connection: Connection, batch_id: str, count: int, resend_after: timede
     connection.execute(insert(jobs).from_select(list(values), lines))
     connection.execute(
         update(batch_lines)
-        .where(is_waiting, batch_lines.c.fingerprint == made.c.fingerprint)
-        .values(status="open", job_id=made.c.job_id, request=null())
+        .where(is_waiting, batch_lines.c.fingerprint == fed.c.fingerprint)
+        .values(status="open", job_id=fed.c.job_id, request=null())
     )
     connection.execute(update(batches).where(batches.c.id == batch_id).values(fed_at=func.now()))
     return ids
@@ -160,7 +160,7 @@ def finish_lines(connection: Connection, only: Sequence[str] | None = None) -> i
 
     only: of these batches; None: of all.
     """
-    named = [] if only is None else [batches.c.id.in_(only)]
+    in_batches = [] if only is None else [batches.c.id.in_(only)]
     if not connection.execute(select(func.pg_try_advisory_xact_lock(SETTLING))).scalar():
         return 0
     ended = (
@@ -171,7 +171,7 @@ def finish_lines(connection: Connection, only: Sequence[str] | None = None) -> i
             jobs.c.finished_at.is_not(None),
             batches.c.id == batch_lines.c.batch_id,
             batches.c.status.in_(OPEN),
-            *named,
+            *in_batches,
         )
         .values(status=jobs.c.status)
         .returning(batch_lines.c.batch_id, batch_lines.c.status)

@@ -66,10 +66,12 @@ def lines_of_job(connection: Connection, job: Job, most: int) -> list[JobLine]:
 def first_lines(connection: Connection, job_ids: Iterable[str]) -> dict[str, JobLine]:
     """Return job → the first line of its batch that requested it; jobs without a batch are left
     out."""
-    own = and_(batch_lines.c.batch_id == jobs.c.batch_id, batch_lines.c.job_id == jobs.c.id)
+    is_line_of_job = and_(
+        batch_lines.c.batch_id == jobs.c.batch_id, batch_lines.c.job_id == jobs.c.id
+    )
     rows = connection.execute(
         select(jobs.c.id, batch_lines.c.number, batch_lines.c.custom_id, batch_lines.c.caller)
-        .select_from(jobs.join(batch_lines, own))
+        .select_from(jobs.join(batch_lines, is_line_of_job))
         .where(jobs.c.id.in_(set(job_ids)))
         .ext(distinct_on(jobs.c.id))
         .order_by(jobs.c.id, batch_lines.c.number)
@@ -100,10 +102,9 @@ def list_finished(
 
 
 def metadata_keys(connection: Connection, batch_id: str) -> list[str]:
-    """Return all keys of the lines' metadata, sorted."""
-    told = batch_lines.c.caller["metadata"]
-    keys = select(func.json_object_keys(told).label("key")).where(
-        batch_lines.c.batch_id == batch_id, func.json_typeof(told) == "object"
+    metadata = batch_lines.c.caller["metadata"]
+    keys = select(func.json_object_keys(metadata).label("key")).where(
+        batch_lines.c.batch_id == batch_id, func.json_typeof(metadata) == "object"
     )
     return sorted(row.key for row in connection.execute(keys.distinct()))
 
@@ -111,13 +112,13 @@ def metadata_keys(connection: Connection, batch_id: str) -> list[str]:
 def outcomes_of_batch(connection: Connection, metric: str, batch_id: str) -> Iterator[JobOutcome]:
     """Yield every line of this batch in the order of its file. Raises BadInput if the batch is
     unknown or of another metric."""
-    found = connection.execute(
+    batch = connection.execute(
         select(batches.c.metric).where(batches.c.id == batch_id)
     ).one_or_none()
-    if found is None:
+    if batch is None:
         raise BadInput(f"there is no batch {batch_id!r}", pointer="/batch")
-    if found.metric != metric:
-        raise BadInput(f"the batch is of {found.metric}, not of {metric}", pointer="/batch")
+    if batch.metric != metric:
+        raise BadInput(f"the batch is of {batch.metric}, not of {metric}", pointer="/batch")
     rows = _stream(connection, _outcomes_of(batch_id))
     return (_outcome(row, line_metadata(row.caller)) for row in rows)
 
@@ -169,24 +170,24 @@ def check_tenant(
     batch_id: str | None,
     ids: Sequence[str],
     *,
-    place: str = "",
+    prefix: str = "",
 ) -> None:
     """Raises BadInput if the batch or a job is not this tenant's, as if it did not exist.
 
     place: JSON pointer to it in the request.
     """
     if batch_id is not None:
-        own = select(batches.c.id).where(batches.c.id == batch_id, batches.c.tenant == tenant)
-        if connection.execute(own).scalar_one_or_none() is None:
-            raise BadInput(f"there is no batch {batch_id!r}", pointer=f"{place}/batch")
+        batch_ids = select(batches.c.id).where(batches.c.id == batch_id, batches.c.tenant == tenant)
+        if connection.execute(batch_ids).scalar_one_or_none() is None:
+            raise BadInput(f"there is no batch {batch_id!r}", pointer=f"{prefix}/batch")
     if not ids:
         return
     listed = literal(list(ids), ARRAY(String))
-    known = select(jobs.c.id).where(jobs.c.id == func.any(listed), jobs.c.tenant == tenant)
-    own_ids = set(connection.execute(known).scalars())
-    for number, one in enumerate(ids):
-        if one not in own_ids:
-            raise BadInput(f"the job {one!r} does not exist", pointer=f"{place}/jobs/{number}")
+    in_tenant = select(jobs.c.id).where(jobs.c.id == func.any(listed), jobs.c.tenant == tenant)
+    tenant_ids = set(connection.execute(in_tenant).scalars())
+    for number, job_id in enumerate(ids):
+        if job_id not in tenant_ids:
+            raise BadInput(f"the job {job_id!r} does not exist", pointer=f"{prefix}/jobs/{number}")
 
 
 def _outcomes_of(batch_id: str) -> Select[Any]:

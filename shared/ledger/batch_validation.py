@@ -116,19 +116,18 @@ def _values_after(batch: Batch, step: ValidationStep, repeated: Sequence[Fault])
 
 
 def _insert(connection: Connection, batch_id: str, lines: Sequence[ValidLine]) -> list[Fault]:
-    """Insert these lines; return a fault for each repeated custom_id."""
     if not lines:
         return []
     rows = [
         {"batch_id": batch_id} | {name: getattr(line, name) for name in STORED} for line in lines
     ]
-    made = connection.execute(
+    inserted = connection.execute(
         insert(batch_lines)
         .on_conflict_do_nothing(constraint="uq_batch_lines_custom_id")
         .returning(batch_lines.c.number),
         rows,
     )
-    new = {row.number for row in made}
+    new = {row.number for row in inserted}
     return [
         Fault(
             "duplicate_custom_id",

@@ -272,8 +272,8 @@ def seconds_per_line(connection: Connection, tenant: str, metric: str) -> float 
         .subquery()
     )
     median = func.percentile_cont(0.5).within_group(recent.c.seconds)
-    found = connection.execute(select(median)).scalar_one()
-    return None if found is None else float(found)
+    seconds = connection.execute(select(median)).scalar_one()
+    return None if seconds is None else float(seconds)
 
 
 def cancel(connection: Connection, batch_id: str, *, tenant: str | None = None) -> Batch:
@@ -309,7 +309,6 @@ def report_of(
 
 
 def find_report(connection: Connection, batch: Batch) -> Job | None:
-    """Return the job that reports on this batch, if there is one."""
     if batch.report_job_id is None:
         return None
     with contextlib.suppress(UnknownJob):  # purged
@@ -324,7 +323,6 @@ def file_id(batch_id: str, kind: Kind) -> str:
 
 
 def of(only: Only) -> list[ColumnElement[bool]]:
-    """Return the condition that a batch is one of these."""
     return [] if only is None else [batches.c.id.in_(only)]
 
 

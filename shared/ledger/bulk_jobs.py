@@ -86,7 +86,7 @@ class AcceptedJobs:
 
     @property
     def ids(self) -> list[str]:
-        return [one.id for one in self.states]
+        return [state.id for state in self.states]
 
 
 def accept_all(
@@ -140,16 +140,16 @@ def _claimed(
 
 def _insert(connection: Connection, new: NewJobs, tenant: str, ids: list[str]) -> None:
     documents = [encode_json(encrypted(request)) for request in new.requests]
-    made = (
+    rows = (
         func.unnest(literal(ids, ARRAY(String)), literal(documents, ARRAY(String)))
         .table_valued("id", "request")
         .render_derived("made")
     )
     values: dict[str, ColumnElement[Any]] = {
-        "id": made.c.id,
+        "id": rows.c.id,
         "metric": literal(new.metric),
         "tenant": literal(tenant),
-        "request": cast(made.c.request, JSON),
+        "request": cast(rows.c.request, JSON),
         "resend_at": func.now() + new.resend_after,
         "request_id": literal(request_id(), String),
     }
@@ -162,17 +162,17 @@ def states_of(
     """Return the states of these jobs in this order. Raises UnknownJob, which points at missing
     jobs."""
     query = select(jobs.c.id, jobs.c.metric, jobs.c.status).where(*_among(ids, tenant))
-    found = {row.id: JobState(*row) for row in connection.execute(query)}
-    check_known(ids, found)
-    return [found[job_id] for job_id in ids]
+    states = {row.id: JobState(*row) for row in connection.execute(query)}
+    check_known(ids, states)
+    return [states[job_id] for job_id in ids]
 
 
 def find_all(connection: Connection, ids: Sequence[str], tenant: str | None = None) -> list[Job]:
     """Return these jobs in this order. Raises UnknownJob, which points at missing jobs."""
     query = select(*SHOWN).where(*_among(ids, tenant))
-    found = {row.id: job_of(row) for row in connection.execute(query)}
-    check_known(ids, found)
-    return [found[job_id] for job_id in ids]
+    by_id = {row.id: job_of(row) for row in connection.execute(query)}
+    check_known(ids, by_id)
+    return [by_id[job_id] for job_id in ids]
 
 
 def open_count(connection: Connection, ids: Sequence[str], tenant: str | None = None) -> int:
@@ -186,9 +186,9 @@ def _among(ids: Sequence[str], tenant: str | None) -> list[ColumnElement[bool]]:
     return conditions if tenant is None else [*conditions, jobs.c.tenant == tenant]
 
 
-def check_known(ids: Sequence[str], known: Collection[str]) -> None:
+def check_known(ids: Sequence[str], existing: Collection[str]) -> None:
     """Raises UnknownJob, which points at the unknown jobs."""
-    missing = [number for number, job_id in enumerate(ids) if job_id not in known]
+    missing = [number for number, job_id in enumerate(ids) if job_id not in existing]
     if missing:
         first = ids[missing[0]][:64]
         more = f", nor are {len(missing) - 1} others" if len(missing) > 1 else ""

@@ -36,8 +36,8 @@ from shared.ledger.clock import IS_STEADY
 from shared.ledger.tables import IS_QUEUED, IS_RUNNING, jobs
 
 EXPIRED = (IS_RUNNING, jobs.c.lease_expires_at < func.now(), IS_STEADY)
-NAMED = bindparam("named", type_=String)  # the job of the message
-ALL_NAMED = bindparam("all_named", type_=ARRAY(String))  # the jobs of several messages
+JOB_ID = bindparam("job_id", type_=String)  # the job of the message
+JOB_IDS = bindparam("job_ids", type_=ARRAY(String))  # the jobs of several messages
 COUNT = bindparam("count", type_=Integer)  # number of messages
 SERVED = bindparam("served", type_=ARRAY(String))
 FULL = bindparam("full", type_=ARRAY(String))
@@ -49,7 +49,6 @@ class MetricQueue(NamedTuple):
 
     @property
     def job_filters(self) -> tuple[ColumnElement[bool], ...]:
-        """Return the conditions for the jobs of this queue."""
         return (jobs.c.metric == self.metric, jobs.c.batch_id.is_not(None) == self.batch)
 
 
@@ -69,11 +68,9 @@ class ClaimOrder:
 
 
 def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
-    """Select the id of the job that a message about the job `NAMED` lets a worker take, or null.
-
-    A repeated message means its own job, if that job was tried. Any other message may stand for any
-    job, since its own job may have been taken in another's turn and wait to be tried again.
-    """
+    """Select the id of the job that a message about the job `JOB_ID` lets a worker take, or null. A
+    repeated message means its own job, if that job was tried. Any other message may stand for any
+    job, since its own job may have been taken in another's turn and wait to be tried again."""
     lost, gone_back = (_tried(free) for free in (and_(*EXPIRED), IS_QUEUED))
     fair = _fair(queue).scalar_subquery()
     if again:
@@ -82,27 +79,25 @@ def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
 
 
 def next_jobs(queue: MetricQueue) -> ColumnElement[Any]:
-    """Select the ids of at most `COUNT` jobs for messages about the jobs `ALL_NAMED`.
-
-    Lost jobs among the named ones come first, then fresh jobs in equal shares per tenant, oldest
-    first. Only the selected rows are locked.
-    """
-    lost = select(jobs.c.id).where(jobs.c.id == any_(ALL_NAMED), jobs.c.attempts > 0, *EXPIRED)
+    """Select the ids of at most `COUNT` jobs for messages about the jobs `JOB_IDS`. Lost jobs among
+    the named ones come first, then fresh jobs in equal shares per tenant, oldest first. Only the
+    selected rows are locked."""
+    lost = select(jobs.c.id).where(jobs.c.id == any_(JOB_IDS), jobs.c.attempts > 0, *EXPIRED)
     waiting = _tenants(queue)
     order = _turns(waiting)
     tenants = select(func.count(waiting.c.tenant)).scalar_subquery()
     share = func.greatest(1, func.div(COUNT, func.greatest(1, tenants)).cast(Integer))
-    own = (
+    of_tenant = (
         select(jobs.c.id)
         .where(*_fresh(queue), jobs.c.tenant == order.c.tenant)
         .order_by(jobs.c.id)
         .limit(share)
         .with_for_update(skip_locked=True)
     )
-    fresh = lateral(own, name="next_jobs")
+    fresh = lateral(of_tenant, name="next_jobs")
     fair = select(fresh.c.id).select_from(order.join(fresh, true())).limit(COUNT)
-    found = lost.limit(COUNT).with_for_update(skip_locked=True).subquery("lost")
-    either = select(found.c.id).union_all(select(fair.subquery("fair").c.id)).limit(COUNT)
+    expired = lost.limit(COUNT).with_for_update(skip_locked=True).subquery("lost")
+    either = select(expired.c.id).union_all(select(fair.subquery("fair").c.id)).limit(COUNT)
     return func.array(either.scalar_subquery())
 
 
@@ -117,7 +112,6 @@ def fresh_count(connection: Connection, queue: MetricQueue) -> int:
 
 
 def oldest(connection: Connection, queue: MetricQueue, count: int) -> list[str]:
-    """Return the ids of the `count` oldest of these jobs."""
     if count <= 0:
         return []
     query = select(jobs.c.id).where(*_fresh(queue)).order_by(jobs.c.id).limit(count)
@@ -126,7 +120,7 @@ def oldest(connection: Connection, queue: MetricQueue, count: int) -> list[str]:
 
 def _tried(free: ColumnElement[bool]) -> ScalarSelect[Any]:
     """Select the named job if it was tried before and is free in this way."""
-    return select(jobs.c.id).where(jobs.c.id == NAMED, jobs.c.attempts > 0, free).scalar_subquery()
+    return select(jobs.c.id).where(jobs.c.id == JOB_ID, jobs.c.attempts > 0, free).scalar_subquery()
 
 
 def _fair(queue: MetricQueue) -> Select[Any]:
@@ -158,9 +152,9 @@ def _turns(waiting: CTE) -> Subquery:
 
 def _tenants(queue: MetricQueue) -> CTE:
     """Select the tenants with a fresh job in this queue, with one index lookup each."""
-    found = select(_first_tenant(queue).label("tenant")).cte("waiting", recursive=True)
-    after = _first_tenant(queue, jobs.c.tenant > found.c.tenant)
-    return found.union_all(select(after).where(found.c.tenant.is_not(None)))
+    tenants = select(_first_tenant(queue).label("tenant")).cte("waiting", recursive=True)
+    after = _first_tenant(queue, jobs.c.tenant > tenants.c.tenant)
+    return tenants.union_all(select(after).where(tenants.c.tenant.is_not(None)))
 
 
 def _first_tenant(queue: MetricQueue, *after: ColumnElement[bool]) -> ScalarSelect[Any]:

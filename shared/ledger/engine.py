@@ -38,12 +38,10 @@ Order = Literal["asc", "desc"]
 
 
 def sqlalchemy_url(url: str) -> str:
-    """Return the address for SQLAlchemy with psycopg 3."""
     return f"postgresql+psycopg://{url.split('://', 1)[1]}"
 
 
 def libpq_url(url: str) -> str:
-    """Return the address for libpq and psycopg."""
     return f"postgresql://{url.split('://', 1)[1]}"
 
 
@@ -78,7 +76,7 @@ def encode_json(value: Any) -> str:
     text = json.dumps(value)
     if "\\u0000" not in text and "\\ud" not in text:
         return text
-    return ESCAPED.sub(lambda found: found[1] or "\\ufffd", text)
+    return ESCAPED.sub(lambda match: match[1] or "\\ufffd", text)
 
 
 def _rests(_connection: Any, record: ConnectionPoolEntry) -> None:
@@ -101,7 +99,6 @@ def _check(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
 
 @lru_cache(maxsize=1)
 def ledger() -> Engine:
-    """This process's engine."""
     return connect(settings().database_url.get_secret_value())
 
 

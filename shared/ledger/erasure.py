@@ -73,11 +73,11 @@ class Erasure:
 def of_job(connection: Connection, job_id: str, tenant: str) -> Erasure:
     """Select one job. Raises UnknownJob, StillOpen."""
     job = find(connection, job_id, tenant=tenant)
-    own = and_(batch_lines.c.batch_id == job.batch_id, batch_lines.c.job_id == job_id)
-    found = _select(connection, tenant, jobs.c.id == job_id, own)
-    if found.open:
+    is_line_of_job = and_(batch_lines.c.batch_id == job.batch_id, batch_lines.c.job_id == job_id)
+    erasure = _select(connection, tenant, jobs.c.id == job_id, is_line_of_job)
+    if erasure.open:
         raise StillOpen(f"the job is {job.status}, or a line of a batch that has not ended")
-    return found
+    return erasure
 
 
 def of_metadata(connection: Connection, tenant: str, metadata: Mapping[str, str]) -> Erasure:
@@ -138,8 +138,8 @@ def _select(
         in_files[row.input_file_id].numbers.add(row.number)
         for file_id in filter(None, (row.output_file_id, row.error_file_id)):
             in_files[file_id].custom_ids.add(row.custom_id)
-    stored = files.known(connection, list(in_files))
-    in_stored = {file_id: wanted for file_id, wanted in in_files.items() if file_id in stored}
+    stored = files.existing_ids(connection, list(in_files))
+    in_stored = {file_id: of_file for file_id, of_file in in_files.items() if file_id in stored}
     return Erasure(ids, numbers, in_stored, open=len(rows) - len(ids))
 
 
@@ -149,24 +149,24 @@ def blank_lines(store: FileStore, erasure: Erasure) -> None:
     Sizes and line numbers stay, so that readers of the file find their place, and readers of JSON
     Lines skip blank lines.
     """
-    for file_id, wanted in erasure.files.items():
+    for file_id, lines in erasure.files.items():
         with store.open_read(file_id) as source, store.open_write(file_id) as target:
             for number, line in enumerate(source, 1):
                 ending = b"\n" if line.endswith(b"\n") else b""
-                is_wanted = wanted.matches(number, line)
+                is_erased = lines.matches(number, line)
                 blank = b" " * (len(line) - len(ending)) + ending
-                target.write(blank if is_wanted else line)
+                target.write(blank if is_erased else line)
 
 
 def delete_rows(connection: Connection, erasure: Erasure) -> None:
     """Delete the jobs and lines, and count the lines at their batches."""
     for batch_id, numbers in erasure.lines.items():
-        for own, number in (
+        for column, number in (
             (batch_lines.c.batch_id, batch_lines.c.number),
             (result_facts.c.batch_id, result_facts.c.line),
         ):
-            condition = own == batch_id, number == func.any(literal(numbers, ARRAY(Integer)))
-            connection.execute(delete(own.table).where(*condition))
+            condition = column == batch_id, number == func.any(literal(numbers, ARRAY(Integer)))
+            connection.execute(delete(column.table).where(*condition))
         connection.execute(
             update(batches)
             .where(batches.c.id == batch_id)

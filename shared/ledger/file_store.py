@@ -93,19 +93,19 @@ class FileStore:
         """
         self._make_once()
         path = self._path(file_id)
-        written = self._unfinished(file_id)
+        unfinished = self._unfinished(file_id)
         with store_errors():
-            stream = io.BufferedWriter(_Blob(self._system.open(written, "wb")), PIECE_BYTES)
+            stream = io.BufferedWriter(_Blob(self._system.open(unfinished, "wb")), PIECE_BYTES)
         try:
             yield stream
             stream.close()
-            if written != path:
+            if unfinished != path:
                 with store_errors():
-                    self._system.mv(written, path)
+                    self._system.mv(unfinished, path)
         except BaseException:
             with suppress(ScoringError):
                 stream.close()
-            self._remove(written)
+            self._remove(unfinished)
             raise
 
     @contextmanager

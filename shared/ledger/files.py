@@ -94,10 +94,10 @@ def find_by_key(connection: Connection, tenant: str, key: str | None) -> File | 
         return None
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"{tenant} {key}", 0))
     connection.execute(select(turn))
-    own = files.c.tenant == tenant, files.c.key == key
-    row = connection.execute(select(*SHOWN).where(*own, ALIVE)).one_or_none()
+    has_key = files.c.tenant == tenant, files.c.key == key
+    row = connection.execute(select(*SHOWN).where(*has_key, ALIVE)).one_or_none()
     if row is None:
-        connection.execute(update(files).where(*own).values(key=None))
+        connection.execute(update(files).where(*has_key).values(key=None))
     return None if row is None else file_of(row)
 
 
@@ -114,8 +114,8 @@ def find(connection: Connection, file_id: str, *, tenant: str | None = None) -> 
 
 def names_of(connection: Connection, ids: Sequence[str], tenant: str) -> dict[str, str]:
     """Return file id → its name at upload; deleted files are left out."""
-    known = select(files.c.id, files.c.filename).where(files.c.tenant == tenant, ALIVE)
-    rows = connection.execute(known.where(files.c.id.in_(ids)))
+    of_tenant = select(files.c.id, files.c.filename).where(files.c.tenant == tenant, ALIVE)
+    rows = connection.execute(of_tenant.where(files.c.id.in_(ids)))
     return {file_id: name for file_id, name in rows}
 
 
@@ -174,7 +174,7 @@ def size_of(connection: Connection, file_id: str) -> int | None:
     return connection.execute(select(files.c.bytes).where(files.c.id == file_id)).scalar()
 
 
-def known(connection: Connection, file_ids: Sequence[str]) -> set[str]:
+def existing_ids(connection: Connection, file_ids: Sequence[str]) -> set[str]:
     """Return those ids that have a row."""
     return {
         row.id for row in connection.execute(select(files.c.id).where(files.c.id.in_(file_ids)))

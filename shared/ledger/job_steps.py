@@ -23,13 +23,13 @@ class JobStep(NamedTuple):
 
 def find(connection: Connection, step: JobStep) -> str | None:
     """Return the saved answer to exactly this request, or None."""
-    kept = select(job_steps.c.content).where(
+    query = select(job_steps.c.content).where(
         job_steps.c.job_id == step.job_id,
         job_steps.c.name == step.name,
         job_steps.c.fingerprint == step.fingerprint,
     )
-    found: str | None = connection.execute(kept).scalar_one_or_none()
-    return found
+    content: str | None = connection.execute(query).scalar_one_or_none()
+    return content
 
 
 def keep(connection: Connection, step: JobStep, attempt: int, content: str) -> bool:
@@ -38,11 +38,11 @@ def keep(connection: Connection, step: JobStep, attempt: int, content: str) -> b
     mine = select(jobs.c.id, literal(step.name), literal(step.fingerprint), literal(content)).where(
         jobs.c.id == step.job_id, jobs.c.attempts == attempt, IS_RUNNING
     )
-    made = insert(job_steps).from_select(["job_id", "name", "fingerprint", "content"], mine)
-    written = connection.execute(
-        made.on_conflict_do_update(
+    statement = insert(job_steps).from_select(["job_id", "name", "fingerprint", "content"], mine)
+    rows = connection.execute(
+        statement.on_conflict_do_update(
             index_elements=["job_id", "name"],
-            set_={name: made.excluded[name] for name in ("fingerprint", "content")},
+            set_={name: statement.excluded[name] for name in ("fingerprint", "content")},
         ).returning(job_steps.c.job_id)
     )
-    return written.first() is not None
+    return rows.first() is not None

@@ -190,12 +190,12 @@ def find_by_key(
     connection: Connection, tenant: str, key: str, metric: str, request: Mapping[str, Any]
 ) -> Job | None:
     """Return the job that this key created for the same request, if it may be read."""
-    known = idempotency_keys.c
+    columns = idempotency_keys.c
     query = (
         select(*SHOWN)
-        .join(idempotency_keys, known.job_id == jobs.c.id)
+        .join(idempotency_keys, columns.job_id == jobs.c.id)
         .where(*of_key({"tenant": tenant, "key": key}), is_kept())
-        .where(known.fingerprint == fingerprint(metric, request))
+        .where(columns.fingerprint == fingerprint(metric, request))
     )
     row = connection.execute(query).one_or_none()
     return None if row is None else job_of(row)
@@ -228,12 +228,12 @@ def has_id(job_id: str) -> ColumnElement[bool]:
     For ids near today the day's limits are literals. With partitions, one plan then serves all ids
     of a day and need not be made for each id.
     """
-    own = jobs.c.id == job_id
-    day = int(found[1], 16) // DAY_MS if (found := MADE_AT.match(job_id)) else 0
+    is_job = jobs.c.id == job_id
+    day = int(match[1], 16) // DAY_MS if (match := MADE_AT.match(job_id)) else 0
     if abs(day - time.time() * 1_000 // DAY_MS) > MOST_DAYS:
-        return own
+        return is_job
     lower, upper = (f"'job_{limit * DAY_MS:012x}'" for limit in (day, day + 1))
-    return and_(own, jobs.c.id >= literal_column(lower), jobs.c.id < literal_column(upper))
+    return and_(is_job, jobs.c.id >= literal_column(lower), jobs.c.id < literal_column(upper))
 
 
 def is_expired(older_than: timedelta) -> ColumnElement[bool]:
@@ -252,8 +252,8 @@ def is_kept() -> ColumnElement[bool]:
 
 def _is_of_batch() -> ColumnElement[bool]:
     # a value, since with EXISTS the planner may read all batches for one page
-    own = select(batches.c.id).where(batches.c.id == jobs.c.batch_id).correlate(jobs)
-    return and_(jobs.c.batch_id.is_not(None), own.scalar_subquery().is_not(None))
+    batch_id = select(batches.c.id).where(batches.c.id == jobs.c.batch_id).correlate(jobs)
+    return and_(jobs.c.batch_id.is_not(None), batch_id.scalar_subquery().is_not(None))
 
 
 def insert_job(
@@ -304,7 +304,7 @@ IN_A_LINE = (
 
 def has_metadata(column: Column[Any], metadata: Mapping[str, str]) -> ColumnElement[bool]:
     """Return the condition that `metadata` of a JSON document has these keys and values."""
-    return and_(*(column["metadata"][key].as_string() == one for key, one in metadata.items()))
+    return and_(*(column["metadata"][key].as_string() == value for key, value in metadata.items()))
 
 
 def find(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:
@@ -378,8 +378,8 @@ def _rows_of(
 ) -> tuple[Sequence[Any], bool]:
     """Select ids before rows, so that no result is read only to be sorted. Ids are searched
     among the youngest, then among all, since they may be in many partitions."""
-    found = MADE_AT.match(page.after or "")
-    day = (int(found[1], 16) if found else int(time.time() * 1_000)) // DAY_MS - 1
+    match = MADE_AT.match(page.after or "")
+    day = (int(match[1], 16) if match else int(time.time() * 1_000)) // DAY_MS - 1
     since = jobs.c.id >= literal_column(f"'job_{max(0, day) * DAY_MS:012x}'")
     ids = _ids(connection, page, since)
     if len(ids) <= page.limit:
@@ -392,19 +392,19 @@ def _rows_of(
 
 def _ids(connection: Connection, page: JobPage, since: ColumnElement[bool]) -> list[str]:
     """Return one id more than the page holds."""
-    wanted = (
-        (page.tenant, lambda one: jobs.c.tenant == one),
-        (page.after, lambda one: jobs.c.id < one),
-        (page.status, lambda one: jobs.c.status == one),
-        (page.metric, lambda one: jobs.c.metric == one),
-        (page.batch, lambda one: jobs.c.batch_id == one),
-        (page.verdict, lambda one: jobs.c.result["verdict"].as_string() == one),
-        (page.metadata or None, lambda one: has_metadata(jobs.c.request, one)),
-        (page.created_after, lambda one: jobs.c.created_at >= one),
-        (page.created_before, lambda one: jobs.c.created_at < one),
-        (page.ids or None, lambda one: jobs.c.id == any_(literal(list(one), ARRAY(String)))),
+    criteria = (
+        (page.tenant, lambda value: jobs.c.tenant == value),
+        (page.after, lambda value: jobs.c.id < value),
+        (page.status, lambda value: jobs.c.status == value),
+        (page.metric, lambda value: jobs.c.metric == value),
+        (page.batch, lambda value: jobs.c.batch_id == value),
+        (page.verdict, lambda value: jobs.c.result["verdict"].as_string() == value),
+        (page.metadata or None, lambda value: has_metadata(jobs.c.request, value)),
+        (page.created_after, lambda value: jobs.c.created_at >= value),
+        (page.created_before, lambda value: jobs.c.created_at < value),
+        (page.ids or None, lambda value: jobs.c.id == any_(literal(list(value), ARRAY(String)))),
     )
-    conditions = [condition(value) for value, condition in wanted if value is not None]
+    conditions = [condition(value) for value, condition in criteria if value is not None]
     query = select(jobs.c.id).where(since, is_kept(), *conditions).order_by(jobs.c.id.desc())
     return list(connection.execute(query.limit(page.limit + 1)).scalars())
 
@@ -414,10 +414,10 @@ def cancel(connection: Connection, job_id: str, *, tenant: str | None = None) ->
 
     A worker that still computes it is fenced off: its job is no longer running when it finishes.
     """
-    own = true() if tenant is None else jobs.c.tenant == tenant
+    of_tenant = true() if tenant is None else jobs.c.tenant == tenant
     rows = connection.execute(
         update(jobs)
-        .where(jobs.c.id == job_id, IS_OPEN, own)
+        .where(jobs.c.id == job_id, IS_OPEN, of_tenant)
         .values(status="cancelled", finished_at=func.now(), lease_expires_at=None)
         .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     )
@@ -448,8 +448,8 @@ def check_limit(connection: Connection, owner: Owner, count: int = 1) -> None:
     if count == 1 and _count_open(connection, owner, 0)[0] < owner.most_open - UNSEEN:
         return
     _take_turns(connection, OPEN_JOBS, owner)
-    found, oldest_seconds = _count_open(connection, owner, count)
-    too_many = found + count - owner.most_open
+    open_count, oldest_seconds = _count_open(connection, owner, count)
+    too_many = open_count + count - owner.most_open
     if too_many <= 0:
         return
     detail = f"{owner.most_open} jobs are queued or running; wait until some have ended"
@@ -457,16 +457,16 @@ def check_limit(connection: Connection, owner: Owner, count: int = 1) -> None:
         detail = f"{owner.most_open} jobs may be queued or running, and these {count} do not fit"
     # In the time that the oldest job has been open about all open ones end (Little's law). The
     # hundredth part at least must end, so that a crowd does not come back for one place.
-    share = max(too_many / max(found, 1), ROOM_SHARE)
+    share = max(too_many / max(open_count, 1), ROOM_SHARE)
     wait = min(max(oldest_seconds * share, RETRY_SECONDS), LONGEST_RETRY_SECONDS)
     raise QuotaExceeded(detail, policy=OPEN_JOBS, retry_after=math.ceil(wait))
 
 
 def _count_open(connection: Connection, owner: Owner, more: int) -> tuple[int, float]:
     """Return the result of `_open`, and remember its count with the jobs that will be added."""
-    found, oldest_seconds = _open(connection, owner)
-    _lately[owner.tenant] = (time.monotonic(), found + more)
-    return found, oldest_seconds
+    open_count, oldest_seconds = _open(connection, owner)
+    _lately[owner.tenant] = (time.monotonic(), open_count + more)
+    return open_count, oldest_seconds
 
 
 def take_batch_turn(connection: Connection, owner: Owner) -> None:
@@ -521,8 +521,8 @@ def _take_turns(connection: Connection, policy: str, owner: Owner) -> None:
 def _has_space(owner: Owner) -> bool:
     """Return True if a count within the last second left so much room that no new count is
     needed."""
-    taken, count = _lately.get(owner.tenant, (-math.inf, 0))
-    is_fresh = time.monotonic() - taken < FRESH_SECONDS
+    counted_at, count = _lately.get(owner.tenant, (-math.inf, 0))
+    is_fresh = time.monotonic() - counted_at < FRESH_SECONDS
     return is_fresh and owner.most_open is not None and owner.most_open - count > ROOMY
 
 

@@ -55,7 +55,7 @@ MOST_SPANS = 50  # of a judgement
 MOST_OF_JOB = 1_000  # rows, superseded ones too
 POLICY = "judgements"
 PLAIN_LABELS = tuple(sorted({label for labels in CANONICAL.values() for label in labels}))
-SAID = ("verdict", "human_score", "human_label", "note")
+OPINION_FIELDS = ("verdict", "human_score", "human_label", "note")
 
 judgements = Table(
     "judgements",
@@ -189,10 +189,10 @@ def write(
         names = ", ".join(PLAIN_LABELS)
         detail = f"the job's texts are not kept, and a label may quote them: send one of {names}"
         raise BadInput(detail, pointer="/human_label")
-    own = {"about": values.get("about") or SCORE, "note": values.get("note") or None}
-    values = {**values, **own}
-    if (same := _find_same(connection, job_id, values, origin)) is not None:
-        return same, True
+    stored = {"about": values.get("about") or SCORE, "note": values.get("note") or None}
+    values = {**values, **stored}
+    if (equal := _find_same(connection, job_id, values, origin)) is not None:
+        return equal, True
     count = select(func.count()).where(judgements.c.job_id == job_id)
     if connection.execute(count).scalar_one() >= MOST_OF_JOB:
         detail = f"the job {job_id} has {MOST_OF_JOB} judgements and takes no more"
@@ -200,11 +200,15 @@ def write(
     return _append(connection, job_id, values, origin), False
 
 
-def emit_event(connection: Connection, made: ReviewerJudgement, metric: str, tenant: str) -> None:
+def emit_event(
+    connection: Connection, judgement: ReviewerJudgement, metric: str, tenant: str
+) -> None:
     """Owe the event to the tenant's endpoints, in the transaction that writes the judgement."""
-    told = {"id": made.id, "object": "judgement", "job_id": made.job_id, "metric": metric}
-    told |= {name: getattr(made, name) for name in ("verdict", "about", "reviewer", "verified")}
-    webhooks.enqueue_event(connection, "judgement.created", tenant, told)
+    body = {"id": judgement.id, "object": "judgement", "job_id": judgement.job_id, "metric": metric}
+    body |= {
+        name: getattr(judgement, name) for name in ("verdict", "about", "reviewer", "verified")
+    }
+    webhooks.enqueue_event(connection, "judgement.created", tenant, body)
 
 
 def withdraw(connection: Connection, judgement_id: str, origin: Origin) -> ReviewerJudgement:
@@ -220,9 +224,9 @@ def withdraw(connection: Connection, judgement_id: str, origin: Origin) -> Revie
     if last.verdict == WITHDRAWN:
         return _judgement(last)
     values = {"verdict": WITHDRAWN, "about": old.about, "blind": old.blind}
-    made = _append(connection, old.job_id, values | {"queue_id": last.queue_id}, by)
+    withdrawal = _append(connection, old.job_id, values | {"queue_id": last.queue_id}, by)
     connection.execute(update(judgements).where(*mine).values(note=None))
-    return made
+    return withdrawal
 
 
 def _find_same(
@@ -237,8 +241,8 @@ def _find_same(
     if row is None:
         return None
     is_same = (
-        all(getattr(row, name) == values.get(name) for name in SAID)
-        and row.spans == [dict(one) for one in values.get("spans") or ()]
+        all(getattr(row, name) == values.get(name) for name in OPINION_FIELDS)
+        and row.spans == [dict(span) for span in values.get("spans") or ()]
         and values.get("queue_id") in (None, row.queue_id)
         and (row.blind or not values.get("blind"))
     )
@@ -266,8 +270,8 @@ def _append(
         .values(current=False)
         .returning(judgements.c.id, judgements.c.queue_id)
     ).one_or_none()
-    whose = {name: getattr(origin, name) for name in Origin.__dataclass_fields__}
-    row = {**values, **whose, "id": new_id(), "job_id": job_id}
+    who = {name: getattr(origin, name) for name in Origin.__dataclass_fields__}
+    row = {**values, **who, "id": new_id(), "job_id": job_id}
     if before is not None:  # a change belongs to the queue of the first judgement
         row["supersedes"] = before.id
         row["queue_id"] = row.get("queue_id") or before.queue_id
@@ -298,29 +302,28 @@ class JudgementFilter:
 
     @property
     def filters(self) -> list[ColumnElement[bool]]:
-        """Return conditions for `where`."""
-        named = ("job_id", "batch_id", "queue_id", "reviewer", "verdict", "verified")
-        chosen = {name: value for name in named if (value := getattr(self, name)) is not None}
-        found: list[ColumnElement[bool]] = [judgements.c.tenant == self.tenant]
-        found += [judgements.c[name] == value for name, value in chosen.items()]
+        fields = ("job_id", "batch_id", "queue_id", "reviewer", "verdict", "verified")
+        values = {name: value for name in fields if (value := getattr(self, name)) is not None}
+        conditions: list[ColumnElement[bool]] = [judgements.c.tenant == self.tenant]
+        conditions += [judgements.c[name] == value for name, value in values.items()]
         if not self.history:
-            found += [judgements.c.current, judgements.c.verdict != WITHDRAWN]
-        return found
+            conditions += [judgements.c.current, judgements.c.verdict != WITHDRAWN]
+        return conditions
 
 
 def page_of(
-    connection: Connection, wanted: JudgementFilter, limit: int, after: str | None = None
+    connection: Connection, selection: JudgementFilter, limit: int, after: str | None = None
 ) -> tuple[list[ReviewerJudgement], bool]:
     """Return the page, newest first, and whether others follow."""
-    query = select(*SHOWN).where(*wanted.filters).order_by(judgements.c.id.desc())
+    query = select(*SHOWN).where(*selection.filters).order_by(judgements.c.id.desc())
     if after is not None:
         query = query.where(judgements.c.id < after)
     rows = connection.execute(query.limit(limit + 1)).all()
     return [_judgement(row) for row in rows[:limit]], len(rows) > limit
 
 
-def count_of(connection: Connection, wanted: JudgementFilter) -> int:
-    counted = select(func.count()).select_from(judgements).where(*wanted.filters)
+def count_of(connection: Connection, selection: JudgementFilter) -> int:
+    counted = select(func.count()).select_from(judgements).where(*selection.filters)
     return int(connection.execute(counted).scalar_one())
 
 
@@ -328,7 +331,7 @@ def count_by_job(
     connection: Connection, tenant: str, ids: Sequence[str]
 ) -> dict[str, dict[str, int]]:
     """Return job → verdict → number of current judgements of its score."""
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     query = (
         select(judgements.c.job_id, judgements.c.verdict, func.count())
         .where(*JudgementFilter(tenant).filters)
@@ -336,19 +339,18 @@ def count_by_job(
         .group_by(judgements.c.job_id, judgements.c.verdict)
     )
     for job_id, verdict, count in connection.execute(query):
-        found.setdefault(job_id, {})[verdict] = count
-    return found
+        counts.setdefault(job_id, {})[verdict] = count
+    return counts
 
 
 def list_by_job(
-    connection: Connection, wanted: JudgementFilter, ids: Sequence[str]
+    connection: Connection, selection: JudgementFilter, ids: Sequence[str]
 ) -> dict[str, list[ReviewerJudgement]]:
-    """Return job → its judgements, oldest first."""
-    found: dict[str, list[ReviewerJudgement]] = {}
-    query = select(*SHOWN).where(*wanted.filters, judgements.c.job_id.in_(ids))
+    by_job: dict[str, list[ReviewerJudgement]] = {}
+    query = select(*SHOWN).where(*selection.filters, judgements.c.job_id.in_(ids))
     for row in connection.execute(query.order_by(judgements.c.id)):
-        found.setdefault(row.job_id, []).append(_judgement(row))
-    return found
+        by_job.setdefault(row.job_id, []).append(_judgement(row))
+    return by_job
 
 
 def list_current(
@@ -375,13 +377,12 @@ def list_current(
         query = query.where(judgements.c.queue_id == queue_id)
     order = judgements.c.job_id, judgements.c.reviewer, judgements.c.verified
     rows = connection.execute(query.order_by(*order))
-    said = {(row.job_id, row.reviewer): tuple(row)[2:] for row in rows}
-    return [(*whose, *opinion) for whose, opinion in said.items()]  # verified names count
+    opinions = {(row.job_id, row.reviewer): tuple(row)[2:] for row in rows}
+    return [(*key, *opinion) for key, opinion in opinions.items()]  # verified names count
 
 
-def find_job_ids(connection: Connection, wanted: JudgementFilter) -> list[str]:
-    """Return the jobs that have such a judgement."""
-    query = select(judgements.c.job_id).where(*wanted.filters).distinct()
+def find_job_ids(connection: Connection, selection: JudgementFilter) -> list[str]:
+    query = select(judgements.c.job_id).where(*selection.filters).distinct()
     return sorted(connection.execute(query).scalars())
 
 
@@ -392,22 +393,22 @@ class JudgementState(NamedTuple):
     digest: str
 
 
-def state_of(connection: Connection, wanted: JudgementFilter) -> JudgementState:
+def state_of(connection: Connection, selection: JudgementFilter) -> JudgementState:
     """Return a value that differs after a change, a withdrawal, or the end of a job. The newest
     id alone is not enough: transactions overlap, and deleted jobs take their judgements along."""
     number = cast(func.hashtextextended(judgements.c.id, 0), Numeric)  # a sum has no order
-    query = select(func.count(), func.sum(number)).where(*wanted.filters)
+    query = select(func.count(), func.sum(number)).where(*selection.filters)
     count, total = connection.execute(query).one()
     return JudgementState(count, str(total or 0))
 
 
-def is_judged(job_id: ColumnElement[Any], wanted: JudgementFilter) -> ColumnElement[bool]:
+def is_judged(job_id: ColumnElement[Any], selection: JudgementFilter) -> ColumnElement[bool]:
     """Return the condition that a job has such a judgement."""
-    mine = select(judgements.c.id).where(judgements.c.job_id == job_id, *wanted.filters)
+    mine = select(judgements.c.id).where(judgements.c.job_id == job_id, *selection.filters)
     return exists(mine)
 
 
-def opinions_of(job_id: ColumnElement[Any], wanted: JudgementFilter) -> ColumnElement[int]:
+def opinions_of(job_id: ColumnElement[Any], selection: JudgementFilter) -> ColumnElement[int]:
     """Return the number of current judgements of a job's score; `count_by_job` gives them by
     verdict.
 
@@ -415,7 +416,7 @@ def opinions_of(job_id: ColumnElement[Any], wanted: JudgementFilter) -> ColumnEl
     """
     counted = (
         select(judgements.c.job_id, func.count().label("given"))
-        .where(*wanted.filters, judgements.c.about == SCORE)
+        .where(*selection.filters, judgements.c.about == SCORE)
         .group_by(judgements.c.job_id)
         .subquery()
     )

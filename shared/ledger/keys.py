@@ -99,22 +99,22 @@ def hash_key(presented: str) -> str:
     return hashlib.sha256(presented.encode()).hexdigest()
 
 
-def make(connection: Connection, wanted: NewKey) -> tuple[Key, str]:
+def make(connection: Connection, new: NewKey) -> tuple[Key, str]:
     """Create a key; return it and its secret, which cannot be shown again."""
     secret = PREFIX + secrets.token_urlsafe(32)
     values: dict[str, Any] = {
         "id": f"key_{secrets.token_hex(8)}",
-        "tenant": wanted.tenant,
-        "name": wanted.name,
+        "tenant": new.tenant,
+        "name": new.name,
         "sha256": hash_key(secret),
         "beginning": secret[:SHOWN_CHARACTERS],
-        "scopes": list(wanted.scopes),
-        "requests_per_minute": wanted.requests_per_minute,
-        "accept_untrained_languages": wanted.accept_untrained_languages,
-        "reviewer": wanted.reviewer,
+        "scopes": list(new.scopes),
+        "requests_per_minute": new.requests_per_minute,
+        "accept_untrained_languages": new.accept_untrained_languages,
+        "reviewer": new.reviewer,
     }
-    if wanted.lasts is not None:
-        values["expires_at"] = func.now() + wanted.lasts
+    if new.lasts is not None:
+        values["expires_at"] = func.now() + new.lasts
     row = connection.execute(insert(api_keys).values(**values).returning(*SHOWN)).one()
     return Key(**row._asdict()), secret
 
@@ -125,7 +125,6 @@ def authenticate(connection: Connection, secret: str) -> Key | None:
 
 
 def valid(connection: Connection, key_id: str) -> Key | None:
-    """Return the key with this id if it is still valid."""
     return _valid(connection, api_keys.c.id == key_id)
 
 

@@ -35,11 +35,11 @@ from sqlalchemy import (
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from shared.ledger.claim_order import (
-    ALL_NAMED,
     COUNT,
     EXPIRED,
     FULL,
-    NAMED,
+    JOB_ID,
+    JOB_IDS,
     SERVED,
     ClaimOrder,
     MetricQueue,
@@ -56,7 +56,7 @@ MAX_ATTEMPTS = 3  # of a job, before it fails with `attempts-exhausted`
 LEASE = bindparam("lease", type_=Interval)
 MOST = bindparam("max_attempts", type_=Integer)
 ATTEMPT = bindparam("attempt", type_=jobs.c.attempts.type)
-TOLD = bindparam("told", type_=jobs.c.result.type)
+DOCUMENT = bindparam("document", type_=jobs.c.result.type)
 IDS = bindparam("all_ids", type_=ARRAY(String))
 ATTEMPTS = bindparam("all_attempts", type_=ARRAY(Integer))
 RESULTS = bindparam("all_results", type_=ARRAY(String))  # as JSON
@@ -100,8 +100,8 @@ def claim(
     queue whose turn it is, instead of exactly that job.
     """
     terms = ClaimTerms(lease, max_attempts)
-    found = claim_free(connection, job_id, terms, turn)
-    return found or claim_suspect(connection, job_id, terms)
+    claimed = claim_free(connection, job_id, terms, turn)
+    return claimed or claim_suspect(connection, job_id, terms)
 
 
 def claim_free(
@@ -111,22 +111,22 @@ def claim_free(
     workers."""
     values = _values(job_id, terms)
     if turn is None:
-        return _claimed(connection, NAMED_CLAIM, values)
+        return _claimed(connection, CLAIM_OF_JOB, values)
     values |= {SERVED.key: list(turn.served), FULL.key: list(turn.full)}
     statement = next_claim(*turn.queue, again=turn.again)
     return _claimed(connection, statement, values)
 
 
 def claim_several(
-    connection: Connection, named: Sequence[str], terms: ClaimTerms, turn: ClaimOrder
+    connection: Connection, job_ids: Sequence[str], terms: ClaimTerms, turn: ClaimOrder
 ) -> list[Claim]:
     """Claim jobs with one statement for first messages about these jobs of one queue.
 
     Return at most as many claims as messages; a message that is left over uses `claim`.
     """
     values = {
-        ALL_NAMED.key: list(named),
-        COUNT.key: len(named),
+        JOB_IDS.key: list(job_ids),
+        COUNT.key: len(job_ids),
         LEASE.key: terms.lease,
         MOST.key: terms.max_attempts,
         SERVED.key: list(turn.served),
@@ -146,7 +146,7 @@ def claim_suspect(connection: Connection, job_id: str, terms: ClaimTerms) -> Cla
 
 
 def _values(job_id: str, terms: ClaimTerms) -> dict[str, Any]:
-    return {NAMED.key: job_id, LEASE.key: terms.lease, MOST.key: terms.max_attempts}
+    return {JOB_ID.key: job_id, LEASE.key: terms.lease, MOST.key: terms.max_attempts}
 
 
 def _claimed(
@@ -273,9 +273,12 @@ def _fence(claim: Claim) -> tuple[Any, ...]:
 
 
 def _finish(
-    connection: Connection, claim: Claim, statement: ReturningUpdate[Any], told: Mapping[str, Any]
+    connection: Connection,
+    claim: Claim,
+    statement: ReturningUpdate[Any],
+    document: Mapping[str, Any],
 ) -> bool:
-    values = {NAMED.key: claim.job_id, ATTEMPT.key: claim.attempt, TOLD.key: told}
+    values = {JOB_ID.key: claim.job_id, ATTEMPT.key: claim.attempt, DOCUMENT.key: document}
     row = connection.execute(statement, values).one_or_none()
     if row is None:
         return False
@@ -320,17 +323,16 @@ def next_claim(metric: str, batch: bool, *, again: bool) -> ReturningUpdate[Any]
 
 @lru_cache(maxsize=64)
 def next_claims(metric: str, batch: bool) -> ReturningUpdate[Any]:
-    """Return the update that claims the next jobs of this queue."""
-    found = next_jobs(MetricQueue(metric, batch))
-    return _claim_where(jobs.c.id == any_(found), *FREE).returning(UNSYNCED)
+    job_ids = next_jobs(MetricQueue(metric, batch))
+    return _claim_where(jobs.c.id == any_(job_ids), *FREE).returning(UNSYNCED)
 
 
 def _end_of(status: str, column: str) -> ReturningUpdate[Any]:
-    """Return the update that ends the job `NAMED`, fenced by its attempt, with this column."""
-    final = {"status": status, column: TOLD}
+    """Return the update that ends the job `JOB_ID`, fenced by its attempt, with this column."""
+    final = {"status": status, column: DOCUMENT}
     return (
         update(jobs)
-        .where(jobs.c.id == NAMED, jobs.c.attempts == ATTEMPT, IS_RUNNING)
+        .where(jobs.c.id == JOB_ID, jobs.c.attempts == ATTEMPT, IS_RUNNING)
         .values(finished_at=func.now(), lease_expires_at=None, **final)
         .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     )
@@ -340,10 +342,10 @@ def _several_successes() -> ReturningUpdate[Any]:
     """Return the update. It waits for no lock, so these updates and renewals never wait for each
     other."""
     unnested = func.unnest(IDS, ATTEMPTS, RESULTS)
-    told = unnested.table_valued("id", "attempt", "result", name="told").render_derived()
+    successes = unnested.table_valued("id", "attempt", "result", name="told").render_derived()
     mine = (
-        select(jobs.c.id, told.c.result)
-        .join(told, and_(jobs.c.id == told.c.id, jobs.c.attempts == told.c.attempt))
+        select(jobs.c.id, successes.c.result)
+        .join(successes, and_(jobs.c.id == successes.c.id, jobs.c.attempts == successes.c.attempt))
         .where(IS_RUNNING, OWES_NOTHING)
         .with_for_update(of=jobs, skip_locked=True, key_share=True)
         .cte("mine")
@@ -368,9 +370,9 @@ def _several_successes() -> ReturningUpdate[Any]:
 UNSYNCED = func.set_config("synchronous_commit", "off", true())
 _INNOCENT = and_(*EXPIRED, tried_attempts < MOST - 1)
 FREE = (or_(IS_QUEUED, _INNOCENT), tried_attempts < MOST)
-_SUSPECT = (jobs.c.id == NAMED, *EXPIRED, tried_attempts == MOST - 1)
+_SUSPECT = (jobs.c.id == JOB_ID, *EXPIRED, tried_attempts == MOST - 1)
 SUSPECT = select(jobs.c.id).where(*_SUSPECT)
 SUSPECT_CLAIM = _claim_where(*_SUSPECT, ~_on_trial())
-NAMED_CLAIM = _claim_where(jobs.c.id == NAMED, *FREE)
+CLAIM_OF_JOB = _claim_where(jobs.c.id == JOB_ID, *FREE)
 SEVERAL_SUCCESSES = _several_successes()
 SUCCESS, FAILURE = _end_of("succeeded", "result"), _end_of("failed", "error")

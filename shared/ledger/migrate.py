@@ -46,9 +46,11 @@ def migrate(engine: Engine) -> None:
         command.upgrade(configuration(engine), "head")
     except CommandError as error:
         raise UnknownSchemaError(str(error)) from error
-    found = inspect(engine)
+    inspector = inspect(engine)
     for table in tables.metadata.sorted_tables:
-        lacking = set(table.columns.keys()) - {one["name"] for one in found.get_columns(table.name)}
+        lacking = set(table.columns.keys()) - {
+            column["name"] for column in inspector.get_columns(table.name)
+        }
         if lacking:
             raise UnknownSchemaError(f"{table.name} lacks {', '.join(sorted(lacking))}")
     partitions.adopt(engine)
@@ -59,8 +61,8 @@ def main() -> None:
     argparse.ArgumentParser(
         prog="python -m shared.ledger.migrate", description=__doc__
     ).parse_args()
-    chosen = settings_or_exit()
-    telemetry.configure_logging(chosen.log_level, chosen.log_format)
+    settings = settings_or_exit()
+    telemetry.configure_logging(settings.log_level, settings.log_format)
     try:
         migrate(ledger())
     except UnknownSchemaError as error:

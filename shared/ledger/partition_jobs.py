@@ -83,7 +83,7 @@ class NotPartitioned(Exception):
     """The reason why the jobs stay in one table."""
 
 
-def partition_jobs(engine: Engine, kept: timedelta, now: datetime) -> None:
+def partition_jobs(engine: Engine, retention: timedelta, now: datetime) -> None:
     """Convert the table. kept: the retention of jobs. Raises NotPartitioned."""
     until = midnight(now) + FOLLOWING
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as guard:
@@ -93,7 +93,7 @@ def partition_jobs(engine: Engine, kept: timedelta, now: datetime) -> None:
             raise NotPartitioned("another process is at it")
         try:
             if not is_partitioned(guard):
-                _check(guard, kept)
+                _check(guard, retention)
                 _bound(engine, until)
                 _patiently(engine, "swap", lambda connection: _swap(connection, until))
         finally:
@@ -103,7 +103,7 @@ def partition_jobs(engine: Engine, kept: timedelta, now: datetime) -> None:
     logger.info("partition_jobs.done")
 
 
-def _check(connection: Connection, kept: timedelta) -> None:
+def _check(connection: Connection, retention: timedelta) -> None:
     """Raises NotPartitioned if the conversion is impossible or harmful."""
     script = ScriptDirectory.from_config(configuration(connection.engine))
     if MigrationContext.configure(connection).get_current_revision() != script.get_current_head():
@@ -111,11 +111,11 @@ def _check(connection: Connection, kept: timedelta) -> None:
     version = connection.execute(text("SHOW server_version_num")).scalar_one()
     if int(version) < OLDEST_SERVER:
         raise NotPartitioned("PostgreSQL 14 or later is needed")
-    named = ", ".join(connection.execute(NAMED_BY).scalars())
-    if named:
-        raise NotPartitioned(f"to be removed first, and made anew: {named}")
+    dependants = ", ".join(connection.execute(NAMED_BY).scalars())
+    if dependants:
+        raise NotPartitioned(f"to be removed first, and made anew: {dependants}")
     indexes = len(connection.execute(INDEXES).all())
-    partitions = kept // DAY + DAYS_AHEAD + 5
+    partitions = retention // DAY + DAYS_AHEAD + 5
     needed = AT_ONCE * partitions * (indexes + 1)
     per_session, sessions = connection.execute(MOST_LOCKS).one()
     if per_session * sessions < needed:
@@ -181,8 +181,8 @@ def _swap(connection: Connection, until: datetime) -> None:
     run(f"ALTER TABLE jobs ATTACH PARTITION {FIRST} FOR VALUES {limits}")
     run(f"ALTER TABLE {FIRST} DROP CONSTRAINT {BOUNDARY}")
     run(f"CREATE TABLE {REST} PARTITION OF jobs DEFAULT")
-    for made in (*(trigger.definition for trigger in triggers), FORGET_TRIGGER):
-        run(made)
+    for definition in (*(trigger.definition for trigger in triggers), FORGET_TRIGGER):
+        run(definition)
     for grant in grants:
         run(f"GRANT {grant.privilege} ON jobs TO {grant.who}")
     make_day(connection, until)
@@ -193,10 +193,10 @@ def main() -> None:
     argparse.ArgumentParser(
         prog="python -m shared.ledger.partition_jobs", description=__doc__
     ).parse_args()
-    chosen = settings_or_exit()
-    telemetry.configure_logging(chosen.log_level, chosen.log_format)
+    settings = settings_or_exit()
+    telemetry.configure_logging(settings.log_level, settings.log_format)
     try:
-        partition_jobs(ledger(), timedelta(hours=chosen.retention_hours), datetime.now(UTC))
+        partition_jobs(ledger(), timedelta(hours=settings.retention_hours), datetime.now(UTC))
     except NotPartitioned as error:
         sys.exit(f"the jobs stay one table: {error}")
 

@@ -113,24 +113,22 @@ class JobPartition:
 
 
 def is_partitioned(connection: Connection) -> bool:
-    """Return True if the jobs are in partitions."""
     kind = text("SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass('jobs')")
     return bool(connection.execute(kind).scalar_one_or_none())
 
 
 def partitions(connection: Connection) -> list[JobPartition]:
     """Return the first partition and those of days, oldest first, without the default partition."""
-    found = []
+    rows = []
     for row in connection.execute(PARTITIONS, {"seal": SEAL}):
         limits = re.findall(r"'(job_[0-9a-f]{12})'", row.bounds)
         if limits:
             lower = limits[0] if len(limits) > 1 else ""
-            found.append(JobPartition(row.name, lower, limits[-1], row.has_seal, row.is_sealed))
-    return sorted(found, key=lambda one: one.upper)
+            rows.append(JobPartition(row.name, lower, limits[-1], row.has_seal, row.is_sealed))
+    return sorted(rows, key=lambda part: part.upper)
 
 
 def midnight(moment: datetime) -> datetime:
-    """Return midnight of that day, in UTC."""
     return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
@@ -161,14 +159,14 @@ def _try_lock(connection: Connection, number: int) -> bool:
 def maintain(engine: Engine, now: datetime) -> int:
     """Create the partitions of coming days and seal ended ones; return how many."""
     with transaction(engine) as connection:
-        there = partitions(connection)
-    made = 0
+        existing = partitions(connection)
+    created = 0
     for day in (midnight(now) + ahead * DAY for ahead in range(DAYS_AHEAD + 1)):
-        if not any(one.lower <= first_id(day) < one.upper for one in there):
-            made += in_short_lock(engine, partial(make_day, day=day))
+        if not any(part.lower <= first_id(day) < part.upper for part in existing):
+            created += in_short_lock(engine, partial(make_day, day=day))
     settled = first_id(now - SETTLED)
-    ended = [one for one in there if one.upper <= settled and not one.is_sealed]
-    return made + sum(_seal(engine, one) for one in ended)
+    ended = [part for part in existing if part.upper <= settled and not part.is_sealed]
+    return created + sum(_seal(engine, part) for part in ended)
 
 
 def make_day(connection: Connection, day: datetime) -> bool:
@@ -188,34 +186,33 @@ def make_day(connection: Connection, day: datetime) -> bool:
 
 
 def _rows(name: str) -> TableClause:
-    """Return the jobs of one partition as a table."""
-    named = ("id", "status", "finished_at", "batch_id", "has_facts")
-    return table(name, *(column(one) for one in named))
+    columns = ("id", "status", "finished_at", "batch_id", "has_facts")
+    return table(name, *(column(name) for name in columns))
 
 
-def _seal(engine: Engine, one: JobPartition) -> bool:
+def _seal(engine: Engine, part: JobPartition) -> bool:
     """Seal the partition; return False while it holds an open job."""
-    if not one.has_seal and not in_short_lock(engine, lambda connection: _close(connection, one)):
+    if not part.has_seal and not in_short_lock(engine, lambda connection: _close(connection, part)):
         return False
-    validate = text(f"ALTER TABLE {one.name} VALIDATE CONSTRAINT {SEAL}")  # it stops nobody
+    validate = text(f"ALTER TABLE {part.name} VALIDATE CONSTRAINT {SEAL}")  # it stops nobody
     return in_short_lock(engine, lambda connection: connection.execute(validate) is not None)
 
 
-def _close(connection: Connection, one: JobPartition) -> bool:
+def _close(connection: Connection, part: JobPartition) -> bool:
     """Forbid open jobs and jobs without facts in the partition; return False if it holds one."""
-    connection.execute(text(f"LOCK TABLE {one.name} IN ACCESS EXCLUSIVE MODE"))
-    job = _rows(one.name).c
+    connection.execute(text(f"LOCK TABLE {part.name} IN ACCESS EXCLUSIVE MODE"))
+    job = _rows(part.name).c
     is_owed = and_(job.batch_id.is_(None), ~job.has_facts)
     is_open = exists().where(or_(job.status.in_((QUEUED, RUNNING)), is_owed))
     if connection.execute(select(is_open)).scalar_one():
         return False
     ended = f"CHECK (status IN {FINAL} AND (batch_id IS NOT NULL OR has_facts)) NOT VALID"
-    connection.execute(text(f"ALTER TABLE {one.name} ADD CONSTRAINT {SEAL} {ended}"))
+    connection.execute(text(f"ALTER TABLE {part.name} ADD CONSTRAINT {SEAL} {ended}"))
     return True
 
 
 def forget_referring(
-    connection: Connection, own: Column[str], older_than: timedelta, after: str
+    connection: Connection, reference: Column[str], older_than: timedelta, after: str
 ) -> str | None:
     """Delete the next rows that refer to expired or deleted jobs; return the last job's id, or None
     if there are no more.
@@ -224,55 +221,57 @@ def forget_referring(
     """
     over = or_(jobs.c.id.is_(None), is_expired(older_than))
     query = (
-        select(own)
-        .outerjoin_from(own.table, jobs, jobs.c.id == own)
-        .where(own > after, own < latest_id(older_than), over)
-        .order_by(own)
+        select(reference)
+        .outerjoin_from(reference.table, jobs, jobs.c.id == reference)
+        .where(reference > after, reference < latest_id(older_than), over)
+        .order_by(reference)
         .limit(PORTION)
     )
-    found = list(connection.execute(query).scalars())
-    connection.execute(delete(own.table).where(own.in_(found)))
-    return found[-1] if found else None
+    job_ids = list(connection.execute(query).scalars())
+    connection.execute(delete(reference.table).where(reference.in_(job_ids)))
+    return job_ids[-1] if job_ids else None
 
 
 def drop_expired(engine: Engine, older_than: timedelta, now: datetime) -> int:
     """Drop the partitions without a job to keep; return how many."""
     with transaction(engine) as connection:
-        there = partitions(connection)
-    old = [one for one in there if one.is_sealed and one.upper <= first_id(now - older_than)]
-    return sum(_drop(engine, one, older_than) for one in old)
+        existing = partitions(connection)
+    old = [part for part in existing if part.is_sealed and part.upper <= first_id(now - older_than)]
+    return sum(_drop(engine, part, older_than) for part in old)
 
 
-def _drop(engine: Engine, one: JobPartition, older_than: timedelta) -> bool:
+def _drop(engine: Engine, part: JobPartition, older_than: timedelta) -> bool:
     """Drop the partition; return True if it is gone. Its jobs are final, so checking needs no
     lock."""
-    job = _rows(one.name)
+    job = _rows(part.name)
     of_batch = exists().where(batches.c.id == job.c.batch_id).correlate(job)
-    kept = exists().where(or_(job.c.finished_at >= func.now() - older_than, of_batch))
+    has_kept = exists().where(or_(job.c.finished_at >= func.now() - older_than, of_batch))
     with transaction(engine) as connection:
-        if connection.execute(select(kept)).scalar_one():
+        if connection.execute(select(has_kept)).scalar_one():
             return False
-    for own in REFERRING:  # few are left, if any, for the lock
-        while _forget_some(engine, own, one) == PORTION:
+    for reference in REFERRING:  # few are left, if any, for the lock
+        while _forget_some(engine, reference, part) == PORTION:
             pass
-    return in_short_lock(engine, lambda connection: _detach(connection, one))
+    return in_short_lock(engine, lambda connection: _detach(connection, part))
 
 
-def _forget_some(engine: Engine, own: Column[str], one: JobPartition) -> int:
+def _forget_some(engine: Engine, reference: Column[str], part: JobPartition) -> int:
     """Delete some rows that refer to a partition; return how many."""
-    rows = own.table.primary_key.columns
-    some = select(*rows).where(own >= one.lower, own < one.upper).limit(PORTION)
+    rows = reference.table.primary_key.columns
+    some = select(*rows).where(reference >= part.lower, reference < part.upper).limit(PORTION)
     with transaction(engine) as connection:
-        return connection.execute(delete(own.table).where(tuple_(*rows).in_(some))).rowcount
+        return connection.execute(delete(reference.table).where(tuple_(*rows).in_(some))).rowcount
 
 
-def _detach(connection: Connection, one: JobPartition) -> None:
+def _detach(connection: Connection, part: JobPartition) -> None:
     connection.execute(text("LOCK TABLE ONLY jobs IN ACCESS EXCLUSIVE MODE"))
-    for own in REFERRING:  # what came since: who could have written it has committed
-        connection.execute(delete(own.table).where(own >= one.lower, own < one.upper))
-    connection.execute(text(f"ALTER TABLE jobs DETACH PARTITION {one.name}"))
-    connection.execute(text(f"DROP TABLE {one.name}"))
-    logger.info("partitions.dropped", partition=one.name)
+    for reference in REFERRING:  # what came since: who could have written it has committed
+        connection.execute(
+            delete(reference.table).where(reference >= part.lower, reference < part.upper)
+        )
+    connection.execute(text(f"ALTER TABLE jobs DETACH PARTITION {part.name}"))
+    connection.execute(text(f"DROP TABLE {part.name}"))
+    logger.info("partitions.dropped", partition=part.name)
 
 
 def remove_boundary(engine: Engine) -> None:
@@ -314,5 +313,5 @@ def replace_foreign_keys(connection: Connection) -> None:
     """)
     for key in connection.execute(keys).all():
         connection.execute(text(f"ALTER TABLE {key.referring} DROP CONSTRAINT {key.conname}"))
-    deletions = "\n".join(FORGET_ONE.format(own=own) for own in REFERRING)
+    deletions = "\n".join(FORGET_ONE.format(own=reference) for reference in REFERRING)
     connection.execute(text(FORGET_FUNCTION.format(deletions=deletions)))

@@ -20,7 +20,7 @@ from shared.contracts.messages import JobRequest
 from shared.process.encryption import Unreadable, secret_sealer
 from shared.process.settings import settings
 
-KEPT = ("model", "variant", "seed", "metadata", "context", "webhook", "trace", "do_not_store_text")
+PLAIN = ("model", "variant", "seed", "metadata", "context", "webhook", "trace", "do_not_store_text")
 ENCRYPTED = "encrypted"  # the field of a stored request that holds all of it
 
 
@@ -48,13 +48,13 @@ def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
     sealer = secret_sealer(settings())
     if sealer is None:
         raise Unavailable("a text that must not be stored needs TOUCHSTONE_SECRET_KEYS")
-    kept = {name: request[name] for name in KEPT if name in request}
-    return kept | {ENCRYPTED: sealer.seal(json.dumps(dict(request)))}
+    fields = {name: request[name] for name in PLAIN if name in request}
+    return fields | {ENCRYPTED: sealer.seal(json.dumps(dict(request)))}
 
 
-def check_encryption_key(asked: JobRequest) -> None:
+def check_encryption_key(request: JobRequest) -> None:
     """Raises BadInput if the request is private and no key is configured."""
-    if asked.do_not_store_text and secret_sealer(settings()) is None:
+    if request.do_not_store_text and secret_sealer(settings()) is None:
         raise BadInput(
             "this service cannot keep a text out of its stores: TOUCHSTONE_SECRET_KEYS is not set",
             pointer="/do_not_store_text",

@@ -127,7 +127,6 @@ def _is_silent(silent_for: timedelta) -> ColumnElement[bool]:
 
 
 def open_queues(connection: Connection) -> list[MetricQueue]:
-    """Return the queues with queued or running jobs."""
     rows = connection.execute(
         select(jobs.c.metric, jobs.c.batch_id.is_not(None).label("batch")).where(IS_OPEN).distinct()
     )

@@ -26,12 +26,12 @@ def take_over_key(connection: Connection, ours: Mapping[str, Any], expired: str)
 
     expired: the id of the expired job.
     """
-    taken = connection.execute(
+    updated = connection.execute(
         update(idempotency_keys)
         .where(*of_key(ours), idempotency_keys.c.job_id == expired)
         .values(**ours, created_at=func.now())
     )
-    return taken.rowcount == 1
+    return updated.rowcount == 1
 
 
 def of_key(ours: Mapping[str, Any]) -> tuple[ColumnElement[bool], ...]:

@@ -90,14 +90,14 @@ def write_of_lines(
     )
     if batch_id is not None:
         query = query.where(batch_lines.c.batch_id == batch_id)
-    found = connection.execute(query).all()
-    if not found:
+    lines = connection.execute(query).all()
+    if not lines:
         return 0
-    _write_new(connection, plans, [row._asdict() for row in found])
+    _write_new(connection, plans, [row._asdict() for row in lines])
     key = tuple_(batch_lines.c.batch_id, batch_lines.c.number)
-    keys = [(row.source, row.line) for row in found]
+    keys = [(row.source, row.line) for row in lines]
     connection.execute(update(batch_lines).where(key.in_(keys)).values(has_facts=True))
-    return len(found)
+    return len(lines)
 
 
 def write_job_rows(connection: Connection, plans: Plans, most: int) -> int:
@@ -116,11 +116,11 @@ def write_job_rows(connection: Connection, plans: Plans, most: int) -> int:
         .limit(most)
         .with_for_update(skip_locked=True)
     )
-    found = connection.execute(query).all()
-    _write_new(connection, plans, [row._asdict() for row in found])
-    ids = [row.source for row in found]
+    ended = connection.execute(query).all()
+    _write_new(connection, plans, [row._asdict() for row in ended])
+    ids = [row.source for row in ended]
     connection.execute(update(jobs).where(jobs.c.id.in_(ids)).values(has_facts=True))
-    return len(found)
+    return len(ended)
 
 
 def update_rows(connection: Connection, metric: str, plan: FactPlan, most: int) -> int:
@@ -133,18 +133,18 @@ def update_rows(connection: Connection, metric: str, plan: FactPlan, most: int) 
         .limit(most)
         .with_for_update(skip_locked=True)
     )
-    found = connection.execute(stale).all()
-    _write(connection, lambda _: plan, [row._asdict() for row in found])
-    return len(found)
+    outdated = connection.execute(stale).all()
+    _write(connection, lambda _: plan, [row._asdict() for row in outdated])
+    return len(outdated)
 
 
 def _write_new(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> None:
     """Write new rows; push their scores and add them to their hours."""
-    written = _write(connection, plans, lines)
-    enqueue_scores(connection, written)
+    scores = _write(connection, plans, lines)
+    enqueue_scores(connection, scores)
     by_metric: defaultdict[str, list[Facts]] = defaultdict(list)
-    for one in written:
-        by_metric[one.facts["metric"]].append(dict(one.facts))
+    for score in scores:
+        by_metric[score.facts["metric"]].append(dict(score.facts))
     for metric, rows in sorted(by_metric.items()):
         plan = plans(metric)
         if plan is not None and plan.has_scores:
@@ -153,7 +153,7 @@ def _write_new(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> 
 
 def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list[FinishedScore]:
     """Write rows; return the scores that can be pushed."""
-    written: list[FinishedScore] = []
+    scores: list[FinishedScore] = []
     by_metric: defaultdict[str, list[Facts]] = defaultdict(list)
     for line in lines:
         by_metric[line["metric"]].append(line)
@@ -163,13 +163,13 @@ def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list
             continue
         ended = _ended_jobs(connection, plan, {line["job_id"] for line in some if line["job_id"]})
         rows = [_facts(plan, line, ended.get(line["job_id"])) for line in some]
-        made = insert(result_facts)
-        changed = {name: made.excluded[name] for name in rows[0] if name not in KEY}
-        connection.execute(made.on_conflict_do_update(index_elements=KEY, set_=changed), rows)
+        statement = insert(result_facts)
+        changed = {name: statement.excluded[name] for name in rows[0] if name not in KEY}
+        connection.execute(statement.on_conflict_do_update(index_elements=KEY, set_=changed), rows)
         for line, row in zip(some, rows, strict=True):
             if plan.has_scores and (job := ended.get(line["job_id"])) is not None:
-                written.append(_ended_score(plan, line, row, job))
-    return written
+                scores.append(_ended_score(plan, line, row, job))
+    return scores
 
 
 def _ended_score(plan: FactPlan, line: Facts, row: Facts, job: Row[Any]) -> FinishedScore:
@@ -194,7 +194,7 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
         .cte("document")
         .prefix_with("MATERIALIZED", dialect="postgresql")
     )
-    told = [_told(document.c.document, path) for path in plan.paths.values()]
+    values = [_value_at(document.c.document, path) for path in plan.paths.values()]
     warnings = func.jsonb_path_query_first(document.c.document, cast("$.warnings.size()", JSONPATH))
     has_verdict = func.jsonb_exists(document.c.document, "verdict")
     rows = connection.execute(
@@ -207,7 +207,7 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
             jobs.c.error,
             _is_prompted(document.c.document).label("by_language_model"),
             case((has_verdict, None), else_=_without_tokens(document.c.document)).label("earlier"),
-            type_coerce(func.jsonb_build_array(*told, warnings), JSONB).label("told"),
+            type_coerce(func.jsonb_build_array(*values, warnings), JSONB).label("told"),
             _words_of(plan, document.c.document).label("words"),
             type_coerce(func.array(_reasons(plan.rules, document.c.document)), ARRAY(String)).label(
                 "reasons"
@@ -222,12 +222,11 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
 def _words_of(plan: FactPlan, document: ColumnElement[Any]) -> ColumnElement[Any]:
     """Return a list of words for each of the plan's facets, in their order."""
     paths = (cast(path, JSONPATH) for _, path in plan.facets)
-    found = (func.jsonb_path_query_array(document, path) for path in paths)
-    return type_coerce(func.jsonb_build_array(*found), JSONB)
+    words = (func.jsonb_path_query_array(document, path) for path in paths)
+    return type_coerce(func.jsonb_build_array(*words), JSONB)
 
 
-def _told(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
-    """Return the value at this path, or null."""
+def _value_at(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
     if path.startswith("$"):
         return func.jsonb_path_query_first(document, cast(path, JSONPATH))
     return document.op("#>")(literal(path.split("."), ARRAY(String)))
@@ -235,8 +234,8 @@ def _told(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
 
 def _without_tokens(document: ColumnElement[Any]) -> ColumnElement[Any]:
     """Remove the tokens, which are most of an answer and are in no finding."""
-    place = literal(["elicitation", "tokens"], ARRAY(String))
-    return type_coerce(func.jsonb_set(document, place, literal([], JSONB), False), JSONB)
+    path = literal(["elicitation", "tokens"], ARRAY(String))
+    return type_coerce(func.jsonb_set(document, path, literal([], JSONB), False), JSONB)
 
 
 def _is_prompted(document: ColumnElement[Any]) -> ColumnElement[bool]:
@@ -255,17 +254,17 @@ def _reasons(rules: SurprisingRules, document: ColumnElement[Any]) -> Any:
         .render_derived("rule")
     )
     fits = func.jsonb_path_exists(document, cast(rule.c.path, JSONPATH))
-    found: Select[Any] = select(rule.c.name).where(fits).order_by(rule.c.place)
-    return found.scalar_subquery()
+    names: Select[Any] = select(rule.c.name).where(fits).order_by(rule.c.place)
+    return names.scalar_subquery()
 
 
 def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
     """Return the row of a line. job: None if it never had one, or no longer has."""
     request: Mapping[str, Any] = {} if job is None else job.request
     reasons = [FAILED] if line["status"] == FAILED else _list(job and job.reasons)
-    named = {name: line.get(name) for name in (*KEY, "job_id", "batch_id", "custom_id", "status")}
+    fields = {name: line.get(name) for name in (*KEY, "job_id", "batch_id", "custom_id", "status")}
     return {
-        **named,
+        **fields,
         "tenant": line["tenant"],
         "metric": line["metric"],
         "created_at": job and job.created_at,
@@ -284,8 +283,8 @@ def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
 def _metadata(line: Facts, request: Mapping[str, Any]) -> dict[str, str]:
     """Return the line's own metadata; a job of equal lines has that of the first."""
     if "metadata" in line:  # of a row that is written anew
-        known: dict[str, str] = line["metadata"]
-        return known
+        metadata: dict[str, str] = line["metadata"]
+        return metadata
     if line.get("batch_id") is not None:
         return line_metadata(line["caller"])
     return request.get("metadata") or {}
@@ -294,37 +293,37 @@ def _metadata(line: Facts, request: Mapping[str, Any]) -> dict[str, str]:
 def _facts_of_result(plan: FactPlan, status: str, job: Row[Any] | None) -> Facts:
     """Return the facts of a result, or the reason why there is none."""
     has_result = status == "succeeded" and job is not None
-    told = dict(
+    values = dict(
         zip((*plan.paths, "warnings"), job.told if has_result and job else (), strict=False)
     )
-    found: Facts = {name: _word(told.get(name)) for name in WORDS}
+    facts: Facts = {name: _word(values.get(name)) for name in WORDS}
     if has_result and job is not None and plan.contract is not None:
-        named, default = _word(job.request.get("model")), plan.contract.default_model
-        found["model"] = model_of(found["model"], named, default)
-    found |= {name: _number(told.get(name)) for name in ("score", "chance")}
-    found["parts"] = [_number(told.get(name)) for name in plan.paths if name.startswith("part ")]
-    found["warnings"] = int(_number(told.get("warnings")) or 0)
+        model, default = _word(job.request.get("model")), plan.contract.default_model
+        facts["model"] = model_of(facts["model"], model, default)
+    facts |= {name: _number(values.get(name)) for name in ("score", "chance")}
+    facts["parts"] = [_number(values.get(name)) for name in plan.paths if name.startswith("part ")]
+    facts["warnings"] = int(_number(values.get("warnings")) or 0)
     if not has_result or job is None:
-        return found | {"verdict": None, "sentence": NO_RESULT.get(status, "")}
+        return facts | {"verdict": None, "sentence": NO_RESULT.get(status, "")}
     if job.earlier is not None:
         finding = plan.finding(job.earlier)
         verdict, sentence = finding.verdict, finding.reason
     else:
-        verdict, sentence = told["verdict"], told["sentence"]
-    return found | {"verdict": _word(verdict), "sentence": _word(sentence) or ""}
+        verdict, sentence = values["verdict"], values["sentence"]
+    return facts | {"verdict": _word(verdict), "sentence": _word(sentence) or ""}
 
 
 def _facets(plan: FactPlan, status: str, job: Row[Any] | None) -> list[str]:
     """Return the unique words by which tables are filtered, such as `group=women`."""
     if status != "succeeded" or job is None:
         return []
-    told = [
+    facets = [
         f"{name}={word}"
-        for (name, _), found in zip(plan.facets, job.words, strict=True)
-        for word in map(_word, found)
+        for (name, _), words in zip(plan.facets, job.words, strict=True)
+        for word in map(_word, words)
         if word is not None
     ]
-    return [one for one in dict.fromkeys(told) if len(one) <= LONGEST_FACET][:MOST_FACETS]
+    return [facet for facet in dict.fromkeys(facets) if len(facet) <= LONGEST_FACET][:MOST_FACETS]
 
 
 def _sent(plan: FactPlan, request: Mapping[str, Any]) -> str | None:
@@ -335,12 +334,12 @@ def _snippet(plan: FactPlan, request: Mapping[str, Any]) -> str | None:
     """Return the beginning of the text, or of several texts in turn."""
     if plan.contract is None or request.get("do_not_store_text"):
         return None
-    found = request.get(plan.facts.text)
+    value = request.get(plan.facts.text)
     more = {name: request.get(name) for name in plan.facts.more_texts}
-    if isinstance(found, Mapping) or (found is None and more):
-        found = " ".join(one for one in (found or more).values() if isinstance(one, str))
-    written = _word(found)
-    return written[:SNIPPET] if written else None
+    if isinstance(value, Mapping) or (value is None and more):
+        value = " ".join(part for part in (value or more).values() if isinstance(part, str))
+    text = _word(value)
+    return text[:SNIPPET] if text else None
 
 
 def _word(value: Json) -> str | None:

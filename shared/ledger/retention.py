@@ -123,12 +123,12 @@ def finished_inputs(connection: Connection, limit: int, after: str = "") -> list
     return [FinishedInput(*row) for row in rows]
 
 
-def mark_read(connection: Connection, one: FinishedInput, *, keeps_text: bool) -> None:
+def mark_read(connection: Connection, file: FinishedInput, *, keeps_text: bool) -> None:
     """Record that the rest of the file was searched."""
     connection.execute(
         update(batches)
-        .where(batches.c.id == one.batch_id)
-        .values(keeps_text=keeps_text, read_bytes=one.bytes)
+        .where(batches.c.id == file.batch_id)
+        .values(keeps_text=keeps_text, read_bytes=file.bytes)
     )
 
 

@@ -70,8 +70,8 @@ class ScoreRecord:
     @property
     def ours(self) -> Json:
         """Return the measurement's properties under short names."""
-        known = {"job_id": self.job_id, **self.facts, "verdict": self.verdict}
-        return {name: value for name, value in known.items() if value is not None}
+        properties = {"job_id": self.job_id, **self.facts, "verdict": self.verdict}
+        return {name: value for name, value in properties.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,6 @@ def format_value(value: Any) -> str:
 
 
 def log_record(record: ScoreRecord) -> Json:
-    """A log record of OTLP/JSON."""
     nanoseconds = str(int(record.at.timestamp() * 1_000_000) * 1_000)
     trace, ours = record.trace, record.facts
     attributes = {
@@ -126,7 +125,9 @@ def log_record(record: ScoreRecord) -> Json:
         "severityNumber": SEVERITY_INFO,
         "severityText": "INFO",
         "eventName": EVENT_NAME,
-        "attributes": [_attribute(key, one) for key, one in attributes.items() if one is not None],
+        "attributes": [
+            _attribute(key, item) for key, item in attributes.items() if item is not None
+        ],
         **{name: value for name, value in ids.items() if value is not None},
     }
 
@@ -137,7 +138,6 @@ def _attribute(key: str, value: str | float) -> Json:
 
 
 def logs_body(items: Sequence[str]) -> str:
-    """An ExportLogsServiceRequest."""
     resource = [_attribute("service.name", "touchstone")]
     resource.append(_attribute("service.version", SERVICE_VERSION))
     scope = {"name": "touchstone", "version": SERVICE_VERSION}
@@ -162,13 +162,13 @@ def langfuse_score(record: ScoreRecord) -> Json:
     target = {"sessionId": trace.session_id}
     if trace.trace_id:
         target = {"traceId": trace.trace_id, "observationId": trace.span_id}
-    told = {"comment": record.explanation or None, **target}
+    optional = {"comment": record.explanation or None, **target}
     more = {} if record.error_type is None else {"error_type": record.error_type}
     return {
         "id": f"{record.job_id}{line}-{name}",
         "name": name,
         **value,
-        **{key: one for key, one in told.items() if one is not None},
+        **{key: value for key, value in optional.items() if value is not None},
         "metadata": record.ours | more,
     }
 
@@ -176,19 +176,19 @@ def langfuse_score(record: ScoreRecord) -> Json:
 def phoenix_annotation(record: ScoreRecord) -> Json:
     """An annotation of a span; one of the same span, name and identifier is updated."""
     label = "failed" if record.error_type is not None else record.label
-    told = {"score": record.score, "label": label, "explanation": record.explanation or None}
+    values = {"score": record.score, "label": label, "explanation": record.explanation or None}
     more = {} if record.error_type is None else {"error_type": record.error_type}
     return {
         "span_id": record.trace.span_id,
         "name": record.name,
         "annotator_kind": "LLM" if record.by_language_model else "CODE",
-        "result": {name: value for name, value in told.items() if value is not None},
+        "result": {name: value for name, value in values.items() if value is not None},
         "identifier": record.job_id,
         "metadata": record.ours | more,
     }
 
 
-def _one(items: Sequence[str]) -> str:
+def _single(items: Sequence[str]) -> str:
     (item,) = items
     return item
 
@@ -196,7 +196,7 @@ def _one(items: Sequence[str]) -> str:
 FORMATS: Mapping[str, ScoreFormat] = {
     "otlp-logs": ScoreFormat("/v1/logs", MOST_TOGETHER, (), log_record, logs_body),
     "langfuse-scores": ScoreFormat(
-        "/api/public/scores", 1, ("trace_id", "session_id"), langfuse_score, _one
+        "/api/public/scores", 1, ("trace_id", "session_id"), langfuse_score, _single
     ),
     "phoenix-annotations": ScoreFormat(
         "/v1/span_annotations?sync=false",

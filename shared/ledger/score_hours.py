@@ -80,8 +80,8 @@ class ScoreSums:
             self.undefined += 1
             return
         low, high = edges[0], edges[-1]
-        place = int((score - low) / (high - low) * BINS)
-        self.bins[min(max(place, 0), BINS - 1)] += 1
+        position = int((score - low) / (high - low) * BINS)
+        self.bins[min(max(position, 0), BINS - 1)] += 1
         self.total += score
         self.squares += score * score
 
@@ -91,18 +91,18 @@ def add_results(
 ) -> None:
     """Add new rows of `result_facts`, of one metric; rows without a result are not counted."""
     edges = edges_of(contract)
-    found: dict[tuple[Any, ...], ScoreSums] = {}
+    by_hour: dict[tuple[Any, ...], ScoreSums] = {}
     for row in rows:
         if row["status"] == "succeeded" and row["finished_at"] is not None:
             hour = row["finished_at"].astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-            named = (row.get(name) or "" for name in KEY[:-1])
-            sums = found.setdefault((*named, hour), ScoreSums())
+            values = (row.get(name) or "" for name in KEY[:-1])
+            sums = by_hour.setdefault((*values, hour), ScoreSums())
             if _is_edited(row):
                 sums.edited += 1
             else:
                 sums.see(row["score"], row["verdict"], edges)
-    for key in sorted(found):  # in one order everywhere: two writers do not wait for each other
-        _add(connection, dict(zip(KEY, key, strict=True)), found[key])
+    for key in sorted(by_hour):  # in one order everywhere: two writers do not wait for each other
+        _add(connection, dict(zip(KEY, key, strict=True)), by_hour[key])
 
 
 def _is_edited(row: Mapping[str, Any]) -> bool:
@@ -111,10 +111,12 @@ def _is_edited(row: Mapping[str, Any]) -> bool:
 
 
 def _add(connection: Connection, key: Mapping[str, Any], sums: ScoreSums) -> None:
-    made = insert(score_hours).values(**key, **vars(sums))
-    changed: dict[str, Any] = {name: HOURS[name] + made.excluded[name] for name in NUMBERS}
-    changed |= {name: _added(HOURS[name], made.excluded[name]) for name in ("bins", "verdicts")}
-    connection.execute(made.on_conflict_do_update(index_elements=KEY, set_=changed))
+    statement = insert(score_hours).values(**key, **vars(sums))
+    changed: dict[str, Any] = {name: HOURS[name] + statement.excluded[name] for name in NUMBERS}
+    changed |= {
+        name: _added(HOURS[name], statement.excluded[name]) for name in ("bins", "verdicts")
+    }
+    connection.execute(statement.on_conflict_do_update(index_elements=KEY, set_=changed))
 
 
 def _added(old: Any, new: Any) -> Any:
@@ -137,8 +139,8 @@ def last_hour(connection: Connection, tenant: str, metric: str = "") -> datetime
     query = select(func.max(HOURS.hour)).where(HOURS.tenant == tenant, HOURS.results > 0)
     if metric:
         query = query.where(HOURS.metric == metric)
-    found: datetime | None = connection.execute(query).scalar_one()
-    return found
+    hour: datetime | None = connection.execute(query).scalar_one()
+    return hour
 
 
 def sums_of(
@@ -156,10 +158,10 @@ def days_of(
     """Return (metric, model) → day → its results, versions and variants together; days ascend."""
     day = func.date_trunc("day", HOURS.hour, "UTC").label("day")
     rows = connection.execute(_summed([HOURS.metric, HOURS.model, day], tenant, since, until))
-    found: dict[tuple[str, str], dict[datetime, ScoreSums]] = {}
+    by_group: dict[tuple[str, str], dict[datetime, ScoreSums]] = {}
     for row in rows:
-        found.setdefault((row.metric, row.model), {})[row.day.astimezone(UTC)] = _read(row)
-    return {key: dict(sorted(days.items())) for key, days in sorted(found.items())}
+        by_group.setdefault((row.metric, row.model), {})[row.day.astimezone(UTC)] = _read(row)
+    return {key: dict(sorted(days.items())) for key, days in sorted(by_group.items())}
 
 
 def _summed(
@@ -167,8 +169,8 @@ def _summed(
 ) -> Select[Any]:
     """Sum in the database: a month of five models is 3,600 hours with 25 counts each."""
     numbers = [func.sum(HOURS[name]).label(name) for name in NUMBERS]
-    bins = [func.sum(HOURS.bins[place]) for place in range(1, BINS + 1)]
-    verdicts = [func.sum(HOURS.verdicts[place]) for place in range(1, len(VERDICTS) + 1)]
+    bins = [func.sum(HOURS.bins[number]) for number in range(1, BINS + 1)]
+    verdicts = [func.sum(HOURS.verdicts[number]) for number in range(1, len(VERDICTS) + 1)]
     return (
         select(*by, *numbers, *bins, *verdicts)
         .where(HOURS.tenant == tenant, HOURS.hour >= since, HOURS.hour < until)
@@ -178,7 +180,7 @@ def _summed(
 
 def _read(row: Row[Any]) -> ScoreSums:
     """Return the sums in the last columns of such a row."""
-    counts = [int(one) for one in row[-BINS - len(VERDICTS) :]]
+    counts = [int(count) for count in row[-BINS - len(VERDICTS) :]]
     return ScoreSums(
         int(row.results),
         int(row.undefined),
@@ -209,11 +211,11 @@ def first_days(
         .group_by(*key)
         .order_by(first)
     ).all()
-    found: dict[tuple[str, str], dict[datetime, str]] = {}
+    by_group: dict[tuple[str, str], dict[datetime, str]] = {}
     met: set[tuple[str, str]] = set()
     for metric, model, version, variant, hour in rows:
         if (metric, model) in met and hour >= since:
             day = hour.astimezone(UTC).replace(hour=0)
-            found.setdefault((metric, model), {})[day] = f"{variant} {version}".strip()
+            by_group.setdefault((metric, model), {})[day] = f"{variant} {version}".strip()
         met.add((metric, model))
-    return found
+    return by_group

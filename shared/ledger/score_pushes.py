@@ -58,22 +58,24 @@ def enqueue_scores(connection: Connection, ended: Sequence[FinishedScore]) -> in
     Call it in the transaction that writes their rows. Jobs whose trace lacks what a destination
     needs are counted there.
     """
-    some = [one for one in ended if one.facts["status"] in PUSHED and one.facts["finished_at"]]
+    some = [
+        score for score in ended if score.facts["status"] in PUSHED and score.facts["finished_at"]
+    ]
     if not some:
         return 0
-    made: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     untraced: Counter[str] = Counter()
-    for endpoint in _find_endpoints(connection, {one.facts["tenant"] for one in some}):
-        wanted = [one for one in some if _matches(endpoint, one)]
-        traced = [one for one in wanted if FORMATS[endpoint.format].supports(one.trace)]
-        untraced[endpoint.id] += len(wanted) - len(traced)
-        made += [delivery for one in traced for delivery in _deliveries(endpoint, one)]
-    if made:
-        connection.execute(insert(deliveries), made)
+    for endpoint in _find_endpoints(connection, {score.facts["tenant"] for score in some}):
+        matching = [score for score in some if _matches(endpoint, score)]
+        traced = [score for score in matching if FORMATS[endpoint.format].supports(score.trace)]
+        untraced[endpoint.id] += len(matching) - len(traced)
+        rows += [delivery for score in traced for delivery in _deliveries(endpoint, score)]
+    if rows:
+        connection.execute(insert(deliveries), rows)
     for endpoint_id, count in (+untraced).items():
         more = {"untraced": endpoints.c.untraced + count}
         connection.execute(update(endpoints).where(endpoints.c.id == endpoint_id).values(more))
-    return len(made)
+    return len(rows)
 
 
 def _find_endpoints(connection: Connection, tenants: set[str]) -> Sequence[Row[Any]]:
@@ -89,55 +91,55 @@ def _find_endpoints(connection: Connection, tenants: set[str]) -> Sequence[Row[A
     ).all()
 
 
-def _matches(endpoint: Row[Any], one: FinishedScore) -> bool:
-    facts = one.facts
+def _matches(endpoint: Row[Any], score: FinishedScore) -> bool:
+    facts = score.facts
     return (
         endpoint.tenant == facts["tenant"]
-        and endpoint.created_at <= one.finished_at
-        and one.webhook in (None, endpoint.id)
+        and endpoint.created_at <= score.finished_at
+        and score.webhook in (None, endpoint.id)
         and (not endpoint.events or PUSHED[facts["status"]] in endpoint.events)
         and (not endpoint.metrics or facts["metric"] in endpoint.metrics)
-        and in_sample(endpoint.id, one.key, endpoint.sample)
+        and in_sample(endpoint.id, score.key, endpoint.sample)
     )
 
 
 def in_sample(endpoint_id: str, key: str, share: float) -> bool:
     """Return True if this key is in a share [0, 1] of all; the same key always gives the same
     answer."""
-    found = hashlib.blake2b(f"{endpoint_id} {key}".encode(), digest_size=7).digest()
-    return int.from_bytes(found) < share * 2**56
+    digest = hashlib.blake2b(f"{endpoint_id} {key}".encode(), digest_size=7).digest()
+    return int.from_bytes(digest) < share * 2**56
 
 
-def _deliveries(endpoint: Row[Any], one: FinishedScore) -> Iterator[dict[str, Any]]:
+def _deliveries(endpoint: Row[Any], score: FinishedScore) -> Iterator[dict[str, Any]]:
     """Yield one delivery per number: the score and, if wanted, its parts."""
-    for record in _records(one, with_parts=endpoint.parts):
+    for record in _records(score, with_parts=endpoint.parts):
         yield {
             "id": f"msg_{secrets.token_hex(16)}",
             "endpoint_id": endpoint.id,
             "tenant": endpoint.tenant,
-            "event": PUSHED[one.facts["status"]],
+            "event": PUSHED[score.facts["status"]],
             "body": FORMATS[endpoint.format].item_text(record),
         }
 
 
-def _records(one: FinishedScore, *, with_parts: bool) -> Iterator[ScoreRecord]:
-    facts = one.facts
+def _records(score: FinishedScore, *, with_parts: bool) -> Iterator[ScoreRecord]:
+    facts = score.facts
     whole = ScoreRecord(
         name=f"touchstone.{facts['metric']}",
         job_id=facts["job_id"],
-        at=one.finished_at,
+        at=score.finished_at,
         line=facts["line"],
-        trace=one.trace,
+        trace=score.trace,
         score=facts["score"],
         verdict=facts["verdict"],
         explanation=facts["sentence"],
-        error_type=one.error_type,
-        by_language_model=one.by_language_model,
+        error_type=score.error_type,
+        by_language_model=score.by_language_model,
         facts={name: facts[name] for name in OUR_FACTS},
     )
     yield whole
-    if with_parts and one.error_type is None:
+    if with_parts and score.error_type is None:
         ours = dict(whole.facts) | {"chance": None}
         bare = replace(whole, verdict=None, explanation="", facts=ours)
-        for name, value in one.parts.items():
+        for name, value in score.parts.items():
             yield replace(bare, name=f"{whole.name}.{name}", score=value)

@@ -137,11 +137,11 @@ def take(connection: Connection, share: TenantShare, *, lease: timedelta) -> lis
 
 def record_success(connection: Connection, together: Sequence[Delivery], status: int) -> int:
     """Record that one request delivered these; return how many attempts were still ours."""
-    taken = [(delivery.id, delivery.attempt) for delivery in together]
+    attempts = [(delivery.id, delivery.attempt) for delivery in together]
     ended = connection.execute(
         update(deliveries)
         .where(
-            tuple_(deliveries.c.id, deliveries.c.attempts).in_(taken),
+            tuple_(deliveries.c.id, deliveries.c.attempts).in_(attempts),
             deliveries.c.status == "pending",
         )
         .values(
@@ -177,8 +177,8 @@ def record_error(
         _pause(connection, delivery.endpoint_id, refusal.retry_after)
     if delivery.attempt < len(schedule):
         wait = _wait(schedule[delivery.attempt], refusal.retry_after)
-        kept = _write(connection, delivery, due_at=func.now() + wait, claimed_until=None, **last)
-        return "again" if kept else None
+        updated = _write(connection, delivery, due_at=func.now() + wait, claimed_until=None, **last)
+        return "again" if updated else None
     if _has_no_success(connection, delivery):
         return _disable(connection, delivery, "every attempt of a delivery failed", last)
     return "failed" if _end(connection, delivery, status="failed", **last) else None
@@ -196,8 +196,8 @@ def _disable(
 def _wait(seconds: float, retry_after: timedelta | None) -> Any:
     """Return an interval: the schedule's with jitter, or the receiver's, whichever is longer."""
     shaken = seconds * (1 - JITTER + 2 * JITTER * func.random(type_=Float))
-    asked = min(retry_after or timedelta(0), LONGEST_RETRY_AFTER).total_seconds()
-    return func.make_interval(0, 0, 0, 0, 0, 0, func.greatest(shaken, asked))
+    requested = min(retry_after or timedelta(0), LONGEST_RETRY_AFTER).total_seconds()
+    return func.make_interval(0, 0, 0, 0, 0, 0, func.greatest(shaken, requested))
 
 
 def _pause(connection: Connection, endpoint_id: str, retry_after: timedelta | None) -> None:
@@ -296,10 +296,10 @@ def page_of(
         query = query.where(deliveries.c.status == page.status)
     if page.after is not None:
         query = query.where(_before(page.after))
-    found = [
+    records = [
         DeliveryRecord(**row._asdict()) for row in connection.execute(query.limit(page.limit + 1))
     ]
-    return found[: page.limit], len(found) > page.limit
+    return records[: page.limit], len(records) > page.limit
 
 
 def replay(
@@ -342,8 +342,8 @@ def _check_enabled(connection: Connection, endpoint_id: str, tenant: str) -> Non
 
 
 def _before(delivery_id: str) -> ColumnElement[bool]:
-    place = deliveries.alias("place")
-    after: Any = select(place.c.created_at, place.c.id).where(place.c.id == delivery_id)
-    here: Any = func.row(deliveries.c.created_at, deliveries.c.id)
-    older: ColumnElement[bool] = here < after.scalar_subquery()
+    last = deliveries.alias("place")
+    after: Any = select(last.c.created_at, last.c.id).where(last.c.id == delivery_id)
+    position: Any = func.row(deliveries.c.created_at, deliveries.c.id)
+    older: ColumnElement[bool] = position < after.scalar_subquery()
     return older

@@ -88,8 +88,8 @@ class DestinationPolicy:
                 return
         with suppress(OSError, UnicodeError):  # TimeoutError is an OSError
             async with asyncio.timeout(RESOLVE_SECONDS):
-                found = await resolver(destination.host, destination.port)
-            for text in found:
+                resolved = await resolver(destination.host, destination.port)
+            for text in resolved:
                 self.check_address(canonical(text), destination)
 
     def _check_https_and_port(self, destination: Destination) -> None:
@@ -103,12 +103,12 @@ class DestinationPolicy:
 async def resolve(host: str, port: int) -> list[str]:
     """Return the addresses of a host from the system resolver. Raises OSError."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(sockaddr[0]) for *_, sockaddr in found]
+    entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(sockaddr[0]) for *_, sockaddr in entries]
 
 
-def policy_of(chosen: Settings) -> DestinationPolicy:
-    return DestinationPolicy(allowed=chosen.webhook_allow, ports=PUBLIC_PORTS)
+def policy_of(settings: Settings) -> DestinationPolicy:
+    return DestinationPolicy(allowed=settings.webhook_allow, ports=PUBLIC_PORTS)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,6 @@ class Destination:
 
     @property
     def host_header(self) -> str:
-        """Return the value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -255,7 +254,6 @@ def is_public(address: Address) -> bool:
 
 
 def is_listed(address: Address, allowed: Sequence[Network]) -> bool:
-    """Return True if the operator allowed this address."""
     return any(address.version == network.version and address in network for network in allowed)
 
 

@@ -48,14 +48,13 @@ class TestOutcome:
 
 
 def new_id() -> str:
-    """Return a new `webhook-id`."""
     return f"msg_{secrets.token_hex(16)}"
 
 
 def request_test(connection: Connection, endpoint_id: str, tenant: str, test_id: str) -> None:
     """Request a test of this endpoint, enabled or not. Raises UnknownEndpoint, TestRunning."""
-    found = find_endpoint(connection, endpoint_id, tenant)
-    body = _body(test_id, found)
+    endpoint = find_endpoint(connection, endpoint_id, tenant)
+    body = _body(test_id, endpoint)
     fresh: dict[str, Any] = {"id": test_id, "body": body, "created_at": func.now()}
     fresh |= dict.fromkeys(("claimed_at", "ended_at", "status", "milliseconds", "error"))
     row = connection.execute(
@@ -93,7 +92,7 @@ def _body(test_id: str, endpoint: Endpoint) -> str:
 
 def take(connection: Connection, most: int) -> list[Delivery]:
     """Take the tests that nobody has taken yet."""
-    asked = (
+    selected = (
         select(webhook_tests.c.id)
         .where(
             webhook_tests.c.claimed_at.is_(None),
@@ -106,7 +105,7 @@ def take(connection: Connection, most: int) -> list[Delivery]:
     earlier = case((endpoints.c.earlier_until > func.now(), endpoints.c.earlier_secret))
     rows = connection.execute(
         update(webhook_tests)
-        .where(webhook_tests.c.id.in_(asked), endpoints.c.id == webhook_tests.c.endpoint_id)
+        .where(webhook_tests.c.id.in_(selected), endpoints.c.id == webhook_tests.c.endpoint_id)
         .values(claimed_at=func.now())
         .returning(
             webhook_tests.c.id,
@@ -131,15 +130,15 @@ def cancel(connection: Connection, test_id: str) -> None:
     )
 
 
-def end(connection: Connection, test_id: str, found: TestOutcome) -> None:
+def end(connection: Connection, test_id: str, outcome: TestOutcome) -> None:
     """Record the outcome and wake the waiting gateway."""
     connection.execute(
         update(webhook_tests)
         .where(webhook_tests.c.id == test_id)
         .values(
-            status=found.status,
-            milliseconds=found.milliseconds,
-            error=found.error,
+            status=outcome.status,
+            milliseconds=outcome.milliseconds,
+            error=outcome.error,
             ended_at=func.now(),
         )
     )

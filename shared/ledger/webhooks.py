@@ -212,10 +212,10 @@ def make_endpoint(
     """
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"webhook-endpoints {tenant}", 0))
     connection.execute(select(turn))
-    known = select(*SHOWN).where(endpoints.c.tenant == tenant, endpoints.c.key == key)
-    if key is not None and (row := connection.execute(known).one_or_none()) is not None:
-        shown = {name: one for name, one in values.items() if name in row._fields}
-        if any(getattr(row, name) != one for name, one in shown.items()):
+    existing = select(*SHOWN).where(endpoints.c.tenant == tenant, endpoints.c.key == key)
+    if key is not None and (row := connection.execute(existing).one_or_none()) is not None:
+        shown = {name: value for name, value in values.items() if name in row._fields}
+        if any(getattr(row, name) != value for name, value in shown.items()):
             raise KeyReused("the first request with this key had another body", pointer="")
         return _endpoint(row)
     count = select(func.count()).select_from(endpoints).where(endpoints.c.tenant == tenant)
@@ -230,7 +230,7 @@ def make_endpoint(
 def find_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> Endpoint:
     """Return this tenant's endpoint. Raises UnknownEndpoint."""
     query = select(*SHOWN).where(*_where(endpoint_id, tenant))
-    return _found(connection.execute(query).one_or_none(), endpoint_id)
+    return _required(connection.execute(query).one_or_none(), endpoint_id)
 
 
 def endpoints_of(connection: Connection, tenant: str) -> list[Endpoint]:
@@ -249,7 +249,7 @@ def change_endpoint(
     if not values:
         return find_endpoint(connection, endpoint_id, tenant)
     changed = update(endpoints).where(*_where(endpoint_id, tenant)).values(**values)
-    return _found(connection.execute(changed.returning(*SHOWN)).one_or_none(), endpoint_id)
+    return _required(connection.execute(changed.returning(*SHOWN)).one_or_none(), endpoint_id)
 
 
 def enable_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> Endpoint:
@@ -308,7 +308,6 @@ def rotate_secret(
 
 
 def secret_of(connection: Connection, endpoint_id: str) -> str:
-    """Return the current secret, sealed."""
     query = select(endpoints.c.secret).where(endpoints.c.id == endpoint_id)
     return str(connection.execute(query).scalar_one())
 
@@ -318,7 +317,7 @@ def delete_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> No
     row = connection.execute(
         delete(endpoints).where(*_where(endpoint_id, tenant)).returning(*SHOWN)
     ).one_or_none()
-    _found(row, endpoint_id)
+    _required(row, endpoint_id)
 
 
 def _where(endpoint_id: str, tenant: str) -> tuple[Any, ...]:
@@ -329,7 +328,7 @@ def _endpoint(row: Row[Any]) -> Endpoint:
     return Endpoint(**row._asdict())
 
 
-def _found(row: Row[Any] | None, endpoint_id: str) -> Endpoint:
+def _required(row: Row[Any] | None, endpoint_id: str) -> Endpoint:
     if row is None:
         raise UnknownEndpoint(f"there is no webhook endpoint {endpoint_id!r}")
     return _endpoint(row)

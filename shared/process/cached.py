@@ -59,34 +59,37 @@ class CachedFunction(Generic[Asked, Value]):
 
         self.most_bytes = most_bytes
         self._compute, self._weigh = compute, weigh
-        self._kept: LRUCache[Hashable, tuple[Value, int]] = LRUCache(
+        self._entries: LRUCache[Hashable, tuple[Value, int]] = LRUCache(
             most_bytes, getsizeof=lambda held: held[1]
         )
         self._lock = Lock()
         update_wrapper(self, compute)
 
-    def __call__(self, *asked: Asked.args, **named: Asked.kwargs) -> Value:
-        """Return the cached value, or compute it."""
-        key = (asked, tuple(named.items()))
+    def __call__(self, *args: Asked.args, **kwargs: Asked.kwargs) -> Value:
+        key = (args, tuple(kwargs.items()))
         with self._lock:
-            held = self._kept.get(key)
+            held = self._entries.get(key)
         if held is not None:
             return held[0]
-        value = self._compute(*asked, **named)
-        texts = sum(getsizeof(one) for one in (*asked, *named.values()) if isinstance(one, str))
-        weight = ENTRY_BYTES + texts + self._weigh(value, *asked, **named)
+        value = self._compute(*args, **kwargs)
+        texts = sum(
+            getsizeof(argument)
+            for argument in (*args, *kwargs.values())
+            if isinstance(argument, str)
+        )
+        weight = ENTRY_BYTES + texts + self._weigh(value, *args, **kwargs)
         with self._lock, suppress(ValueError):  # larger than the cache
-            self._kept[key] = value, weight
+            self._entries[key] = value, weight
         return value
 
     def cache_clear(self) -> None:
         with self._lock:
-            self._kept.clear()
+            self._entries.clear()
 
     @property
     def cache_size(self) -> int:
         """Return the approximate bytes of the cached results."""
-        return int(self._kept.currsize)
+        return int(self._entries.currsize)
 
 
 def cache_results(

@@ -48,35 +48,35 @@ def _sealer(keys: str) -> Sealer:
     return Sealer(keys)
 
 
-def sealer_of(chosen: Settings) -> Sealer | None:
+def sealer_of(settings: Settings) -> Sealer | None:
     """Return the sealer for webhook secrets, or None without keys, which turns webhooks off.
 
     Raises ValueError if a key is not a Fernet key.
     """
-    keys = chosen.webhook_keys
+    keys = settings.webhook_keys
     return None if keys is None else _sealer(keys.get_secret_value())
 
 
-def secret_sealer(chosen: Settings) -> Sealer | None:
+def secret_sealer(settings: Settings) -> Sealer | None:
     """Return the sealer for texts, calls and sessions, or None without keys; then no request may
     set `do_not_store_text`. Raises ValueError if a key is not a Fernet key."""
-    keys = chosen.secret_keys
+    keys = settings.secret_keys
     return None if keys is None else _sealer(keys.get_secret_value())
 
 
-def text_key(text: str, chosen: Settings) -> str | None:
+def text_key(text: str, settings: Settings) -> str | None:
     """Return BLAKE2b of the text under a key of this installation, 32 hexadecimal digits, or None
     without keys.
 
     The last key is used, so a new first key changes nothing. Without the key nobody can test a
     guess.
     """
-    if chosen.secret_keys is None:
+    if settings.secret_keys is None:
         return None
-    key = hashlib.sha256(chosen.secret_keys.get_secret_value().split(",")[-1].strip().encode())
+    key = hashlib.sha256(settings.secret_keys.get_secret_value().split(",")[-1].strip().encode())
     content = text.encode("utf-8", "surrogatepass")
-    found = hashlib.blake2b(content, digest_size=16, key=key.digest(), person=b"text key")
-    return found.hexdigest()
+    digest = hashlib.blake2b(content, digest_size=16, key=key.digest(), person=b"text key")
+    return digest.hexdigest()
 
 
 def new_secret() -> str:

@@ -57,8 +57,8 @@ INT8 = frozenset({"amx_int8", "avx512_vnni", "avx_vnni"})  # and sum it in 32 bi
 
 def ensure_mode() -> None:
     """Set MKL's mode for this process and its children, unless the user has set one."""
-    if (wanted := mode_for(_cpuinfo())) is not None:
-        environment_default(MODE, wanted)
+    if (mode := mode_for(_cpuinfo())) is not None:
+        environment_default(MODE, mode)
 
 
 def mode_for(cpuinfo: str) -> str | None:
@@ -89,8 +89,8 @@ def computes_int8() -> bool:
 
 def kernel_limit() -> str | None:
     """Return the limit given to oneDNN, such as `ONEDNN_MAX_CPU_ISA=AVX2`, or None."""
-    given = ((name, environment_value(name)) for name in LIMITS)
-    return next((f"{name}={value}" for name, value in given if value), None)
+    limits = ((name, environment_value(name)) for name in LIMITS)
+    return next((f"{name}={value}" for name, value in limits if value), None)
 
 
 class Arithmetic(NamedTuple):
@@ -106,12 +106,12 @@ def fast_arithmetic(kind: ModelKind) -> Arithmetic:
     bfloat16 goes before int8: int8 takes five sixths of its time and moves probabilities four to
     ten times as far (`python -m bench.fast_dtype`, bench/RESULTS.md).
     """
-    limit = f", and {told}" if (told := kernel_limit()) else ""
-    if found := sorted(BFLOAT16 & _flags()):
-        return Arithmetic("bfloat16", f"this processor multiplies bfloat16 ({found[0]})")
-    if kind != "causal" and (found := sorted(INT8 & _flags())):
+    limit = f", and {limited_by}" if (limited_by := kernel_limit()) else ""
+    if flags := sorted(BFLOAT16 & _flags()):
+        return Arithmetic("bfloat16", f"this processor multiplies bfloat16 ({flags[0]})")
+    if kind != "causal" and (flags := sorted(INT8 & _flags())):
         return Arithmetic(
-            "int8", f"this processor multiplies int8 ({found[0]}), no bfloat16{limit}"
+            "int8", f"this processor multiplies int8 ({flags[0]}), no bfloat16{limit}"
         )
     without = "no bfloat16" if kind == "causal" else "neither bfloat16 nor int8"
     return Arithmetic("float32", f"this processor multiplies {without}{limit}")
@@ -152,9 +152,9 @@ def _cpuinfo() -> str:
 
 def _flags() -> set[str]:
     """Return the processor's flags that oneDNN, which multiplies, may use."""
-    found = set(_field(_cpuinfo(), "flags").split())
+    flags = set(_field(_cpuinfo(), "flags").split())
     limit = (kernel_limit() or "").partition("=")[2].upper()
-    return found & LEFT[limit] if limit in LEFT else found
+    return flags & LEFT[limit] if limit in LEFT else flags
 
 
 def _field(cpuinfo: str, name: str) -> str:

@@ -41,10 +41,10 @@ def board_client() -> redis.Redis:
     return client(BOARD_SECONDS, patient=False, decode_responses=True)
 
 
-def async_client(seconds: float, chosen: Settings) -> AsyncRedis:
+def async_client(seconds: float, settings: Settings) -> AsyncRedis:
     """Return a client of strings for the event loop, without retries."""
     return AsyncRedis.from_url(
-        chosen.redis_url.get_secret_value(),
+        settings.redis_url.get_secret_value(),
         **timeouts(seconds),
         retry=AsyncRetry(NoBackoff(), RETRIES),
         decode_responses=True,

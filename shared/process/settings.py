@@ -91,7 +91,7 @@ class Settings(FromEnvironment):
     )
     host_names: Listed[str] = Field(
         default=(),
-        description="host names, besides those of loopback, that a gateway without keys accepts",
+        description="host names that a gateway without keys accepts, in addition to loopback names",
     )
     proxies: Listed[IPvAnyNetwork] = Field(
         default=(),
@@ -270,23 +270,22 @@ class Settings(FromEnvironment):
             queues = queue_urls(self.queue_redis).values()
             faults = unprotected_stores(*urls, *queues)
             # some processes have no Redis, or no database: only addresses that were given count
-            given = {name.upper() for name in self.model_fields_set} | {QUEUES}
-            if faults := [fault for fault in faults if fault.split()[0] in given]:
+            configured = {name.upper() for name in self.model_fields_set} | {QUEUES}
+            if faults := [fault for fault in faults if fault.split()[0] in configured]:
                 raise ValueError("; ".join(faults))
         return self
 
     def redis_of(self, service: str) -> str:
-        """The address of the Redis with the queues of this service."""
-        own = None if self.queue_redis is None else queue_urls(self.queue_redis).get(service)
-        return own or self.redis_url.get_secret_value()
+        address = None if self.queue_redis is None else queue_urls(self.queue_redis).get(service)
+        return address or self.redis_url.get_secret_value()
 
     @property
     def queue_servers(self) -> dict[str, tuple[str, ...]]:
         """Return address → the services named for it; REDIS_URL, first, serves all others."""
-        found: dict[str, tuple[str, ...]] = {self.redis_url.get_secret_value(): ()}
+        servers: dict[str, tuple[str, ...]] = {self.redis_url.get_secret_value(): ()}
         for service, url in queue_urls(self.queue_redis).items():
-            found[url] = (*found.get(url, ()), service)
-        return found
+            servers[url] = (*servers.get(url, ()), service)
+        return servers
 
     @property
     def threads_for_batches(self) -> int:
@@ -316,10 +315,10 @@ class Settings(FromEnvironment):
 def secret(name: str) -> SecretStr | None:
     """Return the secret of the environment variable `name`, or of the file that `<name>_FILE`
     names, or None. `models.toml` names such variables for servers' keys."""
-    found, path = os.environ.get(name), os.environ.get(f"{name}_FILE")
-    if not found and path and Path(path).is_file():
-        found = Path(path).read_text().strip()
-    return SecretStr(found) if found else None
+    value, path = os.environ.get(name), os.environ.get(f"{name}_FILE")
+    if not value and path and Path(path).is_file():
+        value = Path(path).read_text().strip()
+    return SecretStr(value) if value else None
 
 
 def environment_default(name: str, value: str) -> None:
@@ -353,7 +352,6 @@ class CommandSettings(FromEnvironment):
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:
-    """The settings of this process."""
     return Settings()
 
 
@@ -368,12 +366,12 @@ def settings_or_exit() -> Settings:
 
 def unknown_settings() -> list[tuple[str, str | None]]:
     """Return variables that look like settings but are none, each with the nearest known name."""
-    known = set[str]()
+    variables = set[str]()
     for name, field in fields_of(Settings) + fields_of(CommandSettings):
         variable = variable_of(name, field)
-        known |= {variable, f"{variable}_FILE"} if is_secret(field) else {variable}
-    found = [name for name in sorted(os.environ) if name.upper().startswith(PREFIX)]
-    return [(name, nearest(name, known)) for name in found if name.upper() not in known]
+        variables |= {variable, f"{variable}_FILE"} if is_secret(field) else {variable}
+    names = [name for name in sorted(os.environ) if name.upper().startswith(PREFIX)]
+    return [(name, nearest(name, variables)) for name in names if name.upper() not in variables]
 
 
 try:

@@ -66,10 +66,10 @@ SCHEMES = {
 }
 
 
-def nearest(name: str, known: Collection[str]) -> str | None:
+def nearest(name: str, names: Collection[str]) -> str | None:
     """Return the setting most like this name; `TOUCHSTONE_REDIS_URL` means `REDIS_URL`."""
     bare = name.upper().removeprefix(PREFIX)
-    return bare if bare in known else next(iter(get_close_matches(name, known, 1)), None)
+    return bare if bare in names else next(iter(get_close_matches(name, names, 1)), None)
 
 
 def validate_url(url: SecretStr, info: ValidationInfo) -> SecretStr:
@@ -82,18 +82,18 @@ def validate_url(url: SecretStr, info: ValidationInfo) -> SecretStr:
 def queue_urls(value: SecretStr | None) -> dict[str, str]:
     """Parse `SERVICE=URL` pairs with blanks between; return service → address. Raises ValueError
     without quoting an address."""
-    found: dict[str, str] = {}
+    urls: dict[str, str] = {}
     listed = [] if value is None else value.get_secret_value().split()
-    for place, one in enumerate(listed, start=1):
-        service, separator, url = one.partition("=")
+    for number, pair in enumerate(listed, start=1):
+        service, separator, url = pair.partition("=")
         if not separator or not service.isidentifier():
-            raise ValueError(f"must be SERVICE=URL with blanks between; no. {place} is not")
-        if service in found:
+            raise ValueError(f"must be SERVICE=URL with blanks between; no. {number} is not")
+        if service in urls:
             raise ValueError(f"must name {service} once")
         if (fault := _find_url_error("REDIS_URL", url)) is not None:
             raise ValueError(f"{service}: the address {fault}")
-        found[service] = url
-    return found
+        urls[service] = url
+    return urls
 
 
 def validate_queue_urls(value: SecretStr | None) -> SecretStr | None:
@@ -110,8 +110,8 @@ def _find_url_error(variable: str, url: str) -> str | None:
         return "must be an address with a port up to 65535"
     if parts.scheme.partition("+")[0] in SCHEMES[variable] and "://" in url:
         return None
-    known = [f"{scheme}://" for scheme in SCHEMES[variable]]
-    return f"must begin with {', '.join(known[:-1])} or {known[-1]}"
+    prefixes = [f"{scheme}://" for scheme in SCHEMES[variable]]
+    return f"must begin with {', '.join(prefixes[:-1])} or {prefixes[-1]}"
 
 
 NO_ENTRY = {  # error types of list entries
@@ -123,19 +123,19 @@ NO_ENTRY = {  # error types of list entries
 def format_errors(error: ValidationError) -> Iterator[str]:
     """Yield one line per wrong variable: its name and the allowed values. A list entry may be
     quoted, since it is no secret."""
-    for one in error.errors(include_url=False):
-        if not one["loc"]:  # the error names several variables
-            yield plain(one)
+    for fault in error.errors(include_url=False):
+        if not fault["loc"]:  # the error names several variables
+            yield plain(fault)
             continue
-        name, *inside = map(str, one["loc"])
+        name, *inside = map(str, fault["loc"])
         variable = name if name.isupper() else f"{PREFIX}{name.upper()}"
-        if isinstance(one["input"], InvalidFile):
-            yield f"{variable}_FILE: {one['input'].fault}"
-        elif inside and one["type"] in NO_ENTRY:
-            yield f"{variable}: {json.dumps(one['input'])} {NO_ENTRY[one['type']]}"
+        if isinstance(fault["input"], InvalidFile):
+            yield f"{variable}_FILE: {fault['input'].fault}"
+        elif inside and fault["type"] in NO_ENTRY:
+            yield f"{variable}: {json.dumps(fault['input'])} {NO_ENTRY[fault['type']]}"
         else:
-            place = f" (entry {'/'.join(inside)})" if inside else ""
-            yield f"{variable}{place}: {plain(one)}".replace(": must ", " must ", 1)
+            entry = f" (entry {'/'.join(inside)})" if inside else ""
+            yield f"{variable}{entry}: {plain(fault)}".replace(": must ", " must ", 1)
 
 
 T = TypeVar("T")
@@ -149,7 +149,7 @@ def entries(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if not value.lstrip().startswith("["):
-        return [one.strip() for one in value.split(",") if one.strip()]
+        return [entry.strip() for entry in value.split(",") if entry.strip()]
     try:
         return json.loads(value)
     except ValueError:
@@ -177,8 +177,8 @@ class SecretFiles(PydanticBaseSettingsSource):
             return InvalidFile(f"{path} cannot be read: {reason_of(error)}"), key, False
 
     def __call__(self) -> dict[str, Any]:
-        found = (self.get_field_value(field, name) for name, field in fields_of(self.settings_cls))
-        return {key: value for value, key, _ in found if value is not None}
+        rows = (self.get_field_value(field, name) for name, field in fields_of(self.settings_cls))
+        return {key: value for value, key, _ in rows if value is not None}
 
 
 def reason_of(error: OSError | UnicodeDecodeError) -> str:
@@ -195,7 +195,6 @@ def is_secret(field: FieldInfo) -> bool:
 
 
 def variable_of(name: str, field: FieldInfo) -> str:
-    """Return the environment variable of a setting."""
     return str(field.validation_alias or f"{PREFIX}{name.upper()}")
 
 

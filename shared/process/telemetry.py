@@ -119,15 +119,15 @@ def request_id() -> str | None:
 
 
 @contextmanager
-def of_request(found: str | None) -> Iterator[None]:
+def of_request(request_id: str | None) -> Iterator[None]:
     """Assign logs, traces and jobs in the block to this request; None: unknown."""
-    if found is None:
+    if request_id is None:
         yield
         return
-    trace.get_current_span().set_attribute("touchstone.request_id", found)
-    token = _request_id.set(found)
+    trace.get_current_span().set_attribute("touchstone.request_id", request_id)
+    token = _request_id.set(request_id)
     try:
-        with log_context(request_id=found):
+        with log_context(request_id=request_id):
             yield
     finally:
         _request_id.reset(token)
@@ -203,7 +203,7 @@ QUEUE_SECONDS = Histogram(
 )
 BATCH_ERRORS = Counter(
     "touchstone_batch_errors_total",
-    "Unexpected errors that were kept to one batch, by what was being done",
+    "Unexpected errors in one batch, by step",
     ["step"],
 )
 BATCHES_FAILED = Counter(
@@ -225,8 +225,8 @@ REQUEST_SECONDS = Histogram(
 )
 HTTP_REFUSED = Counter(
     "touchstone_http_refused_total",
-    "Given up early: connections beyond the limit (connections), heads and bodies that did not "
-    "come in time (head, body), what is no HTTP (syntax), too many requests at a time (busy), "
-    "another site's (site)",
+    "Refused early: connections beyond the limit (connections), late heads and bodies (head, "
+    "body), input other than HTTP (syntax), too many requests at a time (busy), requests of other "
+    "sites (site)",
     ["reason"],
 )

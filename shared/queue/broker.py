@@ -98,7 +98,6 @@ class JobMessage:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The message's headers."""
         return {**self.trace, AGAIN: "1"} if self.again else dict(self.trace)
 
 
@@ -138,8 +137,8 @@ def producer(service: str) -> Iterator[Any]:
     if address == own_address():
         yield None
         return
-    with pools.producers[app.connection_for_write(address)].acquire(block=True) as found:
-        yield found
+    with pools.producers[app.connection_for_write(address)].acquire(block=True) as pooled:
+        yield pooled
 
 
 def task_name(metric: str) -> str:
@@ -153,7 +152,6 @@ def batch_queue_of(metric: str) -> str:
 
 
 def batch_queue(queue: str) -> str:
-    """Return the batch queue that belongs to this interactive queue."""
     return f"{queue}{BATCH}"
 
 
@@ -163,7 +161,6 @@ def is_batch(queue: str) -> bool:
 
 
 def queue_of(metric: str, *, batch: bool) -> str:
-    """Return the queue for a job of this metric."""
     return batch_queue_of(metric) if batch else task_name(metric)
 
 
@@ -179,10 +176,10 @@ def send_all(messages: Sequence[JobMessage]) -> None:
     for message in messages:
         by_queue[message.metric, message.batch].append(_encode_message(message))
     failed: RedisError | None = None
-    for (metric, batch), written in by_queue.items():
+    for (metric, batch), payloads in by_queue.items():
         try:
             broker = _sending_redis(settings().redis_of(metric))
-            broker.lpush(queue_of(metric, batch=batch), *written)
+            broker.lpush(queue_of(metric, batch=batch), *payloads)
         except RedisError as error:  # another Redis may respond
             failed = error
     if failed is not None:
@@ -247,10 +244,10 @@ def pop(queues: Sequence[str], seconds: float) -> tuple[str, bytes] | None:
     seconds: longest wait, less than SOCKET_SECONDS.
     """
     try:
-        found: Any = _redis(own_address()).brpop(list(queues), timeout=seconds)
+        popped: Any = _redis(own_address()).brpop(list(queues), timeout=seconds)
     except RedisError as error:
         raise Unavailable("the broker cannot be reached") from error
-    return None if found is None else (found[0].decode(), found[1])
+    return None if popped is None else (popped[0].decode(), popped[1])
 
 
 def queue_length(metric: str, *, batch: bool = False) -> int:
@@ -266,16 +263,16 @@ def queue_lengths(metrics: Sequence[str]) -> dict[tuple[str, bool], int]:
     by_address: defaultdict[str, list[tuple[str, bool]]] = defaultdict(list)
     for metric in metrics:
         by_address[settings().redis_of(metric)] += [(metric, False), (metric, True)]
-    found: dict[tuple[str, bool], int] = {}
+    lengths: dict[tuple[str, bool], int] = {}
     try:
-        for address, asked in by_address.items():
+        for address, queues in by_address.items():
             with _prompt_redis(address).pipeline(transaction=False) as trip:
-                for metric, batch in asked:
+                for metric, batch in queues:
                     trip.llen(queue_of(metric, batch=batch))
-                found |= dict(zip(asked, map(int, trip.execute()), strict=True))
+                lengths |= dict(zip(queues, map(int, trip.execute()), strict=True))
     except RedisError as error:
         raise Unavailable("the broker cannot be reached") from error
-    return found
+    return lengths
 
 
 def brokers_away() -> list[str]:

@@ -83,7 +83,6 @@ _patience: ContextVar[_TimeLimit | None] = ContextVar("patience", default=None)
 
 
 def current() -> JobContext | None:
-    """Return the job that this thread computes, or None."""
     return _current.get()
 
 

@@ -70,8 +70,8 @@ class Shares(Generic[Key]):
 
     def waits(self, waiting: Collection[Key]) -> None:
         """Set the keys that wait now."""
-        for one in set(waiting) - self._waiting:
-            self._add(one)
+        for key in set(waiting) - self._waiting:
+            self._add(key)
         self._waiting = set(waiting)
         if len(self._clocks) > REMEMBERED:
             self._remove()
@@ -79,32 +79,32 @@ class Shares(Generic[Key]):
     def sort(self, waiting: Collection[Key]) -> list[Key]:
         """Return the keys in the order of service; ties keep their order."""
 
-        def finished(one: Key) -> float:
-            return self._clocks.get(one, self._now) + self._expected.get(one, self._price(one))
+        def finished(key: Key) -> float:
+            return self._clocks.get(key, self._now) + self._expected.get(key, self._price(key))
 
         return sorted(dict.fromkeys(waiting), key=finished)
 
-    def begin(self, one: Key) -> None:
+    def begin(self, key: Key) -> None:
         """Record that this key is served now, whether it waited or not."""
-        if one not in self._waiting:
-            self._add(one)
-        self._now = max(self._now, min(self._clocks[each] for each in {one, *self._waiting}))
+        if key not in self._waiting:
+            self._add(key)
+        self._now = max(self._now, min(self._clocks[other] for other in {key, *self._waiting}))
 
-    def add_cost(self, one: Key, units: float) -> None:
+    def add_cost(self, key: Key, units: float) -> None:
         """Charge the units that this key has used."""
-        cost = units * self._price(one)
-        self._expected[one] = min(cost, self._price(one))
-        self._clocks[one] = self._clocks.get(one, self._now) + cost
+        cost = units * self._price(key)
+        self._expected[key] = min(cost, self._price(key))
+        self._clocks[key] = self._clocks.get(key, self._now) + cost
 
-    def _add(self, one: Key) -> None:
-        self._clocks[one] = max(self._now, self._clocks.get(one, 0.0))
+    def _add(self, key: Key) -> None:
+        self._clocks[key] = max(self._now, self._clocks.get(key, 0.0))
 
     def _remove(self) -> None:
         """Forget the idle keys with the lowest clocks; they start again at the current time."""
         idle = sorted(self._clocks.keys() - self._waiting, key=self._clocks.__getitem__)
-        for one in idle[: len(idle) // 2]:
-            del self._clocks[one]
-            self._expected.pop(one, None)
+        for key in idle[: len(idle) // 2]:
+            del self._clocks[key]
+            self._expected.pop(key, None)
 
 
 class Turns:
@@ -116,30 +116,30 @@ class Turns:
 
     def waits(self, waiting: Iterable[Party]) -> list[Party]:
         """Set the parties that wait now; return them in the order of service."""
-        there = list(waiting)
-        self._lanes.waits({one.batch for one in there})
+        present = list(waiting)
+        self._lanes.waits({party.batch for party in present})
         for lane, parties in self._parties.items():
-            parties.waits([one for one in there if one.batch == lane])
-        return self.sort(there)
+            parties.waits([party for party in present if party.batch == lane])
+        return self.sort(present)
 
     def sort(self, waiting: Iterable[Party]) -> list[Party]:
         """Return some of the waiting parties in the order of service."""
         lanes: dict[bool, list[Party]] = {False: [], True: []}
-        for one in waiting:
-            lanes[one.batch].append(one)
+        for party in waiting:
+            lanes[party.batch].append(party)
         ranked = self._lanes.sort([lane for lane, its in lanes.items() if its])
-        return [one for lane in ranked for one in self._parties[lane].sort(lanes[lane])]
+        return [party for lane in ranked for party in self._parties[lane].sort(lanes[lane])]
 
     def next(self, waiting: Iterable[Party], units: float = 1.0) -> Party | None:
         """Return the party that is served now. units: the cost of its turn; 0 if charged
         afterwards."""
-        found = self.waits(waiting)
-        if not found:
+        ranked = self.waits(waiting)
+        if not ranked:
             return None
-        self.begin(found[0])
+        self.begin(ranked[0])
         if units:
-            self.add_cost(found[0], units)
-        return found[0]
+            self.add_cost(ranked[0], units)
+        return ranked[0]
 
     def begin(self, whom: Party) -> None:
         """Record that this party is served now, whether it waited or not."""
@@ -181,9 +181,9 @@ class FairQueue(Generic[Item]):
         whom = self.turns.next(self._waiting, self._units)
         if whom is None:
             raise IndexError
-        found = self._waiting[whom].popleft()
+        item = self._waiting[whom].popleft()
         self._clean(whom)
-        return found
+        return item
 
     def remove(self, whom: Party, item: Item) -> bool:
         """Remove this item; return False if it was already served."""
@@ -213,7 +213,6 @@ class DeviceRate:
             self._seen[whom] = self.clock()
 
     def record(self, cost: int, seconds: float) -> None:
-        """Record the cost and duration of a pass."""
         speed = cost / max(seconds, 1e-6)
         self._speed = speed if self._speed is None else 0.8 * self._speed + 0.2 * speed
 
@@ -221,7 +220,7 @@ class DeviceRate:
         """Return the largest cost of one pass for these parties: small if another party may
         arrive."""
         oldest = self.clock() - RECENT_SECONDS
-        self._seen = {one: when for one, when in self._seen.items() if when > oldest}
+        self._seen = {party: when for party, when in self._seen.items() if when > oldest}
         if not self._seen.keys() - set(served):
             return budget
         if self._speed is None:

@@ -58,8 +58,8 @@ _mine = _ThreadState()
 class Interpreter:
     """The places of one process."""
 
-    def __init__(self, places: int) -> None:
-        self._free = places
+    def __init__(self, slots: int) -> None:
+        self._free = slots
         self._lock = threading.Lock()
         self._waiting: FairQueue[threading.Event] = FairQueue(units=0.0)
         self._moved = time.monotonic()  # when a place was last passed on

@@ -86,14 +86,14 @@ class WorkerSender:
         return f"its worker is loading {left}"
 
     def _run(self) -> None:
-        said, due = "", 0.0
+        reported, due = "", 0.0
         while not self._stopping.wait(LOOK_SECONDS):
             reason = self._reason or READY
-            if reason == said and time.monotonic() < due:
+            if reason == reported and time.monotonic() < due:
                 continue
             with suppress(RedisError):  # retried at the next report
                 self.report()
-                said, due = reason, time.monotonic() + TELL_SECONDS
+                reported, due = reason, time.monotonic() + TELL_SECONDS
 
 
 def read(services: Iterable[str]) -> dict[str, str]:
@@ -105,14 +105,14 @@ def read(services: Iterable[str]) -> dict[str, str]:
             (now, _), board = trip.execute()
     except RedisError:
         return {}
-    found = dict.fromkeys(services, NO_WORKER)
+    states = dict.fromkeys(services, NO_WORKER)
     for worker in filter(None, (_parse_status(value, now) for value in board.values())):
-        for name in found.keys() & set(worker.services):
+        for name in states.keys() & set(worker.services):
             if worker.waits_for is None:
-                found[name] = READY
-            elif found[name] != READY:
-                found[name] = worker.waits_for
-    return found
+                states[name] = READY
+            elif states[name] != READY:
+                states[name] = worker.waits_for
+    return states
 
 
 def _parse_status(value: str, now: float) -> WorkerStatus | None:

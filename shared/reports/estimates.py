@@ -126,8 +126,8 @@ class BatchStatistics(Generic[BatchRequest]):
             for row in self.rows
         )
         mixtures = (
-            f"results of several {what} are averaged: {', '.join(sorted(kinds))}"
-            for what, kinds in origins_of(self.rows).items()
+            f"results of several {origin} are averaged: {', '.join(sorted(kinds))}"
+            for origin, kinds in origins_of(self.rows).items()
             if len(kinds) > 1
         )
         return {
@@ -307,7 +307,7 @@ def has_null(message: type[Message]) -> bool:
     )
 
 
-def plan_of(wanted: WantedEffect, report: BatchReport, *, against_random: bool) -> StudyPlan:
+def plan_of(target: WantedEffect, report: BatchReport, *, against_random: bool) -> StudyPlan:
     """Return the sizes of a study that finds this effect, given the report's spread.
 
     Clustered rows are counted as texts, so the spread is that of a text's mean: the standard error
@@ -320,30 +320,31 @@ def plan_of(wanted: WantedEffect, report: BatchReport, *, against_random: bool) 
         scores["compared_texts"] = report.comparison.differences[0].difference
     texts: dict[str, int | None] = {}
     for name, mean in scores.items():
-        texts |= _texts_for(wanted, name, mean, report.confidence, warnings)
-    if wanted.effect is not None and report.undefined:
+        texts |= _texts_for(target, name, mean, report.confidence, warnings)
+    if target.effect is not None and report.undefined:
         warnings.append(
             f"texts are those with a score: {report.undefined} of {report.scored} results have none"
         )
-    draws = _draws_for(wanted, warnings) if against_random else {}
-    if wanted.beat_rate is not None and not against_random:
+    draws = _draws_for(target, warnings) if against_random else {}
+    if target.beat_rate is not None and not against_random:
         warnings.append(f"draws: {report.metric} compares with no random explanations")
-    return StudyPlan(wanted=wanted, **texts, **draws, warnings=tuple(warnings))
+    return StudyPlan(wanted=target, **texts, **draws, warnings=tuple(warnings))
 
 
 def _texts_for(
-    wanted: WantedEffect, name: str, mean: Interval, confidence: float, warnings: list[str]
+    target: WantedEffect, name: str, mean: Interval, confidence: float, warnings: list[str]
 ) -> dict[str, int | None]:
-    if wanted.effect is None:
+    if target.effect is None:
         return {}
     if mean.se == 0 and mean.clusters and mean.low is not None and mean.high is not None:
         warnings.append(
-            f"{name}: all {mean.clusters} so far are equal; so many equal ones rule the effect out"
+            f"{name}: all {mean.clusters} so far are equal; this number of equal results rules the "
+            "effect out"
         )
         value = mean.value or 0.0
         tail = (1 - confidence) / 2
         range_end = max(mean.high - value, value - mean.low) / (1 - tail ** (1 / mean.clusters))
-        return {name: power.equal_texts_needed(wanted.effect / range_end, wanted.alpha)}
+        return {name: power.equal_texts_needed(target.effect / range_end, target.alpha)}
     if not mean.se or not mean.clusters:
         warnings.append(f"{name}: no spread of the scores is known, so none can be planned")
         return {}
@@ -352,7 +353,7 @@ def _texts_for(
     spread = mean.se * math.sqrt(mean.clusters)
     spreads = {name: spread, f"{name}_upper": power.spread_upper(spread, mean.clusters)}
     sizes = {
-        size_name: power.texts_needed(wanted.effect / sd, wanted.power, wanted.alpha)
+        size_name: power.texts_needed(target.effect / sd, target.power, target.alpha)
         for size_name, sd in spreads.items()
         if sd is not None
     }
@@ -364,11 +365,11 @@ def _texts_for(
     return sizes
 
 
-def _draws_for(wanted: WantedEffect, warnings: list[str]) -> dict[str, int | None]:
-    if wanted.beat_rate is None:
+def _draws_for(target: WantedEffect, warnings: list[str]) -> dict[str, int | None]:
+    if target.beat_rate is None:
         return {}
     sizes = {
-        name: power.draws_needed(wanted.beat_rate, wanted.power, wanted.alpha, sides=sides)
+        name: power.draws_needed(target.beat_rate, target.power, target.alpha, sides=sides)
         for name, sides in (("draws", 2), ("one_sided_draws", 1))
     }
     warnings += [

@@ -121,7 +121,7 @@ class GoldResults:
         )
 
     def _read(self, what: str, of: Callable[[Any, GoldColumns], T | None]) -> list[tuple[Row, T]]:
-        read, unreadable = [], 0
+        values, unreadable = [], 0
         for row in self.over.rows:
             try:
                 value = of(row.request.metadata, self.columns)
@@ -129,10 +129,10 @@ class GoldResults:
                 unreadable += 1
                 continue
             if value is not None and value != {}:
-                read.append((row, value))
+                values.append((row, value))
         if unreadable:
             self.warnings.append(UNREADABLE.format(what=what, count=unreadable))
-        return read
+        return values
 
     def _ratio(self, name: str, sums: Floats, of: Any, rows: Sequence[Row]) -> Interval:
         return self.over.ratio(f"gold {name}", sums, of, self.over.keys(rows))
@@ -206,18 +206,20 @@ class GoldResults:
         if not marked_rows:
             return None
         pairs = [(row, self.source.spans(row), marked) for row, marked in marked_rows]
-        pointed = [(row, own, marked) for row, own, marked in pairs if own is not None]
+        pointed = [
+            (row, explained, marked) for row, explained, marked in pairs if explained is not None
+        ]
         if not pointed:
             self.warnings.append("marked passages: the metric points at no passages of the text")
             return None
         results = [row for row in pointed if spans.size(row[1]) or spans.size(row[2])]
         rows = [row for row, _, _ in results]
-        characters = [spans.character_f1(own, marked) for _, own, marked in results]
+        characters = [spans.character_f1(explained, marked) for _, explained, marked in results]
         chances, above = [], []
-        for (row, own, marked), f1 in zip(results, characters, strict=True):
+        for (row, explained, marked), f1 in zip(results, characters, strict=True):
             text = self.source.text(row) or ""
-            fits = text and all(end <= len(text) for _, end in (*own, *marked))
-            chance = spans.chance_f1(own, marked, len(text)) if fits else None
+            fits = text and all(end <= len(text) for _, end in (*explained, *marked))
+            chance = spans.chance_f1(explained, marked, len(text)) if fits else None
             chances.append(chance)
             above.append(None if f1 is None or chance is None else f1 - chance)
         if beyond := sum(chance is None for chance in chances):
@@ -226,7 +228,7 @@ class GoldResults:
             )
         return Plausibility(
             results=len(results),
-            without_spans=sum(not spans.size(own) for _, own, _ in results),
+            without_spans=sum(not spans.size(explained) for _, explained, _ in results),
             character_f1=self._mean("character F1", characters, rows),
             span_f1=self._mean("span F1", [spans.span_f1(*row[1:]) for row in results], rows),
             chance=self._mean("chance F1", chances, rows),
@@ -247,8 +249,8 @@ class GoldResults:
         if not rows:
             return None
         scored = [
-            RatedResult(row, score, given)
-            for row, given in rows
+            RatedResult(row, score, rating)
+            for row, rating in rows
             if (score := self.source.score(row)) is not None
         ]
         rated = RatedResults(

@@ -193,10 +193,10 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
     ) -> dict[str, Any]:
         """Return the common fields of every report; collected warnings come first."""
         details = [obstacle.detail for obstacle in collected.obstacles]
-        standing = dict.fromkeys(warning for use in collected.models for warning in use.warnings)
+        of_models = dict.fromkeys(warning for use in collected.models for warning in use.warnings)
         return {
             "metric": self.contract.name,
-            "warnings": (*collected.warnings, *details, *standing, *warnings),
+            "warnings": (*collected.warnings, *details, *of_models, *warnings),
             "languages": collected.languages,
             "provenance": Provenance(
                 metric_version=self.contract.version,
@@ -214,12 +214,12 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
 
         `in_force` needs answers, so it does not count if there are obstacles.
         """
-        sent = request.model_dump(mode="json", exclude=set(self.contract.not_parameters))
+        fields = request.model_dump(mode="json", exclude=set(self.contract.not_parameters))
         row = self.variant(request)
         defaults = {
             name: getattr(row, name)
-            for name, value in sent.items()
+            for name, value in fields.items()
             if value is None and hasattr(row, name)
         }
         in_force = {} if collected.obstacles else self.in_force(request, collected)
-        return {**sent, **defaults, **in_force}
+        return {**fields, **defaults, **in_force}

@@ -23,7 +23,7 @@ def calibrated_fields(
     if sha256 is None:
         return {}
     measured = placement_standings(sha256, language)
-    reference = [OtherText(one.words, np.array(one.standings)) for one in measured]
+    reference = [OtherText(post.words, np.array(post.standings)) for post in measured]
     standing = float(removal_standings(without)[0])
     p = calibrated_p(standing, without.size - 1, words, reference)
     if p is None:

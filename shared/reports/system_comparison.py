@@ -165,9 +165,9 @@ class SystemResults:
     def paired(self) -> Pairing:
         """Pair by a common custom_id with the same text; the rest by text and explained label."""
         theirs = {row.custom_id: row for row in self.second if row.custom_id is not None}
-        named = [(row, theirs[row.custom_id]) for row in self.first if row.custom_id in theirs]
+        same_id = [(row, theirs[row.custom_id]) for row in self.first if row.custom_id in theirs]
         agreeing = []
-        for a, b in named:
+        for a, b in same_id:
             texts = {self.over.text_of(a), self.over.text_of(b)}
             if None in texts or len(texts) == 1:
                 agreeing.append((a, b))
@@ -181,7 +181,7 @@ class SystemResults:
             tuple(pairs),
             len(self.first) - sum(len(pair.first) for pair in pairs),
             len(self.second) - sum(len(pair.second) for pair in pairs),
-            len(named) - len(agreeing),
+            len(same_id) - len(agreeing),
             len(common),
         )
 

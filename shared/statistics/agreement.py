@@ -1,8 +1,8 @@
-"""How far people agree with each other, and a score with people. Pure functions.
+"""Agreement of people with each other, and of a score with people. Pure functions.
 
-Krippendorff (2011), Computing
-Krippendorff's alpha-reliability; the area is Mann & Whitney's with mid-ranks. What is a function of
-sums over texts gets its interval from `shared.statistics.intervals.ratio`.
+Alpha: Krippendorff (2011), Computing Krippendorff's alpha-reliability. The area under the curve is
+that of Mann & Whitney with mid-ranks. Statistics of sums over texts get their interval from
+`shared.statistics.intervals.ratio`.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from shared.statistics.intervals import IntervalEstimate, ratio
 
 
 def coincidences(counts: Floats) -> Floats:
-    """(N, C * C) pairs of values within each text, each weighed so that a text counts as many
-    values as it has. counts: (N, C) how many people gave each of C values; a text with fewer than
-    two has no pair and counts nothing."""
+    """Return (N, C * C) pairs of values within each text, weighted so that a text counts once per
+    value. counts: (N, C) people who chose each of C values. A text with fewer than two values has
+    no pair."""
     values = counts.sum(axis=1)
     several = values > 1
     pairs = counts[:, :, None] * counts[:, None, :]
-    same = np.arange(counts.shape[1])
-    pairs[:, same, same] -= counts
+    diagonal = np.arange(counts.shape[1])
+    pairs[:, diagonal, diagonal] -= counts
     weights = np.divide(1.0, values - 1, out=np.zeros_like(values), where=several)
     size = counts.shape[1] ** 2
     return np.asarray((pairs * weights[:, None, None]).reshape(len(counts), size))
 
 
 def nominal_alpha(sums: Floats) -> Floats:
-    """(B,) Krippendorff's alpha, (-inf, 1], of (B, C * C) sums of coincidences; 1: all agree, 0: as
-    by chance. NaN where all gave one value: then nothing tells agreement from habit."""
+    """Return Krippendorff's alpha, (B,), (-inf, 1], from (B, C * C) sums of coincidences. 1 is full
+    agreement and 0 is agreement by chance. NaN if everybody chose one value."""
     pairs = _square(sums)
     margins = pairs.sum(axis=2)
     total = margins.sum(axis=1)
@@ -45,8 +45,8 @@ def nominal_alpha(sums: Floats) -> Floats:
 
 
 def interval_alpha(values: Floats) -> Callable[[Floats], Floats]:
-    """Krippendorff's alpha for numbers, as `ratio` takes it: what is far apart disagrees more, by
-    the squared distance. values: (C,) that the columns of the coincidences stand for."""
+    """Return Krippendorff's alpha for numbers, for `ratio`: a disagreement counts by its squared
+    distance. values: (C,) numbers of the columns of the coincidences."""
     distances = (values[:, None] - values[None, :]) ** 2
 
     def alpha(sums: Floats) -> Floats:
@@ -62,8 +62,8 @@ def interval_alpha(values: Floats) -> Callable[[Floats], Floats]:
 
 
 def kappa_of_pairs(name: str, pairs: Sequence[tuple[str, str]]) -> IntervalEstimate:
-    """Cohen's kappa of (first, second) categories, [-1, 1], with its interval. None where chance
-    alone would agree: both are constant and the same."""
+    """Return Cohen's kappa of (first, second) categories, [-1, 1], with its interval. None if both
+    sides are constant and equal, so that chance alone explains the agreement."""
     categories = sorted({category for pair in pairs for category in pair})
     index = {category: number for number, category in enumerate(categories)}
     cells = [(index[first], index[second]) for first, second in pairs]
@@ -79,8 +79,11 @@ def auc_of_groups(high: Sequence[float] | Floats, low: Sequence[float] | Floats)
 
 
 def roc_auc(rows: Floats) -> float:
-    """How often a positive row has the higher score than a negative one, ties half; [0, 1], chance
-    is 0.5. rows: (n, 2) of score and 0 or 1. NaN where one kind is missing."""
+    """Return the probability that a positive row scores higher than a negative one, ties half, [0,
+    1].
+
+    Chance is 0.5. rows: (n, 2) score and 0 or 1. NaN if all rows are positive or all negative.
+    """
     positive = rows[:, 1] > 0
     high, low = int(positive.sum()), int((~positive).sum())
     if not high or not low:
@@ -90,8 +93,7 @@ def roc_auc(rows: Floats) -> float:
 
 
 def spearman(x: Floats, y: Floats) -> Floats:
-    """Spearman's rho, [-1, 1], of ranks along the last axis: Pearson's correlation. NaN where all
-    ranks of one side are tied."""
+    """Return Spearman's rho, [-1, 1], of ranks along the last axis. NaN if a side is all ties."""
     x, y = (side - side.mean(axis=-1, keepdims=True) for side in (x, y))
     spread = np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
     with np.errstate(invalid="ignore", divide="ignore"):

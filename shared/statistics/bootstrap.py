@@ -16,18 +16,16 @@ from scipy import stats
 from shared.statistics.clusters import Clustered, Floats, Integers
 from shared.statistics.seeds import generator
 
-AT_ONCE = 400_000  # numbers in memory: 3 MB, which a processor's cache holds; no draw hangs on it
+AT_ONCE = 400_000  # numbers in memory: 3 MB fit a processor's cache; draws do not depend on it
 ROUNDING = 1e-12
-SAME_DECIMALS = 12  # values of two sums in another order are one
+SAME_DECIMALS = 12  # sums in another order give the same value
 
 
 @dataclass(frozen=True)
 class Resampling:
-    """How intervals are made. check: called between blocks of draws; it may raise to stop them.
-
-    names: where it is there, what a report has resampled so far, rows → the name under which: who
-    asks for the same again, by whatever name, gets the same draws: one mean has one interval.
-    """
+    """Settings of resampling. `check` is called between blocks of draws and may raise to stop them.
+    names: rows → the name under which a report resampled them first. The same rows then get the
+    same draws under any name, so that a mean has one interval."""
 
     seed: int = 0
     resamples: int = 2_000
@@ -37,11 +35,11 @@ class Resampling:
 
     @property
     def tail(self) -> float:
-        """The share beyond each end."""
+        """Return the probability beyond each end."""
         return (1 - self.confidence) / 2
 
     def first_name(self, name: str, rows: Clustered) -> str:
-        """The name under which these rows were resampled first."""
+        """Return the name under which these rows were resampled first."""
         if self.names is None:
             return name
         values = np.round(rows.values, SAME_DECIMALS) + 0.0  # -0.0 is 0.0
@@ -49,10 +47,8 @@ class Resampling:
         return self.names.setdefault(held, name)
 
     def drawn(self, name: str, groups: int) -> Iterator[Integers]:
-        """(B, G) blocks of clusters drawn with replacement, `resamples` rows in all.
-
-        name: of the quantity; each has draws of its own.
-        """
+        """Yield (B, G) blocks of clusters drawn with replacement, `resamples` rows in all. name:
+        the quantity, which keys its draws."""
         random = generator(self.seed, "bootstrap", name, groups)
         at_once = max(1, AT_ONCE // groups)
         for start in range(0, self.resamples, at_once):
@@ -62,10 +58,8 @@ class Resampling:
 
 
 def studentised_roots(name: str, rows: Clustered, mean: float, how: Resampling) -> Floats:
-    """(resamples,) of (mean* - mean) / se* over clusters drawn with replacement.
-
-    Infinite, by the sign of the difference, where a resample has no spread.
-    """
+    """Return (resamples,) roots (mean* - mean) / se* over clusters drawn with replacement. A root
+    is infinite, with the sign of the difference, if its resample has no spread."""
     shift, error = _shift_and_error(name, rows, mean, how)
     return _roots(shift, error, ROUNDING * float(np.max(np.abs(rows.values))))
 
@@ -73,13 +67,11 @@ def studentised_roots(name: str, rows: Clustered, mean: float, how: Resampling) 
 def macro_roots(
     name: str, strata: list[Clustered], means: list[float], weights: Floats, how: Resampling
 ) -> Floats:
-    """As `studentised_roots`, of the mean of the strata's means, each stratum drawn by itself.
-
-    weights: (S,) of mean 1.
-    """
+    """Return `studentised_roots` of the mean of the strata's means; each stratum is resampled
+    separately. weights: (S,) of mean 1."""
     drawn = [
-        _shift_and_error(f"{name}/{place}", rows, mean, how)
-        for place, (rows, mean) in enumerate(zip(strata, means, strict=True))
+        _shift_and_error(f"{name}/{number}", rows, mean, how)
+        for number, (rows, mean) in enumerate(zip(strata, means, strict=True))
     ]
     pairs = list(zip(weights, drawn, strict=True))
     squares = [(weight * error) ** 2 for weight, (_, error) in pairs]
@@ -92,11 +84,11 @@ def macro_roots(
 def _shift_and_error(
     name: str, rows: Clustered, mean: float, how: Resampling
 ) -> tuple[Floats, Floats]:
-    """((resamples,) mean* - mean, (resamples,) se*)."""
+    """Return (resamples,) mean* - mean, and (resamples,) se*."""
     sums, sizes = rows.sums(about=mean), rows.sizes
     shifts, errors = [], []
-    for places in how.drawn(how.first_name(name, rows), rows.count):
-        parts, weights = sums[places], None if rows.single else sizes[places]
+    for indices in how.drawn(how.first_name(name, rows), rows.count):
+        parts, weights = sums[indices], None if rows.single else sizes[indices]
         counts = float(rows.count) if weights is None else weights.sum(axis=1)
         shift = parts.sum(axis=1) / counts
         parts -= shift[:, None] if weights is None else weights * shift[:, None]
@@ -113,7 +105,7 @@ def _roots(shift: Floats, error: Floats, rounding: float) -> Floats:
 
 
 def root_ends(value: float, error: float, roots: Floats, tail: float) -> tuple[float, float]:
-    """[value - t*_(1 - tail) se, value - t*_(tail) se]; an end can be infinite."""
+    """Return [value - t*_(1 - tail) se, value - t*_(tail) se]; an end may be infinite."""
     least = float(np.quantile(roots, tail, method="lower"))
     most = float(np.quantile(roots, 1 - tail, method="higher"))
     return value - most * error, value - least * error
@@ -122,11 +114,9 @@ def root_ends(value: float, error: float, roots: Floats, tail: float) -> tuple[f
 def bca_ends(
     value: float, drawn: Floats, jackknife: Floats, tail: float
 ) -> tuple[float, float] | None:
-    """Bias-corrected and accelerated ends of the resampled values.
-
-    drawn: (R,) resampled; jackknife: (G,) with one cluster left out each. None where one of them is
-    undefined (NaN), or all resampled values lie on one side of the estimate.
-    """
+    """Return bias-corrected and accelerated ends of the resampled values. drawn: (R,) resampled
+    values. jackknife: (G,) values without one cluster each. None if a value is NaN or all resampled
+    values are on one side of the estimate."""
     if not (np.isfinite(drawn).all() and np.isfinite(jackknife).all()):
         return None
     below = (np.mean(drawn < value) + np.mean(drawn <= value)) / 2

@@ -1,9 +1,10 @@
-"""Is a probability as often right as it says? Errors with the floor that chance alone sets.
+"""Calibration errors of probabilities, with the floor that chance alone sets.
 
 ECE: Naeini, Cooper & Hauskrecht (2015). Its floor by resampled labels: Bröcker & Smith (2007),
 Weather and Forecasting 22. Debiased squared error: Kumar, Liang & Ma (2019), NeurIPS. Recalibration
-slope: Cox (1958), Biometrika 45. Pure functions over (n,) probabilities of the positive label and
-(n,) labels, 0 or 1. A perfectly calibrated model's ECE is not 0: what exceeds the floor counts.
+slope: Cox (1958), Biometrika 45. The functions are pure. They take (n,) probabilities of the
+positive label and (n,) labels, 0 or 1. The ECE of a perfectly calibrated model is above 0, so only
+the excess over the floor counts.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from shared.statistics.seeds import generator
 
 BINS = 15
 FLOOR_DRAWS = 1_000
-INNER_DRAWS = 50  # of the floor that each resample has for its own
+INNER_DRAWS = 50  # for the floor of each resample
 AT_ONCE = 4_000_000
 LEAST_P = 1e-12  # of probabilities whose logit is taken
 STEPS = 100
@@ -27,7 +28,7 @@ STEPS = 100
 
 @dataclass(frozen=True)
 class Calibration:
-    """All in [0, 1] but `excess`, [-1, 1]."""
+    """Errors in [0, 1], except `excess`, [-1, 1]."""
 
     ece: float  # 15 bins of equal width
     ece_equal_mass: float  # 15 bins of equal count
@@ -43,7 +44,9 @@ class Calibration:
 
 
 def calibration(predicted: Floats, labels: Floats, seed: int = 0) -> Calibration:
-    """Raises ValueError without rows, or for what is no probability or label."""
+    """Return all calibration errors. Raises ValueError without rows, and for values out of
+    range.
+    """
     _check(predicted, labels)
     bins = equal_width(predicted)
     observed = binned_error(bins, labels - predicted)
@@ -68,40 +71,41 @@ def calibration(predicted: Floats, labels: Floats, seed: int = 0) -> Calibration
 
 
 def equal_width(predicted: Floats) -> Integers:
-    """(n,) bin of each probability: (0, 1/15], (1/15, 2/15], ...; 0 in the first."""
-    places = np.ceil(predicted * BINS).astype(np.int64) - 1
-    return np.clip(places, 0, BINS - 1)
+    """Return the (n,) bin of each probability: (0, 1/15], (1/15, 2/15], ...; 0 is in the first."""
+    bins = np.ceil(predicted * BINS).astype(np.int64) - 1
+    return np.clip(bins, 0, BINS - 1)
 
 
 def equal_mass(predicted: Floats) -> Integers:
-    """(n,) bin of each probability, as many rows in each as can be; equal ones by their place."""
+    """Return the (n,) bin of each probability, with equal counts; ties are split by position."""
     ranks = np.argsort(np.argsort(predicted, kind="stable"), kind="stable")
     return np.asarray(ranks * BINS // predicted.size)
 
 
 def binned_error(bins: Integers, gaps: Floats) -> float:
-    """Sum over bins of |sum of gaps| over n: the ECE. gaps: label - probability."""
+    """Return the ECE: the sum over bins of |sum of gaps| / n. gaps: label - probability."""
     return float(np.abs(np.bincount(bins, weights=gaps, minlength=BINS)).sum() / gaps.size)
 
 
 def floor_draws(
     predicted: Floats, bins: Integers, draws: int, random: np.random.Generator
 ) -> Floats:
-    """(draws,) ECE of labels that are drawn from the probabilities themselves."""
+    """Return (draws,) ECE of labels drawn from the probabilities."""
     order = np.argsort(bins, kind="stable")
     ordered = predicted[order]
     starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
-    found = []
+    floors = []
     at_once = max(1, AT_ONCE // predicted.size)
     for start in range(0, draws, at_once):
         count = min(at_once, draws - start)
         gaps = (random.random((count, predicted.size)) < ordered) - ordered
-        found.append(np.abs(np.add.reduceat(gaps, starts, axis=1)).sum(axis=1) / predicted.size)
-    return np.concatenate(found)
+        floors.append(np.abs(np.add.reduceat(gaps, starts, axis=1)).sum(axis=1) / predicted.size)
+    return np.concatenate(floors)
 
 
 def l2_debiased(bins: Integers, predicted: Floats, labels: Floats) -> float:
-    """Sum over bins of (n_b / n)[(ȳ - p̄)² - ȳ(1 - ȳ) / (n_b - 1)], bins of two rows and more."""
+    """Return the sum of (n_b / n)[(ȳ - p̄)² - ȳ(1 - ȳ) / (n_b - 1)] over bins with at least two
+    rows."""
     counts = np.bincount(bins, minlength=BINS)
     used = counts >= 2
     observed, forecast = _means(bins, labels)[used], _means(bins, predicted)[used]
@@ -112,23 +116,23 @@ def l2_debiased(bins: Integers, predicted: Floats, labels: Floats) -> float:
 def excess_interval(
     predicted: Floats, labels: Floats, keys: list[str] | None, how: Resampling
 ) -> tuple[float, float] | None:
-    """Percentile ends of `excess` over resampled clusters, each with a floor of its own, less the
-    resamples' bias: they hold the noise of the sample beside their own, and an error only grows.
-    """
-    found = _resampled_excess([predicted], labels, keys, how)
-    if found is None:
+    """Return percentile ends of `excess` over resampled clusters, corrected for bias. Each resample
+    gets its own floor. Resampling adds noise, which only increases an error, so the ends are
+    centred on the estimate."""
+    resampled = _resampled_excess([predicted], labels, keys, how)
+    if resampled is None:
         return None
     value = calibration(predicted, labels, how.seed).excess
-    low, high = np.quantile(_center(found[:, 0], value), [how.tail, 1 - how.tail])
+    low, high = np.quantile(_center(resampled[:, 0], value), [how.tail, 1 - how.tail])
     return float(low), float(high)
 
 
 @dataclass(frozen=True)
 class ExcessChange:
-    """How far one forecast's `excess` lies above another's, paired over clusters."""
+    """Difference in `excess` of two forecasts, paired over clusters."""
 
     value: float  # excess(first) - excess(second), [-2, 2]
-    low: float | None  # ends as those of `excess_interval`; None for a single cluster
+    low: float | None  # ends as in `excess_interval`; None for one cluster
     high: float | None
     p_value: float | None  # (0, 1], that it is 0: twice the share of resamples beyond it, with +1
 
@@ -136,13 +140,15 @@ class ExcessChange:
 def excess_change(
     first: Floats, second: Floats, labels: Floats, keys: list[str] | None, how: Resampling
 ) -> ExcessChange:
-    """Two (n,) forecasts of the same (n,) labels, by the same resamples and the same generator."""
-    values = [calibration(one, labels, how.seed).excess for one in (first, second)]
-    found = _resampled_excess([first, second], labels, keys, how)
+    """Compare two (n,) forecasts of the same (n,) labels with the same resamples and random
+    floors.
+    """
+    values = [calibration(forecast, labels, how.seed).excess for forecast in (first, second)]
+    resampled = _resampled_excess([first, second], labels, keys, how)
     value = values[0] - values[1]
-    if found is None:
+    if resampled is None:
         return ExcessChange(value, None, None, None)
-    changes = _center(found[:, 0] - found[:, 1], value)
+    changes = _center(resampled[:, 0] - resampled[:, 1], value)
     low, high = np.quantile(changes, [how.tail, 1 - how.tail])
     beyond = min(np.count_nonzero(changes <= 0), np.count_nonzero(changes >= 0))
     p = min(1.0, 2 * (1 + int(beyond)) / (1 + changes.size))
@@ -152,7 +158,8 @@ def excess_change(
 def _resampled_excess(
     forecasts: list[Floats], labels: Floats, keys: list[str] | None, how: Resampling
 ) -> Floats | None:
-    """(resamples, forecasts) over clusters drawn with replacement; None for a single one."""
+    """Return (resamples, forecasts) excesses over clusters drawn with replacement; None for one
+    cluster."""
     for predicted in forecasts:
         _check(predicted, labels)
     order, codes = in_order(np.stack([*forecasts, labels], axis=1), keys)
@@ -160,28 +167,28 @@ def _resampled_excess(
     if groups < 2:
         return None
     members = np.split(order, np.flatnonzero(np.diff(codes)) + 1)
-    found: list[float] = []
-    for block, places in enumerate(how.drawn("excess", groups)):
-        for number, drawn in enumerate(places.tolist()):
-            rows = np.concatenate([members[group] for group in drawn])
+    excesses: list[float] = []
+    for block, indices in enumerate(how.drawn("excess", groups)):
+        for number, clusters in enumerate(indices.tolist()):
+            rows = np.concatenate([members[group] for group in clusters])
             key = ("floors", groups, block, number)  # the same for each forecast
-            own = labels[rows]
+            drawn_labels = labels[rows]
             for predicted in forecasts:
                 bins = equal_width(predicted[rows])
                 random = generator(how.seed, *key)
                 floor = floor_draws(predicted[rows], bins, INNER_DRAWS, random).mean()
-                found.append(binned_error(bins, own - predicted[rows]) - float(floor))
-    return np.array(found, dtype=np.float64).reshape(-1, len(forecasts))
+                excesses.append(binned_error(bins, drawn_labels - predicted[rows]) - float(floor))
+    return np.array(excesses, dtype=np.float64).reshape(-1, len(forecasts))
 
 
 def _center(resampled: Floats, value: float) -> Floats:
-    """Around the estimate instead of their own mean."""
+    """Move the resampled values so that their mean is the estimate."""
     return resampled - (float(resampled.mean()) - value)
 
 
 @dataclass(frozen=True)
 class Recalibration:
-    """logit P(1) = intercept + slope logit(p): slope 1 and intercept 0 are ideal."""
+    """The fit logit P(1) = intercept + slope logit(p); slope 1 and intercept 0 are ideal."""
 
     slope: float
     slope_se: float  # over clusters
@@ -192,7 +199,7 @@ class Recalibration:
 def recalibration(
     predicted: Floats, labels: Floats, keys: list[str] | None = None
 ) -> Recalibration | None:
-    """By maximum likelihood; None for one class only, or where both classes are parted by p."""
+    """Fit by maximum likelihood; None for one class only, or if p separates the classes."""
     _check(predicted, labels)
     if labels.min() == labels.max():
         return None
@@ -206,7 +213,7 @@ def recalibration(
 
 
 def _logistic(design: Floats, labels: Floats) -> Floats | None:
-    """Newton's method; None where it has no end."""
+    """Fit by Newton's method; None if it does not converge."""
     weights = np.zeros(design.shape[1])
     for _ in range(STEPS):
         chance = expit(design @ weights)
@@ -223,7 +230,7 @@ def _logistic(design: Floats, labels: Floats) -> Floats | None:
 def _sandwich(
     design: Floats, labels: Floats, weights: Floats, keys: list[str] | None
 ) -> tuple[float, float]:
-    """Standard errors over clusters, as statsmodels has them: G / (G - 1) (n - 1) / (n - K)."""
+    """Return standard errors over clusters as in statsmodels: G / (G - 1) (n - 1) / (n - K)."""
     chance = expit(design @ weights)
     bread = np.linalg.inv(design.T @ (design * (chance * (1 - chance))[:, None]))
     scores = design * (labels - chance)[:, None]
@@ -237,7 +244,7 @@ def _sandwich(
 
 
 def _means(bins: Integers, values: Floats) -> Floats:
-    """(15,) mean of each bin, 0 where it is empty."""
+    """Return the (15,) mean of each bin, 0 for an empty bin."""
     counts = np.bincount(bins, minlength=BINS)
     return np.bincount(bins, weights=values, minlength=BINS) / np.maximum(counts, 1)
 
@@ -246,4 +253,4 @@ def _check(predicted: Floats, labels: Floats) -> None:
     if predicted.size == 0 or predicted.size != labels.size:
         raise ValueError("each probability has one label")
     if finite(predicted).min() < 0 or predicted.max() > 1 or not np.isin(labels, (0, 1)).all():
-        raise ValueError("probabilities lie in [0, 1], labels are 0 or 1")
+        raise ValueError("probabilities must be in [0, 1], and labels 0 or 1")

@@ -1,9 +1,9 @@
-"""Rows that belong together: standard errors, effective sizes and what to warn of.
+"""Clustered rows: standard errors, effective sample sizes and warnings.
 
-Explanations of one text are not independent of each other. Source: Liang & Zeger (1986), Biometrika
-73 (the sandwich of cluster sums), with G* / (G* - 1) (CR1). G* = (Σm)² / Σm² is the number of equal
-clusters that clusters of m rows are worth, and the design effect is 1 + ρ (Σm² / Σm - 1): Kish
-(1965), Survey Sampling, 5.4, 8.2 and 11.7. ρ is the analysis of variance's: Donner (1986),
+Explanations of one text depend on each other. Source: Liang & Zeger (1986), Biometrika 73 (the
+sandwich of cluster sums), with G* / (G* - 1) (CR1). G* = (Σm)² / Σm² is the equivalent number of
+equal clusters for clusters of m rows. The design effect is 1 + ρ (Σm² / Σm - 1): Kish (1965),
+Survey Sampling, 5.4, 8.2 and 11.7. ρ is estimated by the analysis of variance: Donner (1986),
 International Statistical Review 54. Pure functions; rows that are not finite raise ValueError.
 """
 
@@ -22,15 +22,13 @@ Integers = NDArray[np.int64]
 FEW = 30  # fewer clusters: intervals are approximate
 VERY_FEW = 8
 LARGEST_SHARE = 0.2
-NO_SPREAD = 1e-12  # relative: what of a spread is rounding
+NO_SPREAD = 1e-12  # relative: a smaller spread is rounding
 
 
 @dataclass(frozen=True)
 class Clustered:
-    """(n,) values, ordered by their cluster's key and within it by size, and who belongs to whom.
-
-    The order of the rows as they came changes no bit of what is made of this.
-    """
+    """(n,) values in the order of their cluster's key and then of size, with the cluster of each.
+    The original order of the rows therefore changes no result."""
 
     values: Floats
     codes: Integers  # (n,) the cluster of each row, ascending from 0
@@ -41,41 +39,44 @@ class Clustered:
 
     @property
     def count(self) -> int:
-        """G, the clusters."""
+        """Return G, the number of clusters."""
         return int(self.codes[-1]) + 1 if self.codes.size else 0
 
     @property
     def equal_count(self) -> float:
-        """G*: the number of equal clusters that these are worth; at least 2 of two or more."""
+        """Return G*, the equivalent number of equal clusters; at least 2 for two or more
+        clusters.
+        """
         if self.count < 3:
             return float(self.count)
         return max(2.0, self.rows**2 / float(np.sum(self.sizes**2)))
 
     @property
     def single(self) -> bool:
-        """Whether every row is a cluster of its own."""
+        """Return True if every row is a separate cluster."""
         return self.count == self.rows
 
     @property
     def sizes(self) -> Floats:
-        """(G,) rows of each cluster."""
+        """Return the (G,) numbers of rows."""
         return np.bincount(self.codes, minlength=self.count).astype(np.float64)
 
     def sums(self, about: float = 0.0) -> Floats:
-        """(G,) of the values' differences from `about`."""
-        found = np.bincount(self.codes, weights=self.values - about, minlength=self.count)
-        return found.astype(np.float64)
+        """Return the (G,) sums of the values' differences from `about`."""
+        sums = np.bincount(self.codes, weights=self.values - about, minlength=self.count)
+        return sums.astype(np.float64)
 
 
 def clustered(values: Sequence[float] | Floats, keys: Sequence[str] | None = None) -> Clustered:
-    """keys: the cluster of each row, as long as `values`; None: each row is one of its own."""
-    found = finite(values)
-    order, codes = in_order(found[:, None], keys)
-    return Clustered(found[order], codes)
+    """Order the values by cluster. keys: (n,) clusters; None: each row is a separate cluster."""
+    rows = finite(values)
+    order, codes = in_order(rows[:, None], keys)
+    return Clustered(rows[order], codes)
 
 
 def in_order(rows: Floats, keys: Sequence[str] | None) -> tuple[Integers, Integers]:
-    """((n,) places of (n, K) rows, sorted by key, then by value; (n,) cluster of each, from 0)."""
+    """Return (n,) positions of (n, K) rows, by key and then by value, and the (n,) cluster of each
+    from 0."""
     if keys is not None and len(keys) != len(rows):
         raise ValueError("each row has one cluster")
     columns = [rows[:, column] for column in range(rows.shape[1] - 1, -1, -1)]
@@ -88,27 +89,27 @@ def in_order(rows: Floats, keys: Sequence[str] | None) -> tuple[Integers, Intege
 
 
 def finite(values: Sequence[float] | Floats) -> Floats:
-    """As floats. Raises ValueError for one that is NaN or infinite."""
-    found = np.asarray(values, dtype=np.float64)
-    if not np.isfinite(found).all():
+    """Return the values as floats. Raises ValueError for NaN and infinite values."""
+    numbers = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(numbers).all():
         raise ValueError("values must be finite")
-    return found
+    return numbers
 
 
 @dataclass(frozen=True)
 class MeanSpread:
-    """How sure a mean is. Every field is None where there are fewer than two clusters."""
+    """The precision of a mean. Every field is None for fewer than two clusters."""
 
     mean: float
     se: float | None  # CR1 or by the design effect, the larger; units of the values, >= 0
-    effective: float  # rows that independent ones would have to be, [1, n]
+    effective: float  # equivalent number of independent rows, [1, n]
     rows: int
     clusters: int
     equal_clusters: float  # G*, see `Clustered.equal_count`
 
 
 def spread(rows: Clustered) -> MeanSpread | None:
-    """None without rows."""
+    """Return the mean with its standard error, or None without rows."""
     if not rows.rows:
         return None
     mean = float(np.mean(rows.values))
@@ -118,7 +119,7 @@ def spread(rows: Clustered) -> MeanSpread | None:
     sums = rows.sums(about=mean)
     error = float(np.sqrt(groups / (groups - 1) * np.sum(sums**2)) / rows.rows)
     rounding = NO_SPREAD * float(np.max(np.abs(rows.values)))
-    error = error if error > rounding else 0.0  # all that differs is rounding
+    error = error if error > rounding else 0.0  # the rest is rounding
     effective = float(rows.rows)
     if not rows.single:
         variance = float(np.sum((rows.values - mean) ** 2) / (rows.rows - 1))
@@ -134,10 +135,8 @@ def spread(rows: Clustered) -> MeanSpread | None:
 
 
 def _design_effect(rows: Clustered, sums: Floats) -> float:
-    """Variance of the mean of these rows over that of as many independent ones, >= 1.
-
-    sums: (G,) of the values' differences from their mean.
-    """
+    """Return the variance of the mean of these rows over that of as many independent rows, >= 1.
+    sums: (G,) sums of the values' differences from their mean."""
     count, groups = rows.rows, rows.count
     if count == groups:
         return 1.0
@@ -150,7 +149,7 @@ def _design_effect(rows: Clustered, sums: Floats) -> float:
 
 
 def warnings(rows: Clustered, effective: float) -> Iterator[str]:
-    """For reports over few or similar rows. effective: see `MeanSpread`."""
+    """Yield warnings for few or similar rows. effective: see `MeanSpread`."""
     groups = rows.count
     if groups == 1:
         yield "one cluster has no spread"
@@ -167,15 +166,15 @@ def warnings(rows: Clustered, effective: float) -> Iterator[str]:
 
 
 def run_places(starts: Integers, sizes: Integers) -> Integers:
-    """start, start + 1, … of each run of its size, one after the other."""
+    """Return the concatenated positions of all runs: start, start + 1, ... of each."""
     ends = np.cumsum(sizes)
     firsts: Integers = np.repeat(starts - (ends - sizes), sizes)
     return firsts + np.arange(ends[-1])
 
 
 def without_repeats(rows: Sequence[Hashable]) -> tuple[list[int], int]:
-    """(places of the first of equal rows, in order; how many repeat another)."""
+    """Return the positions of the distinct rows, in order, and the number of repeated rows."""
     first: dict[Hashable, int] = {}
-    for place, row in enumerate(rows):
-        first.setdefault(row, place)
+    for index, row in enumerate(rows):
+        first.setdefault(row, index)
     return list(first.values()), len(rows) - len(first)

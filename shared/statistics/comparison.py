@@ -1,8 +1,8 @@
-"""Tests of a mean and of two systems on the same texts.
+"""Tests of a mean, and of two systems on the same texts.
 
 Sign flips of the cluster sums, studentised: Canay, Romano & Shaikh (2017), Econometrica 85. They
-assume that the differences lie as far above as below under the hypothesis; t with the sandwich
-error (Liang & Zeger 1986) assumes many clusters. A verdict asks both. Pure functions.
+assume that differences are symmetric about the hypothesis. Student's t with the sandwich error
+(Liang & Zeger 1986) assumes many clusters. A verdict needs both. Pure functions.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from scipy import stats
 
 from shared.statistics.bootstrap import Resampling
 from shared.statistics.clusters import Clustered, Floats, clustered, spread
-from shared.statistics.intervals import Bounds, IntervalEstimate, Keys, known, mean
+from shared.statistics.intervals import Bounds, IntervalEstimate, Keys, defined_rows, mean
 from shared.statistics.ranks import chance_sd
 from shared.statistics.seeds import generator
 
 FLIPS = 9_999
-ENUMERATED = 13  # clusters whose sign patterns are fewer than that
-LEAST_P = float(np.finfo(np.float64).tiny)  # a p-value is never 0, though floats end somewhere
-SAME = 1e-12  # relative: t of two patterns that are one but for rounding
+ENUMERATED = 13  # clusters up to which all sign patterns are used
+LEAST_P = float(np.finfo(np.float64).tiny)  # a p-value is never 0, even where floats underflow
+SAME = 1e-12  # relative: t of patterns that differ only by rounding
 BYTE = 8
 MOST_BITS = 62
 PATTERNS_AT_ONCE = 1_000
@@ -32,9 +32,9 @@ PATTERNS_AT_ONCE = 1_000
 
 @dataclass(frozen=True)
 class MeanTest:
-    """Is a mean what the hypothesis says? None: undefined, for want of rows."""
+    """A test that a mean equals the hypothesis. None: undefined, for lack of rows."""
 
-    t: float | None  # infinite is None where there is no spread: see p_randomization
+    t: float | None  # None where it is infinite for lack of spread: see p_randomization
     p_t: float | None  # (0, 1], two-sided, of Student's t with G* - 1 degrees of freedom
     p_randomization: float | None  # (0, 1], two-sided, of sign flips of whole clusters
     rows: int
@@ -42,34 +42,31 @@ class MeanTest:
 
     @property
     def p_value(self) -> float | None:
-        """The larger of both."""
-        known = [p for p in (self.p_t, self.p_randomization) if p is not None]
-        return max(known, default=None)
+        """Return the larger of both p-values."""
+        p_values = [p for p in (self.p_t, self.p_randomization) if p is not None]
+        return max(p_values, default=None)
 
 
 def mean_test(rows: Clustered, hypothesis: float, seed: int = 0, name: str = "mean") -> MeanTest:
-    """H0: the mean is `hypothesis`; two-sided.
-
-    No rows: undefined. One cluster: p is 1. All equal the hypothesis: p is 1.
-    """
-    found = spread(rows)
-    if found is None:
+    """Test H0: the mean is `hypothesis`; two-sided. The test is undefined without rows. p is 1 for
+    one cluster, and if all rows equal the hypothesis."""
+    summary = spread(rows)
+    if summary is None:
         return MeanTest(None, None, None, 0, 0)
     p_flips = sign_flip_p(rows.sums(about=hypothesis), rows.sizes, seed, name)
-    if found.se is None:
-        return MeanTest(None, 1.0, 1.0, found.rows, found.clusters)
-    if found.se == 0:
-        return MeanTest(None, p_flips, p_flips, found.rows, found.clusters)
-    t = (found.mean - hypothesis) / found.se
-    p = max(float(2 * stats.t.sf(abs(t), found.equal_clusters - 1)), LEAST_P)
-    return MeanTest(t, p, p_flips, found.rows, found.clusters)
+    if summary.se is None:
+        return MeanTest(None, 1.0, 1.0, summary.rows, summary.clusters)
+    if summary.se == 0:
+        return MeanTest(None, p_flips, p_flips, summary.rows, summary.clusters)
+    t = (summary.mean - hypothesis) / summary.se
+    p = max(float(2 * stats.t.sf(abs(t), summary.equal_clusters - 1)), LEAST_P)
+    return MeanTest(t, p, p_flips, summary.rows, summary.clusters)
 
 
 def sign_flip_p(sums: Floats, sizes: Floats, seed: int, name: str) -> float:
-    """Two-sided p, (0, 1], of (G,) cluster sums about the hypothesis, (G,) rows in each.
-
-    All sign patterns for 13 clusters and fewer; else 9,999 distinct others, with the +1.
-    """
+    """Return the two-sided p, (0, 1], of (G,) cluster sums about the hypothesis, with (G,) rows in
+    each. Up to 13 clusters use all sign patterns. More use 9,999 distinct random patterns, with the
+    +1."""
     groups = sums.size
     observed = _studentised(np.array([sums.sum()]), np.array([np.sum(sizes * sums)]), sums, sizes)
     if groups <= ENUMERATED:
@@ -86,12 +83,12 @@ def sign_flip_p(sums: Floats, sizes: Floats, seed: int, name: str) -> float:
 
 
 def min_flip_p(clusters: int) -> float:
-    """The least two-sided p that sign flips of so many clusters can give, (0, 1]."""
+    """Return the smallest two-sided p that sign flips of this many clusters can give, (0, 1]."""
     return max(2.0 ** (1 - clusters), 1 / (FLIPS + 1)) if clusters else 1.0
 
 
 def _studentised(total: Floats, weighted: Floats, sums: Floats, sizes: Floats) -> Floats:
-    """(B,) |t| of flipped sums: their (B,) total, and their total weighted by the sizes."""
+    """Return |t|, (B,), of flipped sums, from their (B,) total and their total weighted by size."""
     groups, rows = sums.size, float(sizes.sum())
     mean = total / rows
     squares = np.sum(sums**2) - 2 * mean * weighted + mean**2 * np.sum(sizes**2)
@@ -102,39 +99,40 @@ def _studentised(total: Floats, weighted: Floats, sums: Floats, sizes: Floats) -
 
 
 def _bits(numbers: NDArray[np.int64], width: int) -> Floats:
-    """(B, width) of 0 and 1, the lowest bit first."""
+    """Return (B, width) bits, lowest first."""
     return ((numbers[:, None] >> np.arange(width)) & 1).astype(np.float64)
 
 
 def _patterns(groups: int, random: np.random.Generator) -> Iterator[NDArray[np.uint8]]:
-    """Blocks of 9,999 distinct sign patterns but that of no flip: a bit a cluster, packed."""
-    if groups > MOST_BITS:  # that two of them are one has no chance to speak of
+    """Yield blocks of 9,999 distinct sign patterns with a flip, packed at one bit per cluster."""
+    if groups > MOST_BITS:  # repeated patterns are too unlikely to matter
         width = -(-groups // BYTE)
         for start in range(0, FLIPS, PATTERNS_AT_ONCE):
             count = min(PATTERNS_AT_ONCE, FLIPS - start)
             yield np.frombuffer(random.bytes(count * width), np.uint8).reshape(count, width)
         return
-    found = np.empty(0, np.int64)
-    while found.size < FLIPS:
-        more = np.concatenate([found, random.integers(1, 2**groups, size=FLIPS, dtype=np.int64)])
-        found = more[np.sort(np.unique(more, return_index=True)[1])]
-    yield found[:FLIPS].astype("<i8").view(np.uint8).reshape(FLIPS, BYTE)
+    patterns = np.empty(0, np.int64)
+    while patterns.size < FLIPS:
+        more = np.concatenate([patterns, random.integers(1, 2**groups, size=FLIPS, dtype=np.int64)])
+        patterns = more[np.sort(np.unique(more, return_index=True)[1])]
+    yield patterns[:FLIPS].astype("<i8").view(np.uint8).reshape(FLIPS, BYTE)
 
 
 def _signed_sums(patterns: NDArray[np.uint8], values: Floats) -> Floats:
-    """(B,) sums of (G,) values whose signs (B, G / 8) packed patterns flip: 8 values a look-up."""
+    """Return (B,) sums of (G,) values with the signs of (B, G / 8) packed patterns, 8 values per
+    look-up."""
     padded = np.zeros(patterns.shape[1] * BYTE)
     padded[: values.size] = values
     signs = 1.0 - 2.0 * _bits(np.arange(2**BYTE), BYTE)
     table = (signs[:, None, :] * padded.reshape(1, -1, BYTE)).sum(axis=2).T  # (G / 8, 256)
     flat = np.ascontiguousarray(table).ravel()
-    places = patterns + np.arange(table.shape[0], dtype=np.int32)[None, :] * 2**BYTE
-    return np.asarray(np.take(flat, places).sum(axis=1))
+    indices = patterns + np.arange(table.shape[0], dtype=np.int32)[None, :] * 2**BYTE
+    return np.asarray(np.take(flat, indices).sum(axis=1))
 
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Two systems on the same texts, first - second. None: undefined."""
+    """The test of two systems on the same texts, first - second. None: undefined."""
 
     difference: IntervalEstimate
     test: MeanTest
@@ -151,9 +149,9 @@ def paired(
     bounds: Bounds = (None, None),
     how: Resampling | None = None,
 ) -> PairedTest:
-    """differences: first - second on each text that both scored. 0/1 parts: -1, 0 and 1."""
+    """Compare paired differences, first - second. Parts of 0 and 1 give -1, 0 and 1."""
     how = how or Resampling()
-    rows, _ = known(differences, keys)
+    rows, _ = defined_rows(differences, keys)
     values = rows.values
     deviation = float(np.std(values, ddof=1)) if values.size > 1 else 0.0
     return PairedTest(
@@ -167,32 +165,30 @@ def paired(
 
 
 def wilcoxon_p(rows: Clustered) -> float | None:
-    """Two-sided p, (0, 1], of the signed ranks of the clusters' means; zeros are left out.
-
-    Source: Wilcoxon (1945), Biometrics Bulletin 1. None where no cluster differs from 0.
-    """
+    """Return the two-sided p, (0, 1], of the signed ranks of the clusters' means, without zeros.
+    Source: Wilcoxon (1945), Biometrics Bulletin 1. None if no cluster differs from 0."""
     means = rows.sums() / rows.sizes
     differing = means[means != 0]
     return float(stats.wilcoxon(differing).pvalue) if differing.size else None
 
 
 def omnibus_z(win_rates: Floats, draws: Sequence[int], keys: Keys = None) -> float | None:
-    """Is any of these explanations better or worse than random? (mean - 1/2) / sd, if all were.
+    """Return (mean - 1/2) / sd, the test that all explanations are random.
 
-    win_rates: (N,) mid-rank. draws: (N,) M of each. keys: the cluster of each. Without ties M W is
-    uniform on 0..M, so that Var W = (M + 2) / (12 M); ties make it smaller and the test
-    conservative. The mean of a cluster counts as one W that varies as much as its members do, which
+    win_rates: (N,) mid-ranks. draws: (N,) M of each. keys: the cluster of each. Without ties M W is
+    uniform on 0..M, so Var W = (M + 2) / (12 M). Ties reduce the variance and make the test
+    conservative. The mean of a cluster counts as one W with the mean variance of its members, which
     is conservative, too.
     """
     if win_rates.size == 0:
         return None
     variances = np.array([chance_sd(count) ** 2 for count in draws])
     if keys is not None:
-        own, spreads = clustered(win_rates, keys), clustered(variances, keys)
-        win_rates, variances = own.sums() / own.sizes, spreads.sums() / spreads.sizes
+        rates, spreads = clustered(win_rates, keys), clustered(variances, keys)
+        win_rates, variances = rates.sums() / rates.sizes, spreads.sums() / spreads.sizes
     return float(np.sum(win_rates - 0.5) / math.sqrt(math.fsum(variances)))
 
 
 def normal_p(z: float) -> float:
-    """Two-sided p of a standard normal."""
+    """Return the two-sided p of a standard normal."""
     return float(2 * stats.norm.sf(abs(z)))

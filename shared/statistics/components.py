@@ -1,9 +1,10 @@
-"""What a rerun would say: variance components of a crossed design, and survival of a comparison.
+"""Variance components of a crossed design, and the stability of a comparison under reruns.
 
-y = mean + text + adapter + operator + text:adapter + text:operator + adapter:operator + residual,
-all random and crossed, null seeds within the residual; or texts and one other factor, as wordings
-of a prompt. ANOVA estimators: Searle, Casella & McCulloch (1992), Variance Components, chapter 4;
-generalisability: Brennan (2001), Generalizability Theory. Pure functions.
+y = mean + text + adapter + operator + text:adapter + text:operator + adapter:operator + residual.
+All terms are random and crossed, and null seeds are in the residual. A design may also cross texts
+with one other factor, such as wordings of a prompt. ANOVA estimators: Searle, Casella & McCulloch
+(1992), Variance Components, chapter 4; generalisability: Brennan (2001), Generalizability Theory.
+Pure functions.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ FACTORS = ("text", "adapter", "operator")
 
 @dataclass(frozen=True)
 class Components:
-    """Variances in squared units of the value; `raw` may be negative, `variances` has 0 there."""
+    """Variances in squared units of the value; negative values of `raw` are 0 in `variances`."""
 
     variances: dict[str, float]  # by text, adapter, text:adapter, ..., residual
     raw: dict[str, float]
@@ -31,11 +32,13 @@ class Components:
 
     @property
     def sd_rerun(self) -> float:
-        """How far a single result moves when all but its text is drawn anew."""
+        """Return the sd of a single result when everything except its text is drawn again."""
         return math.sqrt(sum(v for name, v in self.variances.items() if name != "text"))
 
     def sd_rerun_of_mean(self, texts: int) -> float:
-        """The same of the mean over so many texts, one adapter, operator and seed."""
+        """Return the same sd for the mean over `texts` texts, with one adapter, operator and
+        seed.
+        """
         return math.sqrt(
             sum(
                 variance / (texts if "text" in name or name == "residual" else 1)
@@ -45,35 +48,31 @@ class Components:
         )
 
     def generalisability(self, seeds: int = 1) -> float | None:
-        """Share of the variance of a text's value that is the text's own, [0, 1].
-
-        seeds: over how many null seeds it is averaged. None where nothing varies.
-        """
-        own = self.variances["text"]
+        """Return the share of the variance of a text's value that the text explains, [0, 1]. seeds:
+        null seeds that the value is averaged over. None if nothing varies."""
+        of_text = self.variances["text"]
         error = sum(
             variance / (seeds if name == "residual" else 1)
             for name, variance in self.variances.items()
             if "text:" in name or name == "residual"
         )
-        return own / (own + error) if own + error > 0 else None
+        return of_text / (of_text + error) if of_text + error > 0 else None
 
-    def seeds_for(self, wanted: float = 0.8, most: int = 10_000) -> int | None:
-        """The fewest null seeds that reach this generalisability; None where none do."""
+    def seeds_for(self, target: float = 0.8, most: int = 10_000) -> int | None:
+        """Return the fewest null seeds that reach this generalisability, or None."""
         for seeds in range(1, most + 1):
             reached = self.generalisability(seeds)
             if reached is None:
                 return None
-            if reached >= wanted:
+            if reached >= target:
                 return seeds
         return None
 
 
 def components(values: Floats, factors: Sequence[str] = FACTORS) -> Components:
-    """values: (texts, adapters, operators, seeds), of all but seeds two levels at least.
-
-    factors: names of all axes but the last, `text` first; with one other factor than texts the
-    seeds have two levels at least, or nothing would tell a residual. Raises ValueError.
-    """
+    """Estimate the components. values: (texts, adapters, operators, seeds). factors: names of all
+    axes except the last, `text` first. Every factor needs two levels. With only one other factor
+    than texts, the seeds need two levels for a residual. Raises ValueError."""
     y = finite(values)
     if y.ndim != len(factors) + 1 or min(y.shape[:-1]) < 2:
         raise ValueError("the design is crossed: two levels of each factor at least")
@@ -93,7 +92,7 @@ def components(values: Floats, factors: Sequence[str] = FACTORS) -> Components:
 
 @dataclass(frozen=True)
 class CrossedValues:
-    """values: a factor an axis, and seeds. A term is a factor, or two of them together."""
+    """Values with one axis for each factor and one for seeds. A term is one factor or a pair."""
 
     values: Floats
     factors: tuple[str, ...]
@@ -103,7 +102,7 @@ class CrossedValues:
         return [names for size in (1, 2) for names in combinations(self.factors, size)]
 
     def repeats(self, names: tuple[str, ...]) -> int:
-        """Values that share a level of the term."""
+        """Return the number of values that share a level of the term."""
         return self.values.size // math.prod(self._levels(names))
 
     def mean_square(self, names: tuple[str, ...]) -> float:
@@ -111,16 +110,15 @@ class CrossedValues:
         return float(self.repeats(names) * np.sum(self.effect(names) ** 2) / freedom)
 
     def effect(self, names: tuple[str, ...]) -> Floats:
-        """Of one factor, or what two have together beyond their own; shaped to be added."""
+        """Return the effect of a factor, or the interaction of two, with axes that broadcast."""
         axes = [self.factors.index(name) for name in names]
-        others = tuple(axis for axis in range(self.values.ndim) if axis not in axes)
-        effect = self.values.mean(axis=others, keepdims=True) - self.values.mean()
+        other_axes = tuple(axis for axis in range(self.values.ndim) if axis not in axes)
+        effect = self.values.mean(axis=other_axes, keepdims=True) - self.values.mean()
         for name in names if len(names) == 2 else ():
             effect = effect - self.effect((name,))
         return np.asarray(effect)
 
     def residual(self) -> float:
-        """The mean square of what no term holds."""
         fitted = np.full(self.values.shape, self.values.mean())
         for names in self.terms:
             fitted = fitted + self.effect(names)
@@ -134,7 +132,7 @@ class CrossedValues:
     def main_effect(
         self, name: str, squares: dict[tuple[str, ...], float], residual: float
     ) -> float:
-        """E MS = residual + its interactions' shares + its own."""
+        """Return the variance of a factor, from E MS = residual + interactions + main effect."""
         pairs = [names for names in self.terms if len(names) == 2 and name in names]
         interactions = sum(squares[names] for names in pairs) - (len(pairs) - 1) * residual
         return (squares[(name,)] - interactions) / self.repeats((name,))
@@ -146,39 +144,35 @@ class CrossedValues:
 def jackknife_ends(
     values: Floats, of: Callable[[Floats], float | None], confidence: float = 0.95
 ) -> tuple[float, float] | None:
-    """Ends for `of(values)` by leaving out each first index, the texts, once; Student's t.
-
-    Source: Tukey (1958); Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 11.
-    None for fewer than three texts, and where a value is undefined.
-    """
+    """Return ends for `of(values)` from the jackknife over the first axis, the texts, with
+    Student's t. Source: Tukey (1958); Efron & Tibshirani (1993), An Introduction to the Bootstrap,
+    chapter 11. None for fewer than three texts, and if a value is undefined."""
     count = len(values)
     whole = of(values)
     if count < 3 or whole is None:
         return None
-    left = [of(np.delete(values, place, axis=0)) for place in range(count)]
-    known = np.array([one for one in left if one is not None])
-    if known.size < count:
+    left = [of(np.delete(values, index, axis=0)) for index in range(count)]
+    defined = np.array([estimate for estimate in left if estimate is not None])
+    if defined.size < count:
         return None
-    error = math.sqrt((count - 1) / count * float(np.sum((known - known.mean()) ** 2)))
+    error = math.sqrt((count - 1) / count * float(np.sum((defined - defined.mean()) ** 2)))
     half = float(stats.t.isf((1 - confidence) / 2, count - 1)) * error
     return whole - half, whole + half
 
 
 @dataclass(frozen=True)
 class Variances:
-    """Of the paired difference of two systems, squared units.
-
-    text: of one text under one adapter, so that what both do together is in it.
-    """
+    """Variances of the paired difference of two systems, in squared units. text: of one text under
+    one adapter, so that it includes their interaction."""
 
     adapter: float
     text: float
     seed: float
 
     @classmethod
-    def of(cls, found: Components) -> Variances:
-        """Of a difference that is averaged over the design's operators."""
-        by, operators = found.variances, found.levels["operator"]
+    def of(cls, components: Components) -> Variances:
+        """Return the variances of a difference that is averaged over the design's operators."""
+        by, operators = components.variances, components.levels["operator"]
         return cls(
             adapter=by["adapter"] + by["adapter:operator"] / operators,
             text=by["text"] + by["text:adapter"] + by["text:operator"] / operators,
@@ -187,7 +181,7 @@ class Variances:
 
 
 def survival_expected(difference: float, variances: Variances, texts: int, seeds: int) -> float:
-    """How often a rerun keeps the sign of this mean difference, [0.5, 1]; 0.5 for none."""
+    """Return the probability that a rerun keeps the sign of this mean difference, [0.5, 1]."""
     if difference == 0:
         return 0.5
     variance = variances.adapter + variances.text / texts + variances.seed / (texts * seeds)
@@ -199,20 +193,18 @@ def survival_expected(difference: float, variances: Variances, texts: int, seeds
 def survival_observed(
     differences: Floats, splits: int, random: np.random.Generator
 ) -> float | None:
-    """Share of reruns that keep the sign: (adapters, texts) paired differences, first - second.
-
-    Ordered pairs of two adapters, each on one half of the texts, split anew `splits` times. None
-    for fewer than two adapters or texts. A difference of 0 keeps no sign.
-    """
+    """Return the share of reruns that keep the sign of (adapters, texts) paired differences. A
+    rerun is an ordered pair of two adapters, each on one half of the texts, over `splits` random
+    halvings. None for fewer than two adapters or texts. A difference of 0 keeps no sign."""
     adapters, texts = finite(differences).shape
     if adapters < 2 or texts < 2:
         return None
-    kept, pairs = 0, 0
+    surviving, pairs = 0, 0
     for _ in range(splits):
         order = random.permutation(texts)
         first = np.sign(differences[:, order[: texts // 2]].mean(axis=1))
         second = np.sign(differences[:, order[texts // 2 :]].mean(axis=1))
-        same = (first[:, None] == second[None, :]) & (first[:, None] != 0)
-        kept += int(same.sum() - np.trace(same))
+        matches = (first[:, None] == second[None, :]) & (first[:, None] != 0)
+        surviving += int(matches.sum() - np.trace(matches))
         pairs += adapters * (adapters - 1)
-    return kept / pairs
+    return surviving / pairs

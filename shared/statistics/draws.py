@@ -17,16 +17,14 @@ from shared.statistics.placements import (
     Runs,
 )
 
-PERMUTED = 20_000  # so many or fewer placements: a permutation of all ranks is drawn
+PERMUTED = 20_000  # up to this many placements a permutation of all ranks is drawn
 BLOCK = 64  # rankings drawn at a time; part of the definition of the draws
 
 
 def placed(space: Placements, random: np.random.Generator, first: int) -> Iterator[Places]:
-    """All placements in uniform order, each once; a longer draw only adds.
-
-    first: where there are no more than so many besides one, they come by rank. Where there are too
-    many runs to rank, runs and gaps are shuffled instead, without end.
-    """
+    """Yield all placements once, in uniform order; a longer draw starts with the shorter one.
+    first: if there are at most this many besides the observed one, they come by rank. If there are
+    too many runs to rank, runs and gaps are shuffled without end."""
     parts = space.parts if isinstance(space, Product) else (space,)
     runs = [part for part in parts if isinstance(part, Runs)]
     few = all(len(part.lengths) <= MOST_RUNS for part in runs)
@@ -39,15 +37,13 @@ def placed(space: Placements, random: np.random.Generator, first: int) -> Iterat
 def others(
     space: Placements, observed: Places, random: np.random.Generator, first: int
 ) -> Iterator[Places]:
-    """As `placed`, without the observed one."""
-    return (found for found in placed(space, random, first) if found != observed)
+    return (places for places in placed(space, random, first) if places != observed)
 
 
 def _shuffled(space: Placements, random: np.random.Generator) -> Places:
-    """A uniform one."""
     if isinstance(space, Product):
         pairs = zip(space.parts, space.members, strict=True)
-        return tuple(sorted(own[p] for part, own in pairs for p in _shuffled(part, random)))
+        return tuple(sorted(members[p] for part, members in pairs for p in _shuffled(part, random)))
     if not isinstance(space, Runs):
         return space.at(next(distinct_below(space.count, random)))
     gaps = space.units - sum(space.lengths) + 1
@@ -56,8 +52,8 @@ def _shuffled(space: Placements, random: np.random.Generator) -> Places:
 
 
 def ranks_of(count: int, random: np.random.Generator, first: int) -> Iterator[int]:
-    """All ranks below `count`, each once, in uniform order; ascending where there are no more than
-    `first` besides one."""
+    """Yield all ranks below `count` once, in uniform order; ascending for at most `first` + 1
+    ranks."""
     if count - 1 <= first:
         yield from range(count)
     elif count <= PERMUTED:
@@ -67,70 +63,70 @@ def ranks_of(count: int, random: np.random.Generator, first: int) -> Iterator[in
 
 
 def distinct_below(count: int, random: np.random.Generator) -> Iterator[int]:
-    """Uniform integers below `count`, of any size, each once: without end unless all are drawn."""
+    """Yield distinct uniform integers below `count`, which may have any size, until all are
+    drawn.
+    """
     bits = (count - 1).bit_length()
     width = (bits + 7) // 8
-    seen: set[int] = set()
-    while len(seen) < count:
-        found = int.from_bytes(random.bytes(width), "little") >> (8 * width - bits)
-        if found < count and found not in seen:
-            seen.add(found)
-            yield found
+    drawn: set[int] = set()
+    while len(drawn) < count:
+        number = int.from_bytes(random.bytes(width), "little") >> (8 * width - bits)
+        if number < count and number not in drawn:
+            drawn.add(number)
+            yield number
 
 
-Choice = Callable[[Sequence[int]], Places]  # a ranking → the subset of it, ascending
+Choice = Callable[[Sequence[int]], Places]  # a ranking → its subset, ascending
 
 
 class Rankings:
-    """Uniform rankings of one text's units: the subset at each size is a ranking's first units.
-
-    One stream a text, not one a size: the random subsets of two sizes are nested, so that all
-    budgets of one explanation meet the same random explanations.
-    """
+    """Uniform rankings of a text's units: the subset of each size is the first units of a ranking.
+    All sizes share one stream, so that their random subsets are nested. All budgets of an
+    explanation are then compared with the same random explanations."""
 
     def __init__(self, random: np.random.Generator, units: int) -> None:
         self._random = random
         self._units = units
         self._blocks: list[NDArray[np.uint32]] = []  # (BLOCK, units) each
 
-    def __getitem__(self, place: int) -> Places:
-        """The ranking at this place, the units from the first to the last."""
-        number, row = divmod(place, BLOCK)
+    def __getitem__(self, index: int) -> Places:
+        """Return the ranking at this index, the units from first to last."""
+        number, row = divmod(index, BLOCK)
         while number >= len(self._blocks):
             keys = self._random.random((BLOCK, self._units))
             self._blocks.append(np.argsort(keys, axis=1, kind="stable").astype(np.uint32))
         return tuple(self._blocks[number][row].tolist())
 
     def distinct(self, space: Placements, choice: Choice, most: int) -> Iterator[Places]:
-        """Return distinct subsets in the order of the rankings, or all by rank where there are no
-        more than `most` besides one. space: of the subsets."""
+        """Yield distinct subsets in the order of the rankings, or all by rank if there are few.
+        space: all subsets. Few means at most `most` besides the observed one."""
         if space.count - 1 <= most:
             return map(space.at, range(space.count))
-        return _once((choice(self[place]) for place in count()), set())
+        return _once((choice(self[index]) for index in count()), set())
 
 
 def first_units(size: int) -> Choice:
-    """As many units as rank highest."""
+    """Choose the `size` units that rank highest."""
     return lambda ranking: tuple(sorted(ranking[:size]))
 
 
-def first_of_strata(labels: Sequence[str], taken: Mapping[str, int]) -> Choice:
-    """Of each stratum as many units as rank highest. labels: the stratum of each unit."""
+def first_of_strata(labels: Sequence[str], sizes: Mapping[str, int]) -> Choice:
+    """Choose the highest units of each stratum. labels: the stratum of each unit."""
 
-    def chosen(ranking: Sequence[int]) -> Places:
-        left, found = dict(taken), list[int]()
+    def choose(ranking: Sequence[int]) -> Places:
+        left, units = dict(sizes), list[int]()
         for unit in ranking:
             if left.get(labels[unit], 0):
                 left[labels[unit]] -= 1
-                found.append(unit)
-        return tuple(sorted(found))
+                units.append(unit)
+        return tuple(sorted(units))
 
-    return chosen
+    return choose
 
 
 def _once(placed: Iterable[Places], seen: set[Places]) -> Iterator[Places]:
-    """Those that were not seen, each once."""
-    for one in placed:
-        if one not in seen:
-            seen.add(one)
-            yield one
+    """Yield the placements that are not in `seen`, each once."""
+    for places in placed:
+        if places not in seen:
+            seen.add(places)
+            yield places

@@ -17,30 +17,29 @@ from scipy.special import betaln
 from shared.statistics.clusters import NO_SPREAD, Floats, finite
 
 TIE = 1e-12  # of standardised scores
-FALSE_DISCOVERIES = 0.10  # share of false ones among those that are called better than random
+FALSE_DISCOVERIES = 0.10  # allowed share of random ones among those called better than random
 STRENGTHS = (1.0, 4.0, 16.0, 64.0, 256.0)  # a: the beat rate is Beta(a, 1); 1: a random explanation
-RANDOM_BEFORE = 2.0  # random explanations that count beside those of a batch
+RANDOM_BEFORE = 2.0  # prior random explanations added to those of a batch
 STEPS, SETTLED = 500, 1e-7  # of the fit
 
 
 def standardised(scores: Floats, *, both_sides: bool) -> Floats:
-    """(T, M + 1) of T tests, the observed first, as distances from the test's mean in its sd.
-
-    Mean and sd over all M + 1. 0 where a test's scores do not differ.
-    """
-    found = finite(scores)
-    mean, sd = found.mean(axis=1, keepdims=True), found.std(axis=1, keepdims=True)
-    flat = sd <= NO_SPREAD * np.maximum(np.abs(found).max(axis=1, keepdims=True), 1e-300)
-    distances = np.where(flat, 0.0, (found - mean) / np.where(flat, 1.0, sd))
+    """Return (T, M + 1) scores of T tests in standard deviations from the mean of the test. The
+    observed score is the first. Mean and sd are over all M + 1. 0 if a test's scores are equal."""
+    values = finite(scores)
+    mean, sd = values.mean(axis=1, keepdims=True), values.std(axis=1, keepdims=True)
+    flat = sd <= NO_SPREAD * np.maximum(np.abs(values).max(axis=1, keepdims=True), 1e-300)
+    distances = np.where(flat, 0.0, (values - mean) / np.where(flat, 1.0, sd))
     return np.abs(distances) if both_sides else distances
 
 
 def max_t(scores: Floats, *, both_sides: bool = True) -> Floats:
-    """(T,) p-values of tests that share their random draws, adjusted for all of them, (0, 1].
+    """Return (T,) p-values of tests that share their random draws, adjusted for all of them, (0,
+    1].
 
-    scores: (T, M + 1), each test's observed score first, then those of the draws 1..M, the same
-    draw in one column. p_t = (#{j: max T_.j >= T_t0}) / (M + 1). Exact where the observed is one of
-    the draws as a whole.
+    scores: (T, M + 1), each test's observed score first, then those of the draws 1..M. A column
+    holds the same draw for all tests. p_t = (#{j: max T_.j >= T_t0}) / (M + 1). The p is exact if
+    the observed explanation is one of the draws.
     """
     distances = standardised(scores, both_sides=both_sides)
     reached = distances.max(axis=0) >= distances[:, :1] - TIE
@@ -48,54 +47,53 @@ def max_t(scores: Floats, *, both_sides: bool = True) -> Floats:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p-values, in the order given, each at least as large as it was, at most 1."""
-    found = finite(p_values)
-    order = np.argsort(found, kind="stable")
-    multiplied = found[order] * np.arange(found.size, 0, -1)
-    adjusted = np.empty_like(found)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(multiplied)) if found.size else found
+    """Return adjusted p-values in the original order; each is at least the raw p and at most 1."""
+    values = finite(p_values)
+    order = np.argsort(values, kind="stable")
+    multiplied = values[order] * np.arange(values.size, 0, -1)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(multiplied)) if values.size else values
     return [float(p) for p in adjusted]
 
 
 def holm_over_families(families: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Families of adjusted p-values, corrected for how many families there are.
-
-    A family's p-values are multiplied by the number of families whose least p is not smaller, and
-    no smaller than those of families that come before it.
-    """
+    """Return families of adjusted p-values, corrected for the number of families. The p-values of a
+    family are multiplied by the number of families whose smallest p is not smaller. They are no
+    smaller than those of families with a smaller p."""
     least = [min(family, default=1.0) for family in families]
     adjusted = [list[float]() for _ in families]
     floor = 0.0
-    for place in sorted(range(len(families)), key=lambda one: least[one]):
-        factor = sum(other >= least[place] for other in least)
-        adjusted[place] = [min(1.0, max(floor, factor * p)) for p in families[place]]
-        floor = min(adjusted[place], default=floor)
+    for index in sorted(range(len(families)), key=lambda number: least[number]):
+        factor = sum(other >= least[index] for other in least)
+        adjusted[index] = [min(1.0, max(floor, factor * p)) for p in families[index]]
+        floor = min(adjusted[index], default=floor)
     return adjusted
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p-values, which hold the share of false discoveries."""
+    """Return adjusted p-values that control the false discovery rate."""
     if not p_values:
         return []
     return [float(q) for q in stats.false_discovery_control(p_values, method="bh")]
 
 
 def needed_at_least_p(examples: int, least_p: float, alpha: float) -> int:
-    """How many examples must reach the least p before Benjamini-Hochberg rejects any.
+    """Return the number of examples that must reach the smallest p before one is rejected.
 
-    The smallest r with least_p <= r alpha / N; more than N: nothing can ever be rejected.
+    This is the smallest r with least_p <= r alpha / N. A result above N means that nothing can be
+    rejected.
     """
     return max(1, int(np.ceil(round(least_p * examples / alpha, 9))))
 
 
 def local_false_discovery(reached: Sequence[int], draws: Sequence[int]) -> Floats:
-    """Return how likely each explanation is to be a random one, (N,), [0, 1].
+    """Return the probability that each explanation is random, (N,), [0, 1].
 
-    reached: draws that score at least as high as each explanation. draws: of each.
+    reached: draws that score at least as high as each explanation. draws: number for each.
 
     A batch is a mixture of random explanations, whose beat rate is uniform, and of stronger ones,
-    whose beat rate is Beta(a, 1). The shares are fitted by expectation maximisation. A rule by
-    which draws stop cancels out.
+    whose beat rate is Beta(a, 1). The shares are fitted by expectation maximisation. Early stopping
+    of draws cancels out.
     """
     lost = np.asarray(reached, dtype=np.float64)[:, None]
     beaten = np.asarray(draws, dtype=np.float64)[:, None] - lost
@@ -116,8 +114,8 @@ def local_false_discovery(reached: Sequence[int], draws: Sequence[int]) -> Float
 
 
 def discovered(rates: Floats, most: float = FALSE_DISCOVERIES) -> NDArray[np.bool_]:
-    """Return which explanations to call better than random, (N,): the most whose mean rate is at
-    most `most`. rates: (N,) local false discovery rates."""
+    """Return which explanations to call better than random, (N,). As many are called as keep the
+    mean rate at most `most`. rates: (N,) local false discovery rates."""
     order = np.argsort(rates, kind="stable")
     means = np.cumsum(rates[order]) / np.arange(1, rates.size + 1)
     called = np.zeros(rates.size, dtype=bool)

@@ -1,12 +1,12 @@
 """A one-sided rank test that looks at its random draws a few times and may stop at each look.
 
-At a look it stops with "no" where many draws reach the observed score, and with "yes" where few do.
-If the observed score is itself random, the number of draws that reach it follows Pólya's urn,
-P(the next one does) = (s + 1) / (l + 2) after s of l draws, with or without replacement. So the
-size of the rule is exact, by dynamic programming (Jennison & Turnbull, Group Sequential Methods,
-2000, chapter 2). p is that of stage-wise order: an earlier "yes" is more extreme than a later one,
-an earlier "no" less; p is uniform on the outcomes of the rule, and at most the level for a "yes".
-The p of the other side is of the same outcome, in the opposite order.
+At a look it stops with "no" if many draws reach the observed score, and with "yes" if few do. If
+the observed score is itself random, the number of draws that reach it follows Pólya's urn: P(the
+next draw does) = (s + 1) / (l + 2) after s of l draws, with or without replacement. So dynamic
+programming gives the exact size of the rule (Jennison & Turnbull, Group Sequential Methods, 2000,
+chapter 2). p follows the stage-wise order: an earlier "yes" is more extreme than a later one, an
+earlier "no" less. p is uniform on the outcomes of the rule, and at most the level for a "yes". The
+p of the other side uses the same outcome in the opposite order.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Outcome = tuple[int, int]  # draws made, and how many of them reach the observed
 
 @dataclass(frozen=True)
 class GroupSequential:
-    """looks: numbers of draws, ascending; the last one ends the test. no_from: one a look but the
-    last. yes_up_to: one a look."""
+    """The rule. looks: ascending numbers of draws; the last look ends the test. no_from: one value
+    for each look except the last. yes_up_to: one value for each look."""
 
     looks: tuple[int, ...]
     no_from: tuple[int, ...]
@@ -43,7 +43,7 @@ class GroupSequential:
     def __post_init__(self) -> None:
         if not len(self.looks) == len(self.yes_up_to) == len(self.no_from) + 1:
             raise ValueError("every look has its bounds")
-        if any(one < 1 for one in np.diff([0, *self.looks])):
+        if any(step < 1 for step in np.diff([0, *self.looks])):
             raise ValueError("looks ascend from 1")
 
     @property
@@ -56,21 +56,21 @@ class GroupSequential:
 
     @property
     def attainable_p(self) -> float:
-        """The least p that can come of this rule."""
+        """Return the smallest p that this rule can give."""
         return min(self._p_values.values())
 
     @property
     def size(self) -> float:
-        """How often the answer is "yes" for a random score, exactly."""
+        """Return the exact probability of "yes" for a random score."""
         return self.yes_rate(None)
 
     def yes_rate(self, beat_rate: float | None) -> float:
-        """How often the answer is "yes". beat_rate: as in `outcomes`."""
-        found = self.outcomes(beat_rate)
-        return sum(mass for outcome, mass in found.items() if self._is_yes(outcome))
+        """Return the probability of "yes". beat_rate: as in `outcomes`."""
+        outcomes = self.outcomes(beat_rate)
+        return sum(mass for outcome, mass in outcomes.items() if self._is_yes(outcome))
 
     def mean_draws(self, beat_rate: float | None) -> float:
-        """How many draws the test takes on average. beat_rate: as in `outcomes`."""
+        """Return the mean number of draws. beat_rate: as in `outcomes`."""
         return sum(draws * mass for (draws, _), mass in self.outcomes(beat_rate).items())
 
     def stopped(self, reached: NDArray[np.bool_]) -> Outcome | None:
@@ -121,50 +121,48 @@ class GroupSequential:
     def _p_values(self) -> Mapping[Outcome, float]:
         masses = self._masses
 
-        def place(outcome: Outcome) -> tuple[bool, int, int]:
+        def extremeness(outcome: Outcome) -> tuple[bool, int, int]:
             yes = self._is_yes(outcome)
             return not yes, outcome[0] if yes else -outcome[0], outcome[1]
 
-        ranked = sorted(masses, key=place)  # the most extreme first
+        ranked = sorted(masses, key=extremeness)  # the most extreme first
         sums = np.cumsum([masses[outcome] for outcome in ranked])
-        return {one: min(1.0, round(float(p), DIGITS)) for one, p in zip(ranked, sums, strict=True)}
+        return {
+            outcome: min(1.0, round(float(p), DIGITS))
+            for outcome, p in zip(ranked, sums, strict=True)
+        }
 
     def _is_yes(self, outcome: Outcome) -> bool:
         draws, count = outcome
         return count <= self.yes_up_to[self.looks.index(draws)]
 
     def outcomes(self, beat_rate: float | None) -> dict[Outcome, float]:
-        """Return the probability of every outcome.
-
-        beat_rate: the share of random scores that the observed one beats, ties none; None: it is
-        itself a random one.
-        """
-        found: dict[Outcome, float] = {}
+        """Return the probability of every outcome. beat_rate: the share of random scores that the
+        observed one beats, without ties. None: the observed score is random."""
+        outcomes: dict[Outcome, float] = {}
         going, drawn = np.ones(1), 0  # P(the test goes on with s draws that reach it), by s
         for look, draws in enumerate(self.looks):
-            for made in range(drawn, draws):
-                counts = np.arange(made + 1)
-                reach = (counts + 1) / (made + 2) if beat_rate is None else 1 - beat_rate
+            for number in range(drawn, draws):
+                counts = np.arange(number + 1)
+                reach = (counts + 1) / (number + 2) if beat_rate is None else 1 - beat_rate
                 going = np.append(going * (1 - reach), 0.0) + np.append(0.0, going * reach)
             drawn = draws
             no_from = 0 if draws == self.most else self.no_from[look]
             for count in np.flatnonzero(going):
                 if count >= no_from or count <= self.yes_up_to[look]:
-                    found[draws, int(count)] = float(going[count])
+                    outcomes[draws, int(count)] = float(going[count])
                     going[count] = 0.0
-        return found
+        return outcomes
 
 
 @lru_cache(maxsize=256)
 def looks_up_to(most: int) -> GroupSequential:
-    """Return the rule of `LOOKS` for at most so many draws, or placements, up to 199.
-
-    The last look says "yes" as often as `LEVEL` still allows.
-    """
-    kept = [place for place, look in enumerate(LOOKS) if look < most]
-    looks = (*(LOOKS[place] for place in kept), most)
-    no_from = tuple(NO_FROM[place] for place in kept)
-    yes_up_to = tuple(YES_UP_TO[place] for place in kept)
+    """Return the rule of `LOOKS` for at most `most` draws or placements, up to 199. The last look
+    says "yes" as often as `LEVEL` allows."""
+    indices = [index for index, look in enumerate(LOOKS) if look < most]
+    looks = (*(LOOKS[index] for index in indices), most)
+    no_from = tuple(NO_FROM[index] for index in indices)
+    yes_up_to = tuple(YES_UP_TO[index] for index in indices)
     rule = GroupSequential(looks, no_from, (*yes_up_to, -1))
     masses, spent, last = rule.outcomes(None), rule.size, -1
     for count in range(most + 1):

@@ -1,12 +1,12 @@
-"""Intervals of estimates over rows that may belong together.
+"""Intervals of estimates over clustered rows.
 
 Shares: Wilson (1927) at the effective number of rows (Korn & Graubard 1998, Survey Methodology 24).
 Means: studentised bootstrap over clusters; ratios, pooled errors, correlations: BCa over clusters
 (`shared.statistics.bootstrap`). Medians: order statistics (Conover 1999, section 3.2). The smallest
-detectable effect: Bloom (1995), Evaluation Review 19. Pure functions; what is undefined is None,
-and `warnings` says why. A value that is not finite raises ValueError.
+detectable effect: Bloom (1995), Evaluation Review 19. Pure functions. An undefined value is None,
+and `warnings` gives the reason. A value that is not finite raises ValueError.
 
-keys, everywhere: the cluster of each row, as many as rows; None: each row is one of its own.
+In all functions `keys` holds the cluster of each row; None: each row is a separate cluster.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from shared.statistics.clusters import (
 from shared.statistics.wilson import wilson
 
 Method = Literal["wilson", "studentised", "bca", "order", "t", "exact"]
-Bounds = tuple[float | None, float | None]  # of a quantity; None: it has none on this side
+Bounds = tuple[float | None, float | None]  # range of a quantity; None: unbounded on this side
 OfSums = Callable[[Floats], Floats]  # (R, K) sums over rows → (R,) values, NaN: undefined
 OfRows = Callable[[Floats], float]  # (N, K) rows → value, NaN: undefined
 Keys = Sequence[str] | None
@@ -56,7 +56,7 @@ UNBOUNDED: Bounds = (None, None)
 
 @dataclass(frozen=True)
 class IntervalEstimate:
-    """An estimate with its interval. None: undefined; `warnings` says why."""
+    """An estimate with its interval. None: undefined; `warnings` gives the reason."""
 
     value: float | None
     low: float | None = None
@@ -64,7 +64,7 @@ class IntervalEstimate:
     method: Method | None = None
     rows: int = 0
     clusters: int = 0
-    effective: float = 0.0  # rows that independent ones would have to be
+    effective: float = 0.0  # equivalent number of independent rows
     se: float | None = None  # units of the value
     detectable: float | None = None  # smallest true distance found with power 0.8, same units
     left_out: int = 0  # rows without a value
@@ -74,20 +74,20 @@ class IntervalEstimate:
 def share(
     values: Sequence[float | None] | Floats, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """Of ones among zeros and ones. Raises ValueError for any other value but None: left out."""
+    """Estimate a share of zeros and ones; None is left out. Raises ValueError for other values."""
     how = how or Resampling()
-    rows, left_out = known(values, keys)
+    rows, left_out = defined_rows(values, keys)
     if not np.isin(rows.values, (0.0, 1.0)).all():
         raise ValueError("a share is of zeros and ones")
-    made = _described(rows, left_out)
-    if made.value is None or rows.count < 2:
-        return made
+    estimate = _described(rows, left_out)
+    if estimate.value is None or rows.count < 2:
+        return estimate
     groups = rows.equal_count
     quantile = stats.norm.isf(how.tail) if rows.single else stats.t.isf(how.tail, groups - 1)
-    low, high = wilson(made.value, made.effective, float(quantile))
-    least = detectable(math.sqrt(0.25 / made.effective), groups, how.confidence)
+    low, high = wilson(estimate.value, estimate.effective, float(quantile))
+    least = detectable(math.sqrt(0.25 / estimate.effective), groups, how.confidence)
     least = _within(least, (0.0, 1.0))
-    return replace(made, low=low, high=high, detectable=least, method="wilson")
+    return replace(estimate, low=low, high=high, detectable=least, method="wilson")
 
 
 def mean(
@@ -97,40 +97,40 @@ def mean(
     bounds: Bounds = UNBOUNDED,
     how: Resampling | None = None,
 ) -> IntervalEstimate:
-    """Of what is defined; None is left out and counted.
-
-    name: of the quantity; each has draws of its own. bounds: what the quantity can be.
-    """
+    """Estimate a mean; None is left out and counted. name: the quantity, which keys its draws.
+    bounds: the range of the quantity."""
     how = how or Resampling()
-    rows, left_out = known(values, keys)
-    made = _described(rows, left_out)
-    if made.value is None or made.se is None:
-        return made
-    value, error, groups = made.value, made.se, rows.equal_count
+    rows, left_out = defined_rows(values, keys)
+    estimate = _described(rows, left_out)
+    if estimate.value is None or estimate.se is None:
+        return estimate
+    value, error, groups = estimate.value, estimate.se, rows.equal_count
     if error == 0:
         ends = _ends_of_equal(value, groups, bounds, how.tail)
-        return _with_ends(made, ends, "studentised")
+        return _with_ends(estimate, ends, "studentised")
     least = _within(detectable(error, groups, how.confidence), bounds)
-    made = replace(made, detectable=least)
+    estimate = replace(estimate, detectable=least)
     if groups < VERY_FEW:
         half = float(stats.t.isf(how.tail, groups - 1)) * error
-        return _with_ends(made, _cut(value - half, value + half, bounds), "t")
+        return _with_ends(estimate, _cut(value - half, value + half, bounds), "t")
     ends = root_ends(value, error, studentised_roots(name, rows, value, how), how.tail)
-    return _with_ends(made, _cut(*_bounded(ends, made, bounds, how.tail), bounds), "studentised")
+    return _with_ends(
+        estimate, _cut(*_bounded(ends, estimate, bounds, how.tail), bounds), "studentised"
+    )
 
 
 def _bounded(
-    ends: tuple[float, float], made: IntervalEstimate, bounds: Bounds, tail: float
+    ends: tuple[float, float], estimate: IntervalEstimate, bounds: Bounds, tail: float
 ) -> tuple[float, float]:
-    """An end is infinite where too many resamples have no spread (a few rows differ from all
-    others). Of a quantity with a range Wilson's stands there: no values in that range with this
-    mean spread more than its two ends."""
+    """Replace infinite ends by Wilson's if the quantity has a range. An end is infinite if too many
+    resamples have no spread, as when few rows differ from the others. Wilson's ends are safe: no
+    values in the range with this mean spread more than its two ends."""
     (low, high), (least, most) = ends, bounds
-    if least is None or most is None or made.value is None:
+    if least is None or most is None or estimate.value is None:
         return ends
     width = most - least
     quantile = float(stats.norm.isf(tail))
-    below, above = wilson((made.value - least) / width, made.effective, quantile)
+    below, above = wilson((estimate.value - least) / width, estimate.effective, quantile)
     return (
         low if math.isfinite(low) else least + width * below,
         high if math.isfinite(high) else least + width * above,
@@ -144,85 +144,83 @@ def macro(
     how: Resampling | None = None,
     weights: Sequence[float] | None = None,
 ) -> IntervalEstimate:
-    """The mean of the strata's means, each resampled by itself; empty strata are left out.
-
-    strata: the values of each, and their clusters. weights: of each, >= 0; None: equal.
-    """
+    """Estimate the mean of the strata's means; each stratum is resampled separately, empty ones are
+    left out. strata: values and clusters of each. weights: of each, >= 0; None: equal."""
     how = how or Resampling()
-    found = [known(*one) for one in strata]
-    parts = [rows for rows, _ in found if rows.rows]
-    held = np.array([rows.rows > 0 for rows, _ in found], dtype=np.bool_)
-    shares = (np.ones(len(strata)) if weights is None else np.array(weights))[held]
+    groups = [defined_rows(*part) for part in strata]
+    clustered = [rows for rows, _ in groups if rows.rows]
+    present = np.array([rows.rows > 0 for rows, _ in groups], dtype=np.bool_)
+    shares = (np.ones(len(strata)) if weights is None else np.array(weights))[present]
     if shares.size:
         if not (np.isfinite(shares).all() and shares.min() >= 0 and shares.sum() > 0):
             raise ValueError("weights are at least 0, and not all 0")
         shares = shares / shares.mean()
-    each = [_described(rows, 0) for rows in parts]
-    means = [one.value for one in each if one.value is not None]
-    made = IntervalEstimate(
+    parts = [_described(rows, 0) for rows in clustered]
+    means = [part.value for part in parts if part.value is not None]
+    estimate = IntervalEstimate(
         float(np.mean(shares * means)) if means else None,
-        rows=sum(one.rows for one in each),
-        clusters=sum(one.clusters for one in each),
-        effective=sum(one.effective for one in each),
-        left_out=sum(missing for _, missing in found),
-        warnings=tuple(dict.fromkeys(warning for one in each for warning in one.warnings)),
+        rows=sum(part.rows for part in parts),
+        clusters=sum(part.clusters for part in parts),
+        effective=sum(part.effective for part in parts),
+        left_out=sum(missing for _, missing in groups),
+        warnings=tuple(dict.fromkeys(warning for part in parts for warning in part.warnings)),
     )
-    errors = [one.se for one in each if one.se is not None]
-    if made.value is None or len(errors) < len(each):
-        return made
+    errors = [part.se for part in parts if part.se is not None]
+    if estimate.value is None or len(errors) < len(parts):
+        return estimate
     error = float(np.sqrt(np.sum(np.square(shares * errors)))) / len(errors)
-    made = replace(made, se=error)
-    groups = sum(rows.equal_count for rows in parts)
+    estimate = replace(estimate, se=error)
+    count = sum(rows.equal_count for rows in clustered)
     if error == 0:
-        ends = _ends_of_equal(made.value or 0.0, groups, bounds, how.tail)
-        return _with_ends(made, ends, "studentised")
-    least = _within(detectable(error, groups, how.confidence), bounds)
-    made = replace(made, detectable=least)
-    roots = macro_roots(name, parts, means, shares, how)
-    ends = _cut(*root_ends(made.value or 0.0, error, roots, how.tail), bounds)
-    return _with_ends(made, ends, "studentised")
+        ends = _ends_of_equal(estimate.value or 0.0, count, bounds, how.tail)
+        return _with_ends(estimate, ends, "studentised")
+    least = _within(detectable(error, count, how.confidence), bounds)
+    estimate = replace(estimate, detectable=least)
+    roots = macro_roots(name, clustered, means, shares, how)
+    ends = _cut(*root_ends(estimate.value or 0.0, error, roots, how.tail), bounds)
+    return _with_ends(estimate, ends, "studentised")
 
 
 def ratio(
     name: str, rows: Floats, of: OfSums, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """A function of the sums over (n, K) rows: shares of sums, pooled errors, R²."""
+    """Estimate a function of the sums over (n, K) rows: shares of sums, pooled errors, R²."""
     how = how or Resampling()
-    ordered, codes, made = _of_rows(rows, lambda some: float(of(some.sum(axis=0)[None])[0]), keys)
-    groups = made.clusters
-    if made.value is None or groups < 2:
-        return made
+    ordered, codes, estimate = _of_rows(
+        rows, lambda some: float(of(some.sum(axis=0)[None])[0]), keys
+    )
+    groups = estimate.clusters
+    if estimate.value is None or groups < 2:
+        return estimate
     sums = np.zeros((groups, rows.shape[1]))
     np.add.at(sums, codes, ordered)
     drawn = np.concatenate(
         [
             # a column at a time to spare memory
-            of(np.stack([column[places].sum(axis=1) for column in sums.T], axis=1))
-            for places in how.drawn(name, groups)
+            of(np.stack([column[indices].sum(axis=1) for column in sums.T], axis=1))
+            for indices in how.drawn(name, groups)
         ]
     )
-    return _accelerated(made, drawn, of(sums.sum(axis=0) - sums), how)
+    return _accelerated(estimate, drawn, of(sums.sum(axis=0) - sums), how)
 
 
 def statistic(
     name: str, rows: Floats, of: OfRows, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """A function of (n, K) rows that is none of their sums: areas, medians of clusters.
-
-    The acceleration of many clusters is that of a grouped jackknife, which leaves out blocks of
-    clusters (Efron & Tibshirani, 1993, An Introduction to the Bootstrap, 11.5).
-    """
+    """Estimate a function of (n, K) rows that needs more than their sums: areas, medians of
+    clusters. The acceleration of many clusters is that of a grouped jackknife, which leaves out
+    blocks of clusters (Efron & Tibshirani, 1993, An Introduction to the Bootstrap, 11.5)."""
     how = how or Resampling()
-    ordered, codes, made = _of_rows(rows, of, keys)
-    groups = made.clusters
-    if made.value is None or groups < 2:
-        return made
+    ordered, codes, estimate = _of_rows(rows, of, keys)
+    groups = estimate.clusters
+    if estimate.value is None or groups < 2:
+        return estimate
     sizes = np.bincount(codes)
     starts = np.cumsum(sizes) - sizes
     drawn = [
-        of(ordered[run_places(starts[chosen], sizes[chosen])])
-        for places in how.drawn(name, groups)
-        for chosen in places
+        of(ordered[run_places(starts[clusters], sizes[clusters])])
+        for indices in how.drawn(name, groups)
+        for clusters in indices
     ]
     left = []
     borders = np.append(starts, len(rows))
@@ -230,11 +228,11 @@ def statistic(
     for start, end in pairwise(edges.tolist()):
         how.check()
         left.append(of(np.delete(ordered, slice(start, end), axis=0)))
-    return _accelerated(made, np.array(drawn), np.array(left), how)
+    return _accelerated(estimate, np.array(drawn), np.array(left), how)
 
 
 def _of_rows(rows: Floats, of: OfRows, keys: Keys) -> tuple[Floats, Integers, IntervalEstimate]:
-    """The rows by cluster, the cluster of each, and the estimate without its ends."""
+    """Return the rows by cluster, the cluster of each, and the estimate without its ends."""
     order, codes = in_order(finite(rows), keys)
     ordered = rows[order]
     value = of(ordered) if len(rows) else math.nan
@@ -245,27 +243,27 @@ def _of_rows(rows: Floats, of: OfRows, keys: Keys) -> tuple[Floats, Integers, In
 def correlation(
     name: str, pairs: Floats, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """Pearson's r of (n, 2) pairs, [-1, 1]; None where a column is constant or n < 3."""
+    """Estimate Pearson's r of (n, 2) pairs, [-1, 1]; None if a column is constant or n < 3."""
     if len(pairs) < 3 or not np.ptp(finite(pairs), axis=0).all():
         return _counted(None, len(pairs), len(set(keys)) if keys is not None else len(pairs))
     return ratio(name, moments(pairs), pearson, keys, how)
 
 
 def moments(pairs: Floats) -> Floats:
-    """(n, 6): 1, x, y, x², y², xy of (n, 2) pairs of which no column is constant, scaled to its
-    range: `pearson` takes their sums."""
+    """Return (n, 6) moments 1, x, y, x², y², xy of (n, 2) pairs, scaled to their range, for
+    `pearson`. No column may be constant."""
     x, y = ((pairs - pairs.mean(axis=0)) / np.ptp(pairs, axis=0)).T
     return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
 
 
 def pearson(sums: Floats) -> Floats:
-    """r of the sums of 1, x, y, x², y², xy; NaN where a column is constant."""
+    """Return r from the sums of 1, x, y, x², y², xy; NaN if a column is constant."""
     count, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     of_x, of_y = xx - x * x / count, yy - y * y / count
     constant = np.minimum(of_x, of_y) <= FLAT * count
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = (xy - x * y / count) / np.sqrt(of_x * of_y)
-    return np.where(constant, np.nan, np.clip(found, -1, 1))
+        r = (xy - x * y / count) / np.sqrt(of_x * of_y)
+    return np.where(constant, np.nan, np.clip(r, -1, 1))
 
 
 def median(
@@ -274,32 +272,28 @@ def median(
     keys: Keys = None,
     how: Resampling | None = None,
 ) -> IntervalEstimate:
-    """Single rows: order statistics, which hold whatever the distribution; clusters: BCa.
-
-    P(x_(j) <= median <= x_(n+1-j)) >= confidence. Ends None where n is too small for it.
-    """
+    """Estimate a median: distribution-free order statistics for single rows, BCa for clusters.
+    P(x_(j) <= median <= x_(n+1-j)) >= confidence. The ends are None if n is too small."""
     how = how or Resampling()
-    rows, left_out = known(values, keys)
+    rows, left_out = defined_rows(values, keys)
     if not rows.single:
-        found = statistic(name, rows.values[:, None], lambda drawn: float(np.median(drawn)),
+        estimate = statistic(name, rows.values[:, None], lambda drawn: float(np.median(drawn)),
                           [f"{code:09d}" for code in rows.codes], how)  # fmt: skip
-        return replace(found, left_out=left_out)
+        return replace(estimate, left_out=left_out)
     value = float(np.median(rows.values)) if rows.rows else None
-    made = replace(_counted(value, rows.rows, rows.count), left_out=left_out)
+    estimate = replace(_counted(value, rows.rows, rows.count), left_out=left_out)
     below = int(stats.binom.ppf(how.tail, rows.rows, 0.5)) if rows.rows else 0
     if below < 1:
-        return made
-    ordered = np.sort(rows.values)  # rows with names of their own come in the order of these
+        return estimate
+    ordered = np.sort(rows.values)  # values alone, since every row is a separate cluster
     ends = float(ordered[below - 1]), float(ordered[rows.rows - below])
-    return _with_ends(made, ends, "order")
+    return _with_ends(estimate, ends, "order")
 
 
 def detectable(error: float, groups: float, confidence: float) -> float | None:
-    """The smallest true distance that a two-sided test finds with power 0.8; None: one cluster.
-
-    error: standard error, units of the value, > 0: equal values do not tell how far others spread.
-    groups: equal clusters that the rows are worth.
-    """
+    """Return the smallest true distance that a two-sided test finds with power 0.8; None: one
+    cluster. error: standard error, units of the value, > 0. groups: equivalent number of equal
+    clusters."""
     if groups <= 1:
         return None
     quantiles = stats.t.ppf([(1 + confidence) / 2, POWER], groups - 1)
@@ -307,66 +301,72 @@ def detectable(error: float, groups: float, confidence: float) -> float | None:
 
 
 def _within(distance: float | None, bounds: Bounds) -> float | None:
-    """None where the quantity's range is not as wide: so few can find no distance at all."""
+    """Return None for a distance wider than the quantity's range, which no test can find."""
     least, most = bounds
     if distance is None or least is None or most is None:
         return distance
     return distance if distance <= most - least else None
 
 
-def known(values: Sequence[float | None] | Floats, keys: Keys = None) -> tuple[Clustered, int]:
-    """The rows that have a value, by cluster, and how many have none."""
-    places = [place for place, value in enumerate(values) if value is not None]
-    own = [float(values[place] or 0.0) for place in places]
+def defined_rows(
+    values: Sequence[float | None] | Floats, keys: Keys = None
+) -> tuple[Clustered, int]:
+    """Return the rows that have a value, by cluster, and the number of rows without one."""
+    indices = [index for index, value in enumerate(values) if value is not None]
+    finite_values = [float(values[index] or 0.0) for index in indices]
     if keys is not None and len(keys) != len(values):
         raise ValueError("each row has one cluster")
-    own_keys = None if keys is None else [keys[place] for place in places]
-    return clustered(own, own_keys), len(values) - len(places)
+    own_keys = None if keys is None else [keys[index] for index in indices]
+    return clustered(finite_values, own_keys), len(values) - len(indices)
 
 
 def _described(rows: Clustered, left_out: int) -> IntervalEstimate:
-    """A mean without its ends."""
-    found = spread(rows)
-    if found is None:
+    """Return a mean without its ends."""
+    summary = spread(rows)
+    if summary is None:
         return IntervalEstimate(None, left_out=left_out)
     return IntervalEstimate(
-        found.mean,
-        rows=found.rows,
-        clusters=found.clusters,
-        effective=found.effective,
-        se=found.se,
+        summary.mean,
+        rows=summary.rows,
+        clusters=summary.clusters,
+        effective=summary.effective,
+        se=summary.se,
         left_out=left_out,
-        warnings=tuple(warnings(rows, found.effective)),
+        warnings=tuple(warnings(rows, summary.effective)),
     )
 
 
 def _counted(value: float | None, rows: int, groups: int) -> IntervalEstimate:
-    """An estimate that is no mean: its clusters are what it rests on."""
-    found = []
+    """Return an estimate other than a mean; its effective size is the number of clusters."""
+    warnings = []
     if groups == 1:
-        found.append("one cluster has no spread")
+        warnings.append("one cluster has no spread")
     elif 1 < groups < FEW:
-        found.append(f"intervals are approximate: {groups} clusters")
+        warnings.append(f"intervals are approximate: {groups} clusters")
     return IntervalEstimate(
-        value, rows=rows, clusters=groups, effective=float(groups), warnings=tuple(found)
+        value, rows=rows, clusters=groups, effective=float(groups), warnings=tuple(warnings)
     )
 
 
 def _accelerated(
-    made: IntervalEstimate, drawn: Floats, jackknife: Floats, how: Resampling
+    estimate: IntervalEstimate, drawn: Floats, jackknife: Floats, how: Resampling
 ) -> IntervalEstimate:
-    ends = bca_ends(made.value or 0.0, drawn, jackknife, how.tail)
+    ends = bca_ends(estimate.value or 0.0, drawn, jackknife, how.tail)
     if ends is None:
-        return replace(made, warnings=(*made.warnings, "no interval: resamples leave it undefined"))
-    if ends[1] - ends[0] <= FLAT * max(1.0, abs(ends[0])):  # which makes no number certain
-        return replace(made, warnings=(*made.warnings, "no interval: all resamples give the same"))
+        return replace(
+            estimate, warnings=(*estimate.warnings, "no interval: resamples leave it undefined")
+        )
+    if ends[1] - ends[0] <= FLAT * max(1.0, abs(ends[0])):  # equal values prove no certainty
+        return replace(
+            estimate, warnings=(*estimate.warnings, "no interval: all resamples give the same")
+        )
     error = float(np.std(drawn, ddof=1))
-    least = detectable(error, made.clusters, how.confidence)
-    return replace(made, low=ends[0], high=ends[1], method="bca", se=error, detectable=least)
+    least = detectable(error, estimate.clusters, how.confidence)
+    return replace(estimate, low=ends[0], high=ends[1], method="bca", se=error, detectable=least)
 
 
 def _cut(low: float, high: float, bounds: Bounds) -> tuple[float | None, float | None]:
-    """Ends within the quantity's range; None where one is infinite and the range has none."""
+    """Cut the ends to the quantity's range; None for an infinite end without a limit."""
     least, most = bounds
     low = low if least is None else max(low, least)
     high = high if most is None else min(high, most)
@@ -376,17 +376,17 @@ def _cut(low: float, high: float, bounds: Bounds) -> tuple[float | None, float |
 def _ends_of_equal(
     value: float, groups: float, bounds: Bounds, tail: float
 ) -> tuple[float | None, float | None]:
-    """All clusters agree: as far as the truth can lie away, as for a share of 0 or 1."""
+    """Return the furthest plausible ends if all clusters agree, as for a share of 0 or 1."""
     least, most = bounds
-    kept = float(tail ** (1 / groups))
-    low = None if least is None else value - (1 - kept) * (value - least)
-    high = None if most is None else value + (1 - kept) * (most - value)
+    share = float(tail ** (1 / groups))
+    low = None if least is None else value - (1 - share) * (value - least)
+    high = None if most is None else value + (1 - share) * (most - value)
     return low, high
 
 
 def _with_ends(
-    made: IntervalEstimate, ends: tuple[float | None, float | None], method: Method
+    estimate: IntervalEstimate, ends: tuple[float | None, float | None], method: Method
 ) -> IntervalEstimate:
     missing = () if None not in ends else ("no interval: nothing bounds it",)
-    found = (*made.warnings, *missing)
-    return replace(made, low=ends[0], high=ends[1], method=method, warnings=found)
+    warnings = (*estimate.warnings, *missing)
+    return replace(estimate, low=ends[0], high=ends[1], method=method, warnings=warnings)

@@ -1,9 +1,10 @@
-"""LIME: a linear model of a probability in which units of a text are there.
+"""LIME: a linear model of a probability on the presence of a text's units.
 
 Source: Ribeiro, Singh & Guestrin (2016), arXiv:1602.04938, equation 1, with the kernel of the
 released `lime_text.py` (width 25 on 100 times the cosine distance) and its ridge penalty of 1.
-# Deviates: each unit is kept with probability 1/2, where the released code first draws how many to
-remove; and no features are selected. Symbols: S samples, E units.
+
+# Deviates: each unit is kept with probability 1/2, while the released code first draws the number
+of units to remove; and no features are selected. Symbols: S samples, E units.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ PENALTY = 1.0
 
 
 def draws(samples: int, units: int, seed: int) -> Floats:
-    """(S, E) which units are kept, 0 or 1; the first sample keeps all."""
+    """Return (S, E) masks of 0 and 1; the first sample keeps all units."""
     generator = np.random.Generator(np.random.Philox(seed))
     masks: Floats = generator.integers(0, 2, size=(samples, units)).astype(np.float64)
     masks[0] = 1
@@ -26,18 +27,18 @@ def draws(samples: int, units: int, seed: int) -> Floats:
 
 
 def weights(masks: Floats) -> Floats:
-    """(S,) w = exp(-D²/σ²)^½ with D = 1 - cos(mask, all ones) = 1 - √(share kept), σ = 0.25."""
+    """Return (S,) w = exp(-D²/σ²)^½ with D = 1 - cos(mask, all ones) = 1 - √(share kept), σ =
+    0.25.
+    """
     distance = 1 - np.sqrt(masks.mean(axis=1))
-    found: Floats = np.sqrt(np.exp(-(distance**2) / KERNEL_WIDTH**2))
-    return found
+    weights: Floats = np.sqrt(np.exp(-(distance**2) / KERNEL_WIDTH**2))
+    return weights
 
 
 def coefficients(masks: Floats, probabilities: Floats) -> Floats:
-    """(E,) β of min over β, c of Σ w (p - c - zβ)² + |β|²: probability a unit, signed.
-
-    masks: (S, E) of 0 and 1. probabilities: (S,) of the target, [0, 1].
-    Solved as β = (Z'WZ + I)⁻¹ Z'Wp with Z and p less their weighted means; the intercept c is free.
-    """
+    """Return (E,) β of min over β, c of Σ w (p - c - zβ)² + |β|²: signed probability of each unit.
+    masks: (S, E) of 0 and 1. probabilities: (S,) of the target, [0, 1]. Solved as β = (Z'WZ + I)⁻¹
+    Z'Wp with Z and p less their weighted means; the intercept c is free."""
     weight = weights(masks)
     centred = masks - np.average(masks, axis=0, weights=weight)
     raised = probabilities - np.average(probabilities, weights=weight)

@@ -1,11 +1,11 @@
-"""A rank test for a text with few other places, calibrated on random passages of other texts.
+"""A rank test for a text with few other placements, calibrated on random passages of other texts.
 
-With fewer than 19 other placements no exact p is at most .05. But how far the explanation stands
-out among all its placements, in standard deviations, can be compared with how far random
-explanations stand out in other texts that have about as many placements. Single words are compared
-with single words: longer passages overlap, so that none of them stands out as far. Such a p is
-uniform on average over texts, if texts are exchangeable; for a given text its size may be larger or
-smaller. Pure functions.
+With fewer than 19 other placements no exact p is at most .05. But other texts with about as many
+placements are comparable. The test compares how far the explanation stands out among its
+placements, in standard deviations, with how far random passages of those texts stand out. Single
+words are compared with single words: longer passages overlap, so that none stands out as far. Such
+a p is uniform on average over texts, if texts are exchangeable. For one text its size may be larger
+or smaller. Pure functions.
 """
 
 from __future__ import annotations
@@ -19,32 +19,27 @@ from shared.statistics.ranks import TIE, Floats
 
 LEAST_ODDS = 1e-6  # P is kept this far from 0 and 1 before its log odds are taken
 SOFTENING = 0.1  # added to the deviation, so that values that hardly differ stand out little
-FEWEST_OTHERS = 4  # placements besides the observed one; with fewer of them nothing can stand out
-MOST_OTHERS = 18  # with more of them there is an exact p of .05
+FEWEST_OTHERS = 4  # placements other than the observed one; with fewer none can stand out
+MOST_OTHERS = 18  # with more an exact p of .05 exists
 STRATA = ((4, 7), (8, 11), (12, 14), (15, 18))  # numbers of other placements that are compared
 
 
 def standings(values: Floats) -> Floats:
-    """Return how far each value stands above its like: (x - mean) / (sd + 0.1).
-
-    values: (M,) of all placements, the observed one among them; higher = better.
-    """
+    """Return the standing of each value among all: (x - mean) / (sd + 0.1). values: (M,) of all
+    placements including the observed one; higher = better."""
     return np.asarray((values - np.mean(values)) / (np.std(values) + SOFTENING), dtype=np.float64)
 
 
 def removal_standings(without: Floats) -> Floats:
-    """Return how far the fall of the log odds stands out that each placement's removal brings.
-
-    without: (M,) P without each placement, [0, 1]; higher standing = larger fall.
-    """
-    kept = without.clip(LEAST_ODDS, 1 - LEAST_ODDS)
-    return standings(-np.log(kept / (1 - kept)))
+    """Return the standing of each placement by the fall of the log odds when it is removed.
+    without: (M,) P without each placement, [0, 1]; higher standing = larger fall."""
+    p = without.clip(LEAST_ODDS, 1 - LEAST_ODDS)
+    return standings(-np.log(p / (1 - p)))
 
 
 @dataclass(frozen=True)
 class OtherText:
-    """All placements of one passage. words: of the passage, of several the longest. standings:
-    (M,) as above."""
+    """All placements of one passage. words: of its longest part. standings: (M,) as above."""
 
     words: int
     standings: Floats
@@ -52,9 +47,9 @@ class OtherText:
 
 @dataclass(frozen=True)
 class CalibratedP:
-    """p_value: how often a random passage of the other texts stands out as far, with the +1.
-    p_anti: the other side. texts: how many other texts there are, with `least` to `most` other
-    placements."""
+    """A p-value calibrated on other texts. p_value: the share of random passages of the other texts
+    that stand out as far, with the +1. p_anti: the other side. texts: number of other texts with
+    `least` to `most` other placements."""
 
     p_value: float
     p_anti: float
@@ -64,14 +59,11 @@ class CalibratedP:
 
 
 def calibrated_p(
-    standing: float, others: int, words: int, reference: Sequence[OtherText]
+    standing: float, placements: int, words: int, reference: Sequence[OtherText]
 ) -> CalibratedP | None:
-    """Return the p of one explanation; None where none can be had.
-
-    standing: as `standings`. others: its placements besides the observed one. words: of its longest
-    passage.
-    """
-    stratum = next((ends for ends in STRATA if ends[0] <= others <= ends[1]), None)
+    """Return the p of one explanation, or None if there is no comparable text. standing: as in
+    `standings`. placements: number besides the observed one. words: of the longest passage."""
+    stratum = next((ends for ends in STRATA if ends[0] <= placements <= ends[1]), None)
     if stratum is None:
         return None
     least, most = stratum

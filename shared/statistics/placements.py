@@ -1,9 +1,8 @@
-"""Where else could an explanation of this kind stand? Sets of units, counted and ranked exactly.
+"""Other possible placements of an explanation: sets of units, counted and ranked exactly.
 
-A `Placements` knows how many there are and which one has a rank: uniform ranks are uniform
-placements, and all ranks are all placements. Units (tokens, words) are numbered from 0; a placement
-is the ascending numbers of its units. Ranks by the combinatorial number system: Knuth, The Art of
-Computer Programming 4A, 7.2.1.3.
+A `Placements` knows their number and the placement at each rank, so that uniform ranks give uniform
+placements. Units (tokens, words) are numbered from 0. A placement is the ascending numbers of its
+units. Ranks by the combinatorial number system: Knuth, The Art of Computer Programming 4A, 7.2.1.3.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ class Placements(ABC):
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many there are, the observed one among them; >= 1."""
+        """Return the number of placements including the observed one, >= 1."""
 
     @abstractmethod
     def at(self, rank: int) -> Places:
-        """The placement of this rank, 0 <= rank < count; each rank another one."""
+        """Return the placement at this rank, 0 <= rank < count."""
 
 
 @dataclass(frozen=True)
 class Subsets(Placements):
-    """Any `size` of `units` units."""
+    """All subsets of `size` of `units` units."""
 
     units: int
     size: int
@@ -56,10 +55,8 @@ class Subsets(Placements):
 
 @dataclass(frozen=True)
 class Words(Placements):
-    """Any `words` whole words that have `tokens` tokens together.
-
-    sizes: tokens of each word of the text, each >= 1.
-    """
+    """All sets of `words` whole words with `tokens` tokens in total. sizes: tokens of each word of
+    the text, each >= 1."""
 
     sizes: tuple[int, ...]
     words: int
@@ -67,7 +64,7 @@ class Words(Placements):
 
     def __post_init__(self) -> None:
         if not self.count:
-            raise ValueError("no such words have so many tokens")
+            raise ValueError("no set of this many words has this many tokens")
 
     @cached_property
     def count(self) -> int:
@@ -75,30 +72,30 @@ class Words(Placements):
 
     @cached_property
     def _groups(self) -> list[tuple[int, list[int]]]:
-        """The words of each size, by size."""
+        """Return the words grouped by their number of tokens, ascending."""
         by_size: dict[int, list[int]] = {}
-        for place, size in enumerate(self.sizes):
-            by_size.setdefault(size, []).append(place)
+        for index, size in enumerate(self.sizes):
+            by_size.setdefault(size, []).append(index)
         return sorted(by_size.items())
 
     @cached_property
-    def _known(self) -> dict[tuple[int, int, int], int]:
+    def _counts(self) -> dict[tuple[int, int, int], int]:
         return {}
 
     def _count_combinations(self, group: int, words: int, tokens: int) -> int:
-        """Choices among the words of this and all later groups."""
+        """Count the choices among the words of this and all later groups."""
         if group == len(self._groups):
             return int(words == 0 and tokens == 0)
         key = (group, words, tokens)
-        if key not in self._known:
-            self._known[key] = sum(
-                comb(len(self._groups[group][1]), taken)
+        if key not in self._counts:
+            self._counts[key] = sum(
+                comb(len(self._groups[group][1]), count)
                 * self._count_combinations(
-                    group + 1, words - taken, tokens - taken * self._groups[group][0]
+                    group + 1, words - count, tokens - count * self._groups[group][0]
                 )
-                for taken in self._valid_range(group, words, tokens)
+                for count in self._valid_range(group, words, tokens)
             )
-        return self._known[key]
+        return self._counts[key]
 
     def _valid_range(self, group: int, words: int, tokens: int) -> range:
         size, members = self._groups[group]
@@ -106,27 +103,25 @@ class Words(Placements):
 
     def at(self, rank: int) -> Places:
         _check(rank, self.count)
-        words, tokens, found = self.words, self.tokens, list[int]()
+        words, tokens, indices = self.words, self.tokens, list[int]()
         for group, (size, members) in enumerate(self._groups):
-            for taken in self._valid_range(group, words, tokens):
-                inside = comb(len(members), taken)
-                later = self._count_combinations(group + 1, words - taken, tokens - taken * size)
+            for count in self._valid_range(group, words, tokens):
+                inside = comb(len(members), count)
+                later = self._count_combinations(group + 1, words - count, tokens - count * size)
                 if rank < inside * later:
                     break
                 rank -= inside * later
-            own, rank = divmod(rank, later)
-            found += [members[place] for place in _combination(own, len(members), taken)]
-            words, tokens = words - taken, tokens - taken * size
-        return tuple(sorted(found))
+            here, rank = divmod(rank, later)
+            indices += [members[index] for index in _combination(here, len(members), count)]
+            words, tokens = words - count, tokens - count * size
+        return tuple(sorted(indices))
 
 
 @dataclass(frozen=True)
 class Runs(Placements):
-    """Runs of these lengths in any order, with at least one free unit between two.
-
-    A set of units has one list of maximal runs, and k runs parted by free units stand in k of the
-    f + 1 gaps of the f free units: each set of units is counted once.
-    """
+    """Runs of these lengths in any order, separated by at least one free unit. A set of units has
+    one list of maximal runs, and k separated runs occupy k of the f + 1 gaps between f free units.
+    So each set of units is counted once."""
 
     units: int
     lengths: tuple[int, ...]
@@ -150,22 +145,20 @@ class Runs(Placements):
     def at(self, rank: int) -> Places:
         _check(rank, self.count)
         order, gaps = divmod(rank, self._gaps)
-        chosen = _combination(gaps, self._free + 1, len(self.lengths))
-        return self.place(_ordering(order, Counter(self.lengths)), chosen)
+        combination = _combination(gaps, self._free + 1, len(self.lengths))
+        return self.place(_ordering(order, Counter(self.lengths)), combination)
 
     def place(self, lengths: Sequence[int], gaps: Sequence[int]) -> Places:
-        """The i-th run in gap `gaps[i]`: that many free units stand before it. gaps: ascending."""
+        """Put run i into gap `gaps[i]`, after that many free units. gaps: ascending."""
         before = [0, *accumulate(lengths)]
-        starts = [gap + before[place] for place, gap in enumerate(gaps)]
+        starts = [gap + before[index] for index, gap in enumerate(gaps)]
         return _units(starts, lengths)
 
 
 @dataclass(frozen=True)
 class RunsWithGaps(Placements):
-    """Runs of these lengths and these inner gaps, each in any order, anywhere.
-
-    gaps: free units between neighbours, one fewer than runs, each >= 1.
-    """
+    """Runs of these lengths and with these inner gaps, each in any order, at any position. gaps:
+    free units between neighbours, one fewer than runs, each >= 1."""
 
     units: int
     lengths: tuple[int, ...]
@@ -196,7 +189,7 @@ class RunsWithGaps(Placements):
 
 @dataclass(frozen=True)
 class Product(Placements):
-    """One placement in each of several parts of a text; a part's units are `members`."""
+    """One placement in each of several parts of a text; `members` are the units of a part."""
 
     parts: tuple[Placements, ...]
     members: tuple[Places, ...]
@@ -207,48 +200,48 @@ class Product(Placements):
 
     def at(self, rank: int) -> Places:
         _check(rank, self.count)
-        found: list[int] = []
+        units: list[int] = []
         for part, members in zip(reversed(self.parts), reversed(self.members), strict=True):
-            rank, own = divmod(rank, part.count)
-            found += [members[place] for place in part.at(own)]
-        return tuple(sorted(found))
+            rank, part_rank = divmod(rank, part.count)
+            units += [members[index] for index in part.at(part_rank)]
+        return tuple(sorted(units))
 
 
 def strata(labels: Sequence[str], observed: Places) -> Product:
-    """As many units of each stratum as the observed has. labels: the stratum of each unit."""
-    taken = Counter(labels[place] for place in observed)
+    """Return the sets with as many units of each stratum as the observed one. labels: the stratum
+    of each unit."""
+    counts = Counter(labels[index] for index in observed)
     members = {
-        name: tuple(place for place, label in enumerate(labels) if label == name)
+        name: tuple(index for index, label in enumerate(labels) if label == name)
         for name in sorted(set(labels))
     }
-    parts = tuple(Subsets(len(own), taken[name]) for name, own in members.items())
+    parts = tuple(Subsets(len(indices), counts[name]) for name, indices in members.items())
     return Product(parts, tuple(members.values()))
 
 
 def runs_of(places: Places) -> list[tuple[int, int]]:
-    """The maximal runs of ascending places, each as (first, behind the last)."""
-    found = []
+    """Return the maximal runs of ascending units, each as (first, last + 1)."""
+    runs = []
     for _, group in groupby(enumerate(places), key=lambda pair: pair[1] - pair[0]):
-        run = [place for _, place in group]
-        found.append((run[0], run[-1] + 1))
-    return found
+        run = [index for _, index in group]
+        runs.append((run[0], run[-1] + 1))
+    return runs
 
 
 def overlap(first: Places, second: Places) -> float:
-    """Shared units over all units of both (Jaccard), [0, 1]; 0 for two empty ones."""
+    """Return shared units over all units of both (Jaccard), [0, 1]; 0 for two empty sets."""
     return overlaps(first, [second])[0]
 
 
-def overlaps(observed: Places, others: Iterable[Places]) -> list[float]:
-    """`overlap` with each of the others."""
+def overlaps(observed: Places, placements: Iterable[Places]) -> list[float]:
     ours, size = frozenset(observed), len(observed)
-    shared = ((len(ours.intersection(theirs)), len(theirs)) for theirs in others)
+    shared = ((len(ours.intersection(theirs)), len(theirs)) for theirs in placements)
     return [both / (size + their - both) if size or their else 0.0 for both, their in shared]
 
 
 def _units(starts: Sequence[int], lengths: Sequence[int]) -> Places:
     pairs = zip(starts, lengths, strict=True)
-    return tuple(place for start, length in pairs for place in range(start, start + length))
+    return tuple(unit for start, length in pairs for unit in range(start, start + length))
 
 
 def _check(rank: int, count: int) -> None:
@@ -256,41 +249,41 @@ def _check(rank: int, count: int) -> None:
         raise ValueError(f"there are {count} placements, and none of rank {rank}")
 
 
-def _combination(rank: int, units: int, size: int) -> Places:
-    """The subset of this rank in lexicographic order."""
-    _check(rank, comb(units, size))
-    found: list[int] = []
-    place, ways = 0, comb(units, size)  # of `size - len(found)` of the units from `place` on
-    while len(found) < size:
-        left, still = units - place, size - len(found)
+def _combination(rank: int, available: int, size: int) -> Places:
+    """Return the subset at this rank in lexicographic order."""
+    _check(rank, comb(available, size))
+    units: list[int] = []
+    unit, ways = 0, comb(available, size)  # choices of the missing units from `unit` on
+    while len(units) < size:
+        left, still = available - unit, size - len(units)
         starting_here = ways * still // left
         if rank < starting_here:
-            found.append(place)
+            units.append(unit)
             ways = starting_here
         else:
             rank -= starting_here
             ways -= starting_here
-        place += 1
-    return tuple(found)
+        unit += 1
+    return tuple(units)
 
 
 def _orders(counted: Mapping[int, int]) -> int:
-    """Different orders of a multiset."""
+    """Return the number of distinct orders of a multiset."""
     repeats = prod(factorial(count) for count in counted.values())
     return factorial(sum(counted.values())) // repeats
 
 
 def _ordering(rank: int, counted: Counter[int]) -> tuple[int, ...]:
-    """The order of this rank, smaller values first."""
+    """Return the order at this rank, smaller values first."""
     left = Counter(counted)
-    found = []
+    order = []
     ways = _orders(left)
     for still in range(sum(left.values()), 0, -1):
         values = sorted(value for value in left if left[value])
         ends = list(accumulate(ways * left[value] // still for value in values))
-        chosen = bisect_right(ends, rank)
-        rank -= ends[chosen - 1] if chosen else 0
-        ways = ways * left[values[chosen]] // still
-        left[values[chosen]] -= 1
-        found.append(values[chosen])
-    return tuple(found)
+        index = bisect_right(ends, rank)
+        rank -= ends[index - 1] if index else 0
+        ways = ways * left[values[index]] // still
+        left[values[index]] -= 1
+        order.append(values[index])
+    return tuple(order)

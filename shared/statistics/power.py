@@ -1,4 +1,4 @@
-"""How many draws or texts a test needs for its power."""
+"""Draws and texts that a test needs for its power."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from scipy import stats
 
-MOST_DRAWS = 100_000  # that are planned with
+MOST_DRAWS = 100_000  # largest number of draws in a plan
 MOST_TEXTS = 10_000_000
 FAR = 4.0  # noncentrality above which the other tail is under 1e-5, and SciPy's may be NaN
 
@@ -14,11 +14,9 @@ FAR = 4.0  # noncentrality above which the other tail is under 1e-5, and SciPy's
 def draws_needed(
     beat_rate: float, power: float = 0.8, alpha: float = 0.05, *, sides: int = 2
 ) -> int | None:
-    """The fewest draws with which a test of this beat rate reaches its power, up to `MOST_DRAWS`.
-
-    beat_rate: probability that the explanation beats a random one, [0, 1], ties none. None where it
-    lies on the wrong side of 1 - alpha / sides, or where more draws would be needed.
-    """
+    """Return the fewest draws with which a test of this beat rate reaches its power, up to
+    `MOST_DRAWS`. beat_rate: probability that the explanation beats a random one, [0, 1], without
+    ties. None if it is at most 1 - alpha / sides, or if more draws would be needed."""
     tail = alpha / sides
     if beat_rate <= 1 - tail:
         return None
@@ -31,10 +29,11 @@ def draws_needed(
 
 
 def texts_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int | None:
-    """How many texts a mean needs to be told from a fixed value, or two systems from each other.
+    """Return the texts that a mean needs to differ from a fixed value, or two systems from each
+    other.
 
-    effect: the distance in standard deviations over texts, > 0; of two systems that of their
-    paired differences. Of the two-sided t-test of a mean (noncentral t); at least 2; None above
+    effect: the distance in standard deviations over texts, > 0; for two systems, of their paired
+    differences. The test is the two-sided t-test of a mean (noncentral t). At least 2; None above
     `MOST_TEXTS`.
     """
     if effect <= 0:
@@ -51,11 +50,9 @@ def texts_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int 
 
 
 def equal_texts_needed(reach: float, alpha: float = 0.05) -> int:
-    """How many equal values rule out that their mean is further off than `reach`.
-
-    reach: as a share of the distance to the end of the quantity's range, > 0. The bound is that of
-    a share of 0: 1 − (α/2)^(1/n) (Clopper–Pearson).
-    """
+    """Return the number of equal values after which their mean is at most `reach` away. reach: as a
+    share of the distance to the end of the quantity's range, > 0. The bound is that of a share of
+    0: 1 − (α/2)^(1/n) (Clopper–Pearson)."""
     if reach <= 0:
         raise ValueError("a reach is greater than 0")
     return 2 if reach >= 1 else max(2, math.ceil(math.log(alpha / 2) / math.log1p(-reach)))
@@ -69,11 +66,9 @@ def _t_power(effect: float, texts: int, alpha: float) -> float:
 
 
 def spread_upper(spread: float, texts: int, confidence: float = 0.8) -> float | None:
-    """The upper end of a one-sided interval of a standard deviation over so many normal values.
-
-    Source: Browne (1995), Statistics in Medicine 14: a study planned with a pilot's own spread has
-    its power in half of all cases, with this end in 80 %. None for fewer than two texts.
-    """
+    """Return the upper end of a one-sided interval of a standard deviation of normal values.
+    Source: Browne (1995), Statistics in Medicine 14. A study planned with a pilot's sd has its
+    power in half of all cases, and with this end in 80 %. None for fewer than two texts."""
     if texts < 2:
         return None
     return spread * math.sqrt((texts - 1) / float(stats.chi2.ppf(1 - confidence, texts - 1)))

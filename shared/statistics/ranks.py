@@ -1,7 +1,7 @@
-"""The rank of an observed score among scores of random ones: win rates and p-values.
+"""The rank of an observed score among random scores: win rates and p-values.
 
-Source: Phipson & Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1), for the +1.
-Pure functions; None is "undefined": there is no null. A score or a null that is not finite raises
+Source: Phipson & Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1), for the +1. Pure functions. None
+means "undefined", because the null is empty. A score or a null that is not finite raises
 ValueError.
 """
 
@@ -22,10 +22,8 @@ TIE = 1e-12  # scores: equal in theory, unequal in floats
 
 
 def win_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """Mid-rank: share of the null below the observed score, ties half; [0, 1], chance is 0.5.
-
-    observed: higher = better. null: (M,) scores of random ones, same units.
-    """
+    """Return the mid-rank: share of the null below the observed score, ties half; [0, 1], chance is
+    0.5. observed: higher = better. null: (M,) random scores, same units."""
     _finite(observed, null)
     if null.size == 0:
         return None
@@ -34,22 +32,21 @@ def win_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
 
 
 def strict_win_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """Share of the null below the observed score, ties as losses; [0, 1]."""
+    """Return the share of the null below the observed score, ties as losses; [0, 1]."""
     _finite(observed, null)
     return float(np.mean(null - observed < -tie)) if null.size else None
 
 
 def tie_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """Share of the null that equals the observed score, [0, 1]."""
+    """Return the share of the null that equals the observed score, [0, 1]."""
     _finite(observed, null)
     return float(_ties(observed, null, tie) / null.size) if null.size else None
 
 
 def p_value(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """One-sided P(null >= observed) with the +1, in (0, 1]; ties count against the observed.
-
-    With all others as null it is exact: the observed one is among the M + 1.
-    """
+    """Return the one-sided P(null >= observed) with the +1, (0, 1]; ties count against the
+    observed. The p is exact if the null holds all other placements: the observed one is among the M
+    + 1."""
     _finite(observed, null)
     if null.size == 0:
         return None
@@ -57,34 +54,35 @@ def p_value(observed: float, null: Floats, tie: float = TIE) -> float | None:
 
 
 def reaching(observed: float, null: Floats, tie: float = TIE) -> NDArray[np.bool_]:
-    """(M,) whether each of the null is at least the observed score; ties are."""
+    """Return which scores of the null, (M,), are at least the observed score; ties count."""
     _finite(observed, null)
     return np.asarray(null - observed >= -tie)
 
 
 def p_anti(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """The other side: P(null <= observed) with the +1."""
+    """Return the other side: P(null <= observed) with the +1."""
     return p_value(-observed, -null, tie)
 
 
 def two_sided(above: float | None, below: float | None) -> float | None:
-    """Twice the smaller tail, at most 1 (Bonferroni over the two sides)."""
+    """Return twice the smaller tail, at most 1 (Bonferroni over the two sides)."""
     return None if above is None or below is None else min(1.0, 2 * min(above, below))
 
 
 def attainable_p(draws: int, *, sides: int = 1) -> float:
-    """The least p that so many draws could have given, (0, 1]. sides: 1 or 2."""
+    """Return the smallest p that this many draws can give, (0, 1]. sides: 1 or 2."""
     return min(1.0, sides / (draws + 1))
 
 
 def chance_sd(draws: int) -> float:
-    """Exact sd of a mid-rank win rate under the null without ties: M W is uniform on 0..M."""
+    """Return the exact sd of a mid-rank win rate without ties: under the null M W is uniform on
+    0..M."""
     return math.sqrt((draws + 2) / (12 * draws))
 
 
 def null_fields(observed: float, null: Floats) -> dict[str, Any]:
-    """What a report's `Null` says of the observed value among these draws, one-sided and two-sided;
-    all draws count for the win rate. null: (M,), M >= 1."""
+    """Return the fields of a report's `Null` for the observed value among these draws. All draws
+    count for the win rate. null: (M,), M >= 1."""
     above, below = p_value(observed, null), p_anti(observed, null)
     return {
         "draws": null.size,
@@ -100,10 +98,8 @@ def null_fields(observed: float, null: Floats) -> dict[str, Any]:
 
 
 def null_summary(null: Floats, ddof: int = 1) -> dict[str, Any]:
-    """mean, sd, deciles and histogram of (M,) scores, as a null is told; None and () without them.
-
-    ddof: of the sd.
-    """
+    """Return mean, sd, deciles and histogram of (M,) scores; None and () for an empty null. ddof:
+    of the sd."""
     return {
         "mean": float(np.mean(null)) if null.size else None,
         "sd": float(np.std(null, ddof=ddof)) if null.size > ddof else None,
@@ -113,33 +109,30 @@ def null_summary(null: Floats, ddof: int = 1) -> dict[str, Any]:
 
 
 def histogram_of(values: Floats, bins: int = BINS) -> dict[str, Any] | None:
-    """low, high, and counts of (M,) finite values in equal bins between them; None for no values.
+    """Return low, high, and counts of (M,) finite values in equal bins; None without values.
 
-    Bins are half open, [a, b), but the last, which holds the greatest value. Where all values are
-    the same there is one bin of no width. NumPy's own histogram refuses ranges of a few floats'
-    width, which the scores of a saturated model have.
+    Bins are half open, [a, b), except the last, which includes the largest value. Equal values give
+    one bin of width 0. NumPy's histogram refuses ranges of a few floats' width, which the scores of
+    a saturated model have.
     """
     if values.size == 0:
         return None
     low, high = float(np.min(values)), float(np.max(values))
     if low == high:
         return {"low": low, "high": high, "counts": (values.size,)}
-    places = ((values - low) / (high - low) * bins).astype(np.int64)
-    counts = np.bincount(places.clip(max=bins - 1), minlength=bins)
+    indices = ((values - low) / (high - low) * bins).astype(np.int64)
+    counts = np.bincount(indices.clip(max=bins - 1), minlength=bins)
     return {"low": low, "high": high, "counts": tuple(counts.tolist())}
 
 
 def bin_counts(
     values: Floats, edges: Sequence[float], closed: Literal["left", "right"] = "left"
 ) -> tuple[int, ...]:
-    """How many of (N,) values lie between every two of (B + 1,) ascending borders.
-
-    closed: the side of a bin that belongs to it: [a, b), or (a, b]. What lies at either end, or
-    beyond it by the rounding of floats, belongs to the outer bin.
-    """
+    """Count the (N,) values in each bin between (B + 1,) ascending edges. closed: the closed side
+    of a bin: [a, b), or (a, b]. Values at or beyond the outer edges are in the outer bins."""
     side: Literal["left", "right"] = "right" if closed == "left" else "left"
-    places = np.searchsorted(np.asarray(edges[1:-1]), values, side=side)
-    return tuple(np.bincount(places, minlength=len(edges) - 1).tolist())
+    indices = np.searchsorted(np.asarray(edges[1:-1]), values, side=side)
+    return tuple(np.bincount(indices, minlength=len(edges) - 1).tolist())
 
 
 def _ties(observed: float, null: Floats, tie: float) -> int:

@@ -1,4 +1,4 @@
-"""A confidence sequence: intervals that hold at every look, however often one looks.
+"""A confidence sequence: intervals that hold at every look, for any number of looks.
 
 Source: Waudby-Smith & Ramdas (2024), JRSS B 86, Theorem 2 (predictable plug-in empirical
 Bernstein). Pure functions.
@@ -19,7 +19,7 @@ MOST_STAKE = 0.5  # of lambda: psi grows without bound towards 1
 
 @dataclass(frozen=True)
 class ConfidenceSequence:
-    """(t,) ends after each value, intersected over all looks so far, within [0, 1]."""
+    """(t,) ends after each value, intersected over all earlier looks, within [0, 1]."""
 
     low: Floats
     high: Floats
@@ -28,10 +28,8 @@ class ConfidenceSequence:
 def confidence_sequence(
     values: Sequence[float] | Floats, alpha: float = 0.05
 ) -> ConfidenceSequence:
-    """Of the mean of values in [0, 1], in the order of their arrival: one a cluster.
-
-    Raises ValueError for values outside.
-    """
+    """Return the sequence for the mean of values in [0, 1], one per cluster, in order of arrival.
+    Raises ValueError for values outside."""
     x = finite(values)
     if x.size and not (x.min() >= 0 and x.max() <= 1):
         raise ValueError("a confidence sequence is of values in [0, 1]")

@@ -1,10 +1,10 @@
-"""Spans that an explanation points at against spans that people marked: plausibility.
+"""Plausibility: spans of an explanation against spans that people marked.
 
-Source: DeYoung et al. (2020), ERASER, ACL, section 4.1: F1 of the overlap, and F1 of spans where
-one counts as found whose intersection over union with one of the other side is at least 0.5.
-Deviates: over characters, not tokens, so that no tokenizer and no language decides. Pure functions.
+Source: DeYoung et al. (2020), ERASER, ACL, section 4.1: F1 of the overlap, and F1 of spans. A span
+counts as found if its intersection over union with a span of the other side is at least 0.5.
+Deviates: over characters, not tokens, so that no tokenizer and no language matters. Pure functions.
 
-spans, everywhere: (start, end) offsets of characters, end exclusive; they may overlap.
+Spans are (start, end) offsets of characters, end exclusive; they may overlap.
 """
 
 from __future__ import annotations
@@ -16,50 +16,48 @@ FOUND_FROM = 0.5  # intersection over union
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:
-    """The same characters as disjoint spans, in order; empty spans are left out. Spans that only
-    touch stay two: they may be two marks."""
-    found: list[Span] = []
+    """Return the same characters as disjoint spans, in order, without empty spans. Spans that only
+    touch stay separate, since they may be two marks."""
+    result: list[Span] = []
     for start, end in sorted(span for span in spans if span[0] < span[1]):
-        if found and start < found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if result and start < result[-1][1]:
+            result[-1] = (result[-1][0], max(end, result[-1][1]))
         else:
-            found.append((start, end))
-    return found
+            result.append((start, end))
+    return result
 
 
 def size(spans: Sequence[Span]) -> int:
-    """Characters in any of them."""
+    """Return the number of characters in any span."""
     return sum(end - start for start, end in merged(spans))
 
 
 def overlap(first: Sequence[Span], second: Sequence[Span]) -> int:
-    """Characters in spans of both."""
-    shared, place = 0, 0
-    others = merged(second)
+    """Return the number of characters in spans of both sides."""
+    shared, index = 0, 0
+    gold = merged(second)
     for start, end in merged(first):
-        while place < len(others) and others[place][1] <= start:
-            place += 1
-        at = place
-        while at < len(others) and others[at][0] < end:
-            shared += min(end, others[at][1]) - max(start, others[at][0])
+        while index < len(gold) and gold[index][1] <= start:
+            index += 1
+        at = index
+        while at < len(gold) and gold[at][0] < end:
+            shared += min(end, gold[at][1]) - max(start, gold[at][0])
             at += 1
     return shared
 
 
 def character_f1(predicted: Sequence[Span], gold: Sequence[Span]) -> float | None:
-    """Of the characters, [0, 1], higher is more plausible; None where neither has any: nothing was
-    to be found, and nothing was."""
+    """Return the F1 of characters, [0, 1], higher is more plausible; None if both sides are
+    empty.
+    """
     whole = size(predicted) + size(gold)
     return 2 * overlap(predicted, gold) / whole if whole else None
 
 
 def chance_f1(predicted: Sequence[Span], gold: Sequence[Span], length: int) -> float | None:
-    """What `character_f1` is on average over all places of the prediction: it is moved around the
-    text of `length` characters as if its end were its beginning. Exact: each character of the one
-    meets each of the other once in `length` shifts. None where neither has any.
-
-    Raises ValueError for a span beyond the text.
-    """
+    """Return the mean of `character_f1` over all circular shifts of the prediction in the text. It
+    is exact: each predicted character coincides once with each gold character in `length` shifts.
+    None if both sides are empty. Raises ValueError for a span beyond the text."""
     if any(end > length for _, end in (*predicted, *gold)):
         raise ValueError("a span ends beyond the text")
     ours, theirs = size(predicted), size(gold)
@@ -67,20 +65,20 @@ def chance_f1(predicted: Sequence[Span], gold: Sequence[Span], length: int) -> f
 
 
 def span_f1(predicted: Sequence[Span], gold: Sequence[Span]) -> float | None:
-    """Of the spans, [0, 1]; None where neither side has any. A span is found where it and one of
-    the other side share at least half of what they have together."""
+    """Return the F1 of spans, [0, 1]; None if both sides are empty. A span is found if it and a
+    span of the other side share at least half of their union."""
     ours, theirs = merged(predicted), merged(gold)
     if not ours and not theirs:
         return None
-    precise = sum(any(_alike(one, other) for other in theirs) for one in ours)
-    recalled = sum(any(_alike(one, other) for other in ours) for one in theirs)
+    precise = sum(any(_alike(span, other) for other in theirs) for span in ours)
+    recalled = sum(any(_alike(span, other) for other in ours) for span in theirs)
     if not precise or not recalled:
         return 0.0
     precision, recall = precise / len(ours), recalled / len(theirs)
     return 2 * precision * recall / (precision + recall)
 
 
-def _alike(one: Span, other: Span) -> bool:
-    shared = min(one[1], other[1]) - max(one[0], other[0])
-    whole = max(one[1], other[1]) - min(one[0], other[0])
+def _alike(first: Span, second: Span) -> bool:
+    shared = min(first[1], second[1]) - max(first[0], second[0])
+    whole = max(first[1], second[1]) - min(first[0], second[0])
     return shared > 0 and shared / whole >= FOUND_FROM

@@ -1,10 +1,10 @@
-"""A threshold on a score that agrees best with yes and no of people, and how well it agrees.
+"""The threshold on a score that agrees best with people's yes and no, and its agreement.
 
-The threshold has the largest Youden index, sensitivity + specificity - 1 (Youden, 1950, Cancer 3);
-its interval is that of the percentile bootstrap over clusters (Fluss, Faraggi & Reiser, 2005,
-Biometrical Journal 47). It was chosen to agree, so agreement on the same texts flatters it: each
-text is decided by a threshold that was chosen without its cluster's fold (cross-fitting; Stone,
-1974, JRSS B 36). Pure functions; higher scores say yes.
+The threshold has the largest Youden index, sensitivity + specificity - 1 (Youden, 1950, Cancer 3).
+Its interval is that of the percentile bootstrap over clusters (Fluss, Faraggi & Reiser, 2005,
+Biometrical Journal 47). Agreement on the texts that chose the threshold is too high. So each text
+is decided by a threshold that was chosen without its cluster's fold (cross-fitting; Stone, 1974,
+JRSS B 36). Pure functions; higher scores mean yes.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ WORDS = ("no", "yes")
 
 @dataclass(frozen=True)
 class ThresholdEstimate:
-    """A threshold: yes from it on. decided: (n,) 0 or 1, by the thresholds of the other folds.
-
-    low, high: None where a resample has one kind alone too often. obstacle: why all is None.
-    """
+    """A threshold; scores from it on mean yes. decided: (n,) 0 or 1, by the thresholds of other
+    folds. low, high: None if too many resamples have only yes or only no. obstacle: the reason if
+    all is None."""
 
     value: float | None = None
     low: float | None = None
@@ -37,15 +36,13 @@ class ThresholdEstimate:
     obstacle: str | None = None
 
 
-def best_threshold(scores: Floats, said: Floats) -> float:
-    """Halfway between two neighbouring scores, the lower end of all scores, or above all of them.
-
-    scores: (n,); said: (n,) 0 or 1. Of thresholds that agree equally well the one in the middle (of
-    two the lower). NaN where one kind is missing.
-    """
-    values, places = np.unique(scores, return_inverse=True)
-    yes = np.bincount(places, weights=said, minlength=values.size)
-    no = np.bincount(places, weights=1 - said, minlength=values.size)
+def best_threshold(scores: Floats, labels: Floats) -> float:
+    """Return the threshold: midway between two scores, the lowest score, or above all scores.
+    scores: (n,). labels: (n,) 0 or 1. Among equally good thresholds the middle one is returned, of
+    two the lower. NaN if all labels are equal."""
+    values, indices = np.unique(scores, return_inverse=True)
+    yes = np.bincount(indices, weights=labels, minlength=values.size)
+    no = np.bincount(indices, weights=1 - labels, minlength=values.size)
     if not yes.sum() or not no.sum():
         return float("nan")
     below = np.concatenate([[0.0], np.cumsum(no)]) / no.sum()  # specificity
@@ -60,7 +57,7 @@ def best_threshold(scores: Floats, said: Floats) -> float:
 def calibrated_threshold(
     name: str, rows: Floats, keys: Keys = None, how: Resampling | None = None
 ) -> ThresholdEstimate:
-    """rows: (n, 2) of score and 0 or 1; keys: the cluster of each row."""
+    """Estimate the threshold. rows: (n, 2) score and 0 or 1. keys: the cluster of each row."""
     how = how or Resampling()
     order, codes = in_order(rows, keys)
     ordered = rows[order]
@@ -86,14 +83,14 @@ def _obstacle(rows: Floats, codes: Integers) -> str | None:
 
 
 def _decisions(name: str, rows: Floats, codes: Integers, groups: int, how: Resampling) -> Floats:
-    """(n,) by the threshold of the other folds. Clusters with a yes and those without are dealt out
-    each by themselves, so that no fold lacks a kind."""
+    """Return the (n,) decisions by the thresholds of the other folds. Clusters with a yes and
+    clusters without are assigned to folds separately, so that every fold has both."""
     random = generator(how.seed, "folds", name, groups)
     with_yes = np.bincount(codes, weights=rows[:, 1], minlength=groups) > 0
     folds = np.empty(groups, dtype=np.int64)
     for kind in (False, True):
-        own = random.permutation(np.flatnonzero(with_yes == kind))
-        folds[own] = np.arange(own.size) % FOLDS
+        clusters = random.permutation(np.flatnonzero(with_yes == kind))
+        folds[clusters] = np.arange(clusters.size) % FOLDS
     decided = np.empty(len(rows))
     for fold in range(FOLDS):
         how.check()
@@ -109,13 +106,13 @@ def _ends(
     sizes = np.bincount(codes)
     starts = np.cumsum(sizes) - sizes
     drawn = []
-    for places in how.drawn(f"threshold {name}", groups):
-        for chosen in places:
-            taken = run_places(starts[chosen], sizes[chosen])
-            drawn.append(best_threshold(*rows[taken].T))
-    found = np.array(drawn)
-    known = found[np.isfinite(found)]
-    if known.size < (1 - how.tail) * found.size:
+    for indices in how.drawn(f"threshold {name}", groups):
+        for clusters in indices:
+            positions = run_places(starts[clusters], sizes[clusters])
+            drawn.append(best_threshold(*rows[positions].T))
+    thresholds = np.array(drawn)
+    finite = thresholds[np.isfinite(thresholds)]
+    if finite.size < (1 - how.tail) * thresholds.size:
         return None, None
-    low, high = np.quantile(known, [how.tail, 1 - how.tail])
+    low, high = np.quantile(finite, [how.tail, 1 - how.tail])
     return float(low), float(high)

@@ -1,4 +1,4 @@
-"""Wilson's score interval of a share. Needs no NumPy: contracts and pages use it, too.
+"""Wilson's score interval of a share. It needs no NumPy, since contracts and pages use it, too.
 
 Source: Wilson (1927), JASA 22.
 """
@@ -11,8 +11,8 @@ Z_95 = 1.959963984540054  # of a two-sided interval of level 0.95
 
 
 def wilson(rate: float, count: float, quantile: float) -> tuple[float, float]:
-    """Interval of a rate among `count` > 0 rows, within [0, 1]. The low end is exactly 0 at a rate
-    of 0, and the high end exactly 1 at a rate of 1, despite rounding."""
+    """Return the interval of a rate among `count` > 0 rows, within [0, 1]. Despite rounding the low
+    end is exactly 0 at a rate of 0, and the high end exactly 1 at a rate of 1."""
     squared = quantile * quantile
     centre = rate + squared / (2 * count)
     half = _unscaled_half(rate, count, quantile)
@@ -22,7 +22,7 @@ def wilson(rate: float, count: float, quantile: float) -> tuple[float, float]:
 
 
 def half_wilson(rate: float, count: float, quantile: float) -> float:
-    """Half the width of the interval, [0, 0.5]."""
+    """Return half the width of the interval, [0, 0.5]."""
     return _unscaled_half(rate, count, quantile) / (1 + quantile * quantile / count)
 
 

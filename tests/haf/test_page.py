@@ -396,7 +396,7 @@ def test_the_matrix_has_a_number_in_every_cell_and_says_which_pair_is_most_alike
 def test_of_very_many_rows_the_first_are_drawn() -> None:
     size = MOST + 1
     values = [[1.0 if i == j else 0.25 for j in range(size)] for i in range(size)]
-    chart = matrix(values, what="reason", title="", summary="")
+    chart = matrix(values, name="reason", title="", summary="")
     assert chart.svg.count(">0.25</text>") == MOST * (MOST - 1)
     report = scored(bring(**WHOLE)).model_copy(update={"similarities": values})
     assert f"the first {MOST} of {size} reasons" in shown(None, report)[1].words

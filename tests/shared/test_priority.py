@@ -180,7 +180,7 @@ def interpreter(monkeypatch: pytest.MonkeyPatch) -> Interpreter:
     """One place, for which nobody stops waiting, and everybody looks often."""
     monkeypatch.setattr(thread_scheduling, "PATIENCE_SECONDS", 5 * SECONDS)
     monkeypatch.setattr(thread_scheduling, "LOOK_SECONDS", 0.01)
-    return Interpreter(places=1)
+    return Interpreter(slots=1)
 
 
 class NotWantedError(Exception):

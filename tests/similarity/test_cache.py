@@ -34,16 +34,16 @@ def test_no_bound_is_ever_passed(kept: list[tuple[int, int]]) -> None:
         sizes[bytes([key])] = ENTRY_BYTES + 4 * width
         assert len(cache) <= 8
         assert cache.size <= 8 * (ENTRY_BYTES + 40)
-    assert cache.size == sum(sizes[key] for key in cache.known(sizes))
+    assert cache.size == sum(sizes[key] for key in cache.get_cached(sizes))
 
 
 def test_the_least_recently_used_goes_first() -> None:
     cache = Cache(entries=2)
     one = np.zeros(1, np.float32)
     cache.put({b"a": one, b"b": one})
-    cache.known([b"a"])
+    cache.get_cached([b"a"])
     cache.put({b"c": one})
-    assert cache.known([b"a", b"b", b"c"]).keys() == {b"a", b"c"}
+    assert cache.get_cached([b"a", b"b", b"c"]).keys() == {b"a", b"c"}
 
 
 def test_keys_tell_models_and_pairs_apart() -> None:
@@ -84,5 +84,5 @@ def test_what_is_kept_cannot_be_written_to(cross_folder: Path, made: Make) -> No
     cache = Cache()
     tiny = made(cross_folder, "cross-encoder", cache)
     tiny.similarities([Pair(a="a", b="b")])
-    kept = cache.known([key_of(tiny.use, ("a", "b"))])
+    kept = cache.get_cached([key_of(tiny.use, ("a", "b"))])
     assert [vector.flags.writeable for vector in kept.values()] == [False]

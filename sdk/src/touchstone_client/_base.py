@@ -1,8 +1,8 @@
-"""The base of every message: what an answer of a newer or an older service is read as.
+"""The base classes of all messages, tolerant of newer and older services.
 
-Answers keep no unknown field, and a field that they lack is None, so that no other version of the
-service breaks anybody. `models.py` derives from these; results, reports and jobs have a base of
-their own for what all of a kind share.
+Answers ignore unknown fields, and missing fields are None, so that other versions of the service
+work. `models.py` derives from these classes. Results, reports and jobs have separate base classes
+with their common fields.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Message(BaseModel):
     )
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """What an older service does not send yet is None, whatever its type. Requests are as they
-        are written, and so is what says whose answer it is: without it, it is no such message."""
+        """Make missing fields None, for older services. Requests and fields that identify a message
+        stay as declared."""
         super().__init_subclass__(**options)
         if cls.model_config.get("extra") == "forbid":
             return
@@ -39,7 +39,7 @@ class Message(BaseModel):
 
 
 class Shown(Message):
-    """A message that a notebook shows as a table; nothing of it runs a script."""
+    """A message that a notebook shows as a table, without scripts."""
 
     def _repr_html_(self) -> str:
         from touchstone_client import _notebook
@@ -51,18 +51,18 @@ class Shown(Message):
 
 
 class Answered(Shown):
-    """What a job answered: it knows its job, and what was sent."""
+    """The result of a job, with the job and the request."""
 
     _job: Any = PrivateAttr(default=None)
     _sent: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
     @property
     def job(self) -> Any:
-        """The job that this result is of; None of one that a file or `Local` gave."""
+        """Return the job of this result; None for results of a file or of `Local`."""
         return self._job
 
     def __eq__(self, other: object) -> bool:
-        """Whether they say the same, of whatever job."""
+        """Return True if the fields are equal, for any jobs."""
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     __hash__ = None  # type: ignore[assignment]
@@ -74,7 +74,7 @@ class Answered(Shown):
 
 
 class Result(Answered):
-    """A score of an explanation, with its verdict, its parts and what they rest on."""
+    """The score of an explanation, with its verdict, parts and evidence."""
 
     metric: str
     score: float | None
@@ -91,7 +91,7 @@ class Result(Answered):
 
 
 class Report(Shown):
-    """What many results of a metric say together."""
+    """A report on many results of a metric."""
 
     metric: str
     scored: int
@@ -106,7 +106,7 @@ class Report(Shown):
 
 
 class JobMessage(Message):
-    """A job as the service shows it. error: a `models.Problem`; result: as its metric says."""
+    """A job as the service shows it. error: a `models.Problem`; result: of its metric."""
 
     id: str
     metric: str

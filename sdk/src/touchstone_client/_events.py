@@ -1,4 +1,4 @@
-"""Server-sent events, out of the lines of a stream. Source: HTML Standard, section 9.2.6."""
+"""Parsing of server-sent events. Source: HTML Standard, section 9.2.6."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ServerSentEvent:
-    """One event. id: of the last event that had one; name: `message` where it has none."""
+    """One event. id: the last id of the stream; name: `message` if it has none."""
 
     name: str
     data: str
@@ -16,7 +16,7 @@ class ServerSentEvent:
 
 @dataclass
 class EventParser:
-    """Takes lines, gives an event at the empty line that ends it."""
+    """Collects lines and returns an event at the empty line after it."""
 
     last_id: str | None = None
     has_ended: bool = False  # an event `end` says that nothing follows
@@ -24,11 +24,11 @@ class EventParser:
     _data: list[str] = field(default_factory=list)
 
     def begin(self) -> None:
-        """Another stream: what the one before left unfinished is dropped."""
+        """Start another stream; drop an incomplete event."""
         self._name, self._data = "", []
 
     def take(self, line: str) -> ServerSentEvent | None:
-        """The event that this line completes."""
+        """Return the event that this line completes, or None."""
         if not line:
             return self._dispatch()
         name, _, value = line.partition(":")

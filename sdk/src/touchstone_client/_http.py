@@ -1,6 +1,6 @@
-"""HTTP, and the only module that knows httpx: a request goes out, its answer comes back.
+"""HTTP; the only module that uses httpx.
 
-Blocking and awaited, with the same names, so that the code above them is written once.
+Blocking and async classes have the same names, so that the code above them is written once.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ WRITE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked. body: JSON, already encoded, unless headers say otherwise; file: (name,
-    content) of an upload, read from its beginning at each try; seconds: without a byte until the
+    """A request. body: JSON, already encoded, unless headers say otherwise. file: (name, content)
+    of an upload, read from its beginning at each attempt. seconds: without a byte until the
     connection counts as broken."""
 
     method: str
@@ -44,7 +44,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back, whole. headers: by lower-case name."""
+    """A complete answer. headers: by lower-case name."""
 
     status: int
     headers: Mapping[str, str]
@@ -52,19 +52,19 @@ class Answer:
 
     @property
     def is_good(self) -> bool:
-        """Whether the service did what was asked."""
+        """Return True for a status of success."""
         return 200 <= self.status < 300
 
 
 @dataclass(frozen=True)
 class Access:
-    """Where the service is, and the key that opens it."""
+    """The address of the service, and the key."""
 
     url: str
     api_key: str | None = None
 
     def client_options(self) -> dict[str, object]:
-        """Raises ValueError, which does not repeat the key."""
+        """Return options of httpx. Raises ValueError, which does not repeat the key."""
         headers = {"User-Agent": AGENT}
         if key := (self.api_key or "").strip():
             if not (key.isascii() and key.isprintable()):
@@ -73,34 +73,34 @@ class Access:
         return {"base_url": self.url, "headers": headers}
 
 
-def _built(client: httpx.Client | httpx.AsyncClient, asked: Request) -> httpx.Request:
-    headers = dict(asked.headers)
-    if asked.body is not None:
+def _built(client: httpx.Client | httpx.AsyncClient, request: Request) -> httpx.Request:
+    headers = dict(request.headers)
+    if request.body is not None:
         headers.setdefault("Content-Type", "application/json")
     limits = httpx.Timeout(
-        asked.seconds, connect=CONNECT_SECONDS, write=max(asked.seconds, WRITE_SECONDS)
+        request.seconds, connect=CONNECT_SECONDS, write=max(request.seconds, WRITE_SECONDS)
     )
     upload = {}
-    if asked.file is not None:
-        name, content = asked.file
+    if request.file is not None:
+        name, content = request.file
         content.seek(0)
         upload = {
             "data": {"purpose": "batch"},
             "files": {"file": (name, content, "application/jsonl")},
         }
     return client.build_request(
-        asked.method,
-        asked.path,
-        content=asked.body,
-        params=dict(asked.params) or None,
+        request.method,
+        request.path,
+        content=request.body,
+        params=dict(request.params) or None,
         headers=headers,
         timeout=limits,
         **upload,  # type: ignore[arg-type]
     )
 
 
-def _head(found: httpx.Response) -> Mapping[str, str]:
-    return {name.lower(): value for name, value in found.headers.items()}
+def _head(response: httpx.Response) -> Mapping[str, str]:
+    return {name.lower(): value for name, value in response.headers.items()}
 
 
 def _failed(url: str, error: Exception) -> ConnectionFailed:
@@ -116,64 +116,64 @@ FAILURES = (httpx.TransportError, httpx.InvalidURL)
 
 
 class Stream:
-    """An answer that is read as it comes."""
+    """An answer as a stream."""
 
-    def __init__(self, found: httpx.Response, url: str) -> None:
-        self._found = found
+    def __init__(self, response: httpx.Response, url: str) -> None:
+        self._response = response
         self._url = url
-        self.status = found.status_code
-        self.headers = _head(found)
+        self.status = response.status_code
+        self.headers = _head(response)
 
     def read(self) -> bytes:
-        """All of it."""
+        """Return the whole body."""
         try:
-            return self._found.read()
+            return self._response.read()
         except FAILURES as error:
             raise _failed(self._url, error) from None
 
     def lines(self) -> Iterator[str]:
-        """Raises ConnectionFailed where it breaks off."""
+        """Yield lines. Raises ConnectionFailed if the connection breaks."""
         try:
-            yield from self._found.iter_lines()
+            yield from self._response.iter_lines()
         except FAILURES as error:
             raise _failed(self._url, error) from None
 
     def pieces(self) -> Iterator[bytes]:
-        """Raises ConnectionFailed where it breaks off."""
+        """Yield pieces. Raises ConnectionFailed if the connection breaks."""
         try:
-            yield from self._found.iter_bytes()
+            yield from self._response.iter_bytes()
         except FAILURES as error:
             raise _failed(self._url, error) from None
 
 
 class AsyncStream:
-    """The same, awaited."""
+    """An answer as an async stream."""
 
-    def __init__(self, found: httpx.Response, url: str) -> None:
-        self._found = found
+    def __init__(self, response: httpx.Response, url: str) -> None:
+        self._response = response
         self._url = url
-        self.status = found.status_code
-        self.headers = _head(found)
+        self.status = response.status_code
+        self.headers = _head(response)
 
     async def read(self) -> bytes:
-        """All of it."""
+        """Return the whole body."""
         try:
-            return await self._found.aread()
+            return await self._response.aread()
         except FAILURES as error:
             raise _failed(self._url, error) from None
 
     async def lines(self) -> AsyncIterator[str]:
-        """Raises ConnectionFailed where it breaks off."""
+        """Yield lines. Raises ConnectionFailed if the connection breaks."""
         try:
-            async for line in self._found.aiter_lines():
+            async for line in self._response.aiter_lines():
                 yield line
         except FAILURES as error:
             raise _failed(self._url, error) from None
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Raises ConnectionFailed where it breaks off."""
+        """Yield pieces. Raises ConnectionFailed if the connection breaks."""
         try:
-            async for piece in self._found.aiter_bytes():
+            async for piece in self._response.aiter_bytes():
                 yield piece
         except FAILURES as error:
             raise _failed(self._url, error) from None
@@ -186,25 +186,25 @@ class Http:
         self.url = access.url
         self._client = httpx.Client(**access.client_options())  # type: ignore[arg-type]
 
-    def send(self, asked: Request) -> Answer:
+    def send(self, request: Request) -> Answer:
         """Raises ConnectionFailed."""
         try:
-            found = self._client.send(_built(self._client, asked))
+            response = self._client.send(_built(self._client, request))
         except FAILURES as error:
             raise _failed(self.url, error) from None
-        return Answer(found.status_code, _head(found), found.content)
+        return Answer(response.status_code, _head(response), response.content)
 
     @contextmanager
-    def open(self, asked: Request) -> Iterator[Stream]:
+    def open(self, request: Request) -> Iterator[Stream]:
         """Raises ConnectionFailed."""
         try:
-            found = self._client.send(_built(self._client, asked), stream=True)
+            response = self._client.send(_built(self._client, request), stream=True)
         except FAILURES as error:
             raise _failed(self.url, error) from None
         try:
-            yield Stream(found, self.url)
+            yield Stream(response, self.url)
         finally:
-            found.close()
+            response.close()
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
@@ -214,31 +214,31 @@ class Http:
 
 
 class AsyncHttp:
-    """The same, awaited."""
+    """Async connections to one service, kept open between calls."""
 
     def __init__(self, access: Access) -> None:
         self.url = access.url
         self._client = httpx.AsyncClient(**access.client_options())  # type: ignore[arg-type]
 
-    async def send(self, asked: Request) -> Answer:
+    async def send(self, request: Request) -> Answer:
         """Raises ConnectionFailed."""
         try:
-            found = await self._client.send(_built(self._client, asked))
+            response = await self._client.send(_built(self._client, request))
         except FAILURES as error:
             raise _failed(self.url, error) from None
-        return Answer(found.status_code, _head(found), found.content)
+        return Answer(response.status_code, _head(response), response.content)
 
     @asynccontextmanager
-    async def open(self, asked: Request) -> AsyncIterator[AsyncStream]:
+    async def open(self, request: Request) -> AsyncIterator[AsyncStream]:
         """Raises ConnectionFailed."""
         try:
-            found = await self._client.send(_built(self._client, asked), stream=True)
+            response = await self._client.send(_built(self._client, request), stream=True)
         except FAILURES as error:
             raise _failed(self.url, error) from None
         try:
-            yield AsyncStream(found, self.url)
+            yield AsyncStream(response, self.url)
         finally:
-            await found.aclose()
+            await response.aclose()
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

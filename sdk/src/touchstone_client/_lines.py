@@ -1,6 +1,6 @@
-"""Files of JSON Lines: what a batch reads, and what it answers.
+"""Files of JSON Lines: input and output of batches.
 
-Source of both lines: OpenAI Batch API.
+Source of the lines: OpenAI Batch API.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Source = str | PathLike[str] | BinaryIO | Iterable[Fields | BaseModel]
 
 @dataclass(frozen=True)
 class BatchLine:
-    """The answer to one line of a batch: a result, or why there is none."""
+    """The answer to one line of a batch: a result or an error."""
 
     custom_id: str
     job: JobMessage | None
@@ -42,14 +42,14 @@ class BatchLine:
 
     @property
     def result(self) -> Any:
-        """As its metric says. Raises the line's error where it has none."""
+        """Return the result of the metric. Raises the line's error."""
         if self.error is not None:
             raise self.error
         return None if self.job is None else self.job.result
 
 
 def answer_of(raw: str | bytes) -> BatchLine:
-    """A line of an output or error file."""
+    """Parse a line of an output or error file."""
     line = json.loads(raw)
     body = (line.get("response") or {}).get("body")
     job = job_of(body) if isinstance(body, dict) and body.get("object") == "job" else None
@@ -65,8 +65,8 @@ def _error(line: Fields, body: Any) -> TouchstoneError | None:
     if isinstance(body, dict) and body.get("status") == "cancelled":
         return JobCancelled(body["id"])
     problem = body.get("error") if isinstance(body, dict) else None
-    told = problem or {"type": str(error.get("code")), "detail": str(error.get("message"))}
-    return JobFailed(body.get("id") if isinstance(body, dict) else None, told)
+    fields = problem or {"type": str(error.get("code")), "detail": str(error.get("message"))}
+    return JobFailed(body.get("id") if isinstance(body, dict) else None, fields)
 
 
 @contextmanager
@@ -76,57 +76,58 @@ def batch_file(
     columns: Columns | None = None,
     reading: Reading = AS_NAMED,
 ) -> Iterator[tuple[str, BinaryIO]]:
-    """(name, content) of a file of batch lines. Plain requests become lines: `custom_id`, else
-    `id`, else the line's number is the custom_id. Raises ValueError for what is no JSON object,
-    unless `reading` leaves it out, for a table whose columns do not say what they are, and where
-    there is no request."""
+    """Yield (name, content) of a file of batch lines; plain requests become lines. `custom_id`, or
+    else `id`, or else the line's number is the custom_id. Raises ValueError for invalid JSON,
+    unless `reading` skips it, for a table with unknown columns, and for a file without requests."""
     if not isinstance(source, str | PathLike | io.IOBase):
         requests = cast("Iterable[Fields | BaseModel]", source)
-        with TemporaryFile() as made:
+        with TemporaryFile() as lines_file:
             lines = _requests(requests, columns)
-            _require(_write(made, lines, endpoint, AS_NAMED), "what was given")
-            yield "lines.jsonl", made
+            _require(_write(lines_file, lines, endpoint, AS_NAMED), "what was given")
+            yield "lines.jsonl", lines_file
         return
-    place = source if isinstance(source, str | PathLike) else None
-    name = "lines.jsonl" if place is None else name_of(place)
-    if columns is not None or is_table(place, reading):
-        with TemporaryFile() as made:
-            count = _write_rows(made, source, endpoint, columns, reading)
+    location = source if isinstance(source, str | PathLike) else None
+    name = "lines.jsonl" if location is None else name_of(location)
+    if columns is not None or is_table(location, reading):
+        with TemporaryFile() as lines_file:
+            count = _write_rows(lines_file, source, endpoint, columns, reading)
             _require(count, name, reading)
-            yield f"{name}.jsonl", made
+            yield f"{name}.jsonl", lines_file
         return
-    with ExitStack() as held:
-        stream = cast(BinaryIO, source) if place is None else held.enter_context(opened(place))
-        yield name, held.enter_context(_wrapped(stream, endpoint, name, reading))
+    with ExitStack() as stack:
+        stream = (
+            cast(BinaryIO, source) if location is None else stack.enter_context(opened(location))
+        )
+        yield name, stack.enter_context(_wrapped(stream, endpoint, name, reading))
 
 
 def _require(count: int, name: str, reading: Reading = AS_NAMED) -> None:
     if not count:
         refused = sorted((reading.refused or {}).items())
-        why = "".join(f": line {number}: {said}" for number, said in refused[:1])
+        why = "".join(f": line {number}: {reason}" for number, reason in refused[:1])
         more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
         raise ValueError(f"{name} holds no request{why}{more}")
 
 
-def is_table(place: Place | None, reading: Reading = AS_NAMED) -> bool:
-    """Whether its rows have columns. place: None: a stream."""
-    form = reading.form or ("jsonl" if place is None else form_of(place))
-    return form != "jsonl" or (place is not None and is_folder(place))
+def is_table(location: Place | None, reading: Reading = AS_NAMED) -> bool:
+    """Return True if the source has columns. location: None: a stream."""
+    form = reading.form or ("jsonl" if location is None else form_of(location))
+    return form != "jsonl" or (location is not None and is_folder(location))
 
 
 def _requests(source: Iterable[Fields | BaseModel], columns: Columns | None) -> Iterator[bytes]:
-    for number, one in enumerate(source, 1):
+    for number, request in enumerate(source, 1):
         if columns is None:
-            yield encoded(one)
+            yield encoded(request)
         else:
-            mapping, row = ColumnMapping(columns), fields_of(one, {})
+            mapping, row = ColumnMapping(columns), fields_of(request, {})
             yield encoded({"id": mapping.custom_id(row, number), **mapping.request(row)})
 
 
 def _write_rows(
-    made: BinaryIO, source: Any, endpoint: str, columns: Columns | None, reading: Reading
+    target: BinaryIO, source: Any, endpoint: str, columns: Columns | None, reading: Reading
 ) -> int:
-    """How many they are."""
+    """Write the rows as lines and return their number."""
     metric = endpoint.rpartition("/")[2]
     count = 0
     with table_of(source, reading) as table:
@@ -136,7 +137,7 @@ def _write_rows(
             if names is None
             else ColumnMapping.of(columns, metric, names)
         )
-        numbered = Numbered(made, reading)
+        numbered = Numbered(target, reading)
         for position, (number, row) in enumerate(table.rows, 1):
             fields = mapping.request(row)
             if unclear := mapping.unclear(fields):
@@ -144,74 +145,74 @@ def _write_rows(
                 continue
             line = line_of(mapping.custom_id(row, position), endpoint, fields)
             count += numbered.write(number, line)
-    made.seek(0)
+    target.seek(0)
     return count
 
 
 @dataclass
 class Numbered:
-    """Writes each line under the number that it has in its source."""
+    """Writes each line under its number in the source."""
 
-    made: BinaryIO
+    target: BinaryIO
     reading: Reading
     last: int = 0
 
     def write(self, number: int, line: Fields) -> bool:
-        """Whether it is there. Raises ValueError with the number of what JSON cannot say."""
+        """Write a line and return True, or skip it. Raises ValueError with the number of an invalid
+        line."""
         try:
             raw = encoded(line)
         except (ValueError, RecursionError) as error:
             self.reading.leave_out(number, error)
             return False
-        self.made.write(b"\n" * (number - self.last - 1) + raw + b"\n")
+        self.target.write(b"\n" * (number - self.last - 1) + raw + b"\n")
         self.last = number
         return True
 
 
 @contextmanager
 def _wrapped(stream: BinaryIO, endpoint: str, name: str, reading: Reading) -> Iterator[BinaryIO]:
-    """The stream itself where its first line is a line of a batch."""
+    """Yield the stream if its first line is a batch line, else a file of batch lines."""
     looked_at = replace(reading, refused=None if reading.refused is None else {})
     _, first = next(json_lines(stream, looked_at), (0, {}))
     stream.seek(0)
     if _is_batch_line(first):
         yield stream
         return
-    with TemporaryFile() as made:
-        _require(_write(made, stream, endpoint, reading), name, reading)
-        yield made
+    with TemporaryFile() as wrapped:
+        _require(_write(wrapped, stream, endpoint, reading), name, reading)
+        yield wrapped
 
 
 @contextmanager
 def blanked(content: BinaryIO, numbers: Collection[int]) -> Iterator[BinaryIO]:
-    """A file of batch lines with nothing in the place of these (from 1); the others keep their
-    numbers."""
+    """Yield a copy in which these lines (from 1) are blank; the others keep their numbers."""
     content.seek(0)
-    with TemporaryFile() as kept:
+    with TemporaryFile() as copy:
         for number, raw in enumerate(content, 1):
-            kept.write(b"\n" if number in numbers else raw)
-        kept.seek(0)
-        yield kept
+            copy.write(b"\n" if number in numbers else raw)
+        copy.seek(0)
+        yield copy
 
 
-def _write(made: BinaryIO, lines: Iterable[bytes], endpoint: str, reading: Reading) -> int:
-    """How many they are."""
-    count, numbered = 0, Numbered(made, reading)
-    for number, found in json_lines(lines, reading):
-        if not _is_batch_line(found):
-            ids = [found.pop(name, None) for name in IDS]
-            custom_id = next((one for one in ids if one is not None), number)
-            found = line_of(str(custom_id), endpoint, found)
-        count += numbered.write(number, found)
-    made.seek(0)
+def _write(target: BinaryIO, lines: Iterable[bytes], endpoint: str, reading: Reading) -> int:
+    """Write requests as lines and return their number."""
+    count, numbered = 0, Numbered(target, reading)
+    for number, line in json_lines(lines, reading):
+        if not _is_batch_line(line):
+            ids = [line.pop(name, None) for name in IDS]
+            custom_id = next((value for value in ids if value is not None), number)
+            line = line_of(str(custom_id), endpoint, line)
+        count += numbered.write(number, line)
+    target.seek(0)
     return count
 
 
 def line_of(custom_id: str, endpoint: str, body: Fields | BaseModel) -> dict[str, Any]:
-    """A line of a batch."""
+    """Return a line of a batch."""
     fields = fields_of(body, {})
     return {"custom_id": custom_id, "method": "POST", "url": endpoint, "body": fields}
 
 
-def _is_batch_line(found: Fields) -> bool:
-    return {"custom_id", "url", "body"} <= found.keys()
+def _is_batch_line(line: Fields) -> bool:
+    return {"custom_id", "url", "body"} <= line.keys()

@@ -1,4 +1,4 @@
-"""The generated messages, imported at their first use: they are most of the import time."""
+"""The generated messages, imported at their first use, since they take most of the import time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 else:
 
     class Models:
-        """Stands for the module `touchstone_client.models`."""
+        """A proxy of the module `touchstone_client.models`."""
 
         def __getattr__(self, name: str) -> Any:
             import touchstone_client.models

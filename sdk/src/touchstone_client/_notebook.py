@@ -1,6 +1,7 @@
-"""What a notebook and `print` show: escaped, without scripts, with inline styles only.
+"""The display of messages in notebooks and by `print`: escaped, without scripts, with inline
+styles.
 
-Texts may be abusive: they lie in a closed `<details>` unless `options.show_texts` is set.
+Texts may be abusive: they are in a closed `<details>` unless `options.show_texts` is set.
 """
 
 from __future__ import annotations
@@ -24,21 +25,23 @@ COLOURS = {
 }
 CELL = "padding:2px 10px;text-align:left;vertical-align:top"
 MARK = "background:#fff3a3"
-NAMED = "what it is"  # title of a column of plain names
+PLAIN_NAME = "what it is"  # title of a column of plain names
 TEXTS = ("text", "text_pair", "explanation", "premise", "hypothesis", "question", "reasoning")
 
 
 def text(shown: Shown) -> str:
-    """Three lines."""
+    """Return three lines of text."""
     if isinstance(shown, Result):
         head = f"{shown.metric}: {shown.verdict}, score {number(shown.score)} of {shown.range}"
         parts = ", ".join(f"{name} {value}" for name, value in parts_of(shown.components))
         return f"{head}\n{shown.reason}\n{parts or 'no parts that are numbers'}"
     if isinstance(shown, models.ExplanationsResult):
-        found = shown.elicitation
-        head = f"{found.outcome}: {found.decision or 'no decision'}, P {number(found.probability)}"
-        metrics = ", ".join(" ".join(one) for one in metrics_of(shown))
-        return f"{head}\n{found.explanation}\n{metrics or 'no metric scored it'}"
+        answer = shown.elicitation
+        head = (
+            f"{answer.outcome}: {answer.decision or 'no decision'}, P {number(answer.probability)}"
+        )
+        metrics = ", ".join(" ".join(cells) for cells in metrics_of(shown))
+        return f"{head}\n{answer.explanation}\n{metrics or 'no metric scored it'}"
     if isinstance(shown, Report):
         head = f"{shown.metric}: {shown.scored} results, {shown.undefined} undefined"
         return f"{head}\nmean score {interval(shown.score)}\n{'; '.join(shown.warnings)}"
@@ -46,7 +49,7 @@ def text(shown: Shown) -> str:
 
 
 def html(shown: Shown) -> str:
-    """A table of it."""
+    """Return an HTML table."""
     if isinstance(shown, Result):
         return result_html(shown)
     if isinstance(shown, models.ExplanationsResult):
@@ -58,58 +61,63 @@ def html(shown: Shown) -> str:
     return f"<pre>{escape(repr(shown))}</pre>"
 
 
-def result_html(found: Result) -> str:
-    """Verdict, score, sentence; parts, chance, warnings; the texts, closed."""
+def result_html(result: Result) -> str:
+    """Return verdict, score and sentence; parts, chance, warnings; the texts in a closed
+    section.
+    """
     badge = (
-        f'<b style="color:{COLOURS.get(found.verdict, "#57606a")}">{escape(found.verdict)}</b> '
-        f"&nbsp; {escape(found.metric)} <b>{number(found.score)}</b> "
-        f"<small>of {escape(str(found.range))}, {escape(found.direction.replace('_', ' '))}</small>"
+        f'<b style="color:{COLOURS.get(result.verdict, "#57606a")}">{escape(result.verdict)}</b> '
+        f"&nbsp; {escape(result.metric)} <b>{number(result.score)}</b> "
+        f"<small>of {escape(str(result.range))}, "
+        f"{escape(result.direction.replace('_', ' '))}</small>"
     )
-    chance = parts_of(getattr(found, "control", None))
-    tables = table(("check", "outcome", ""), checks_of(found))
-    tables += table(("part", "value", NAMED), named(found.metric, parts_of(found.components)))
+    chance = parts_of(getattr(result, "control", None))
+    tables = table(("check", "outcome", ""), checks_of(result))
+    tables += table(
+        ("part", "value", PLAIN_NAME), with_plain_names(result.metric, parts_of(result.components))
+    )
     if chance:
-        tables += table(("chance", "value", NAMED), named(found.metric, chance))
-    actions = [f"{one.reason}: {one.action}" for one in found.untested]
-    warned = "".join(f"<li>{escape(one)}</li>" for one in (*actions, *found.warnings))
+        tables += table(("chance", "value", PLAIN_NAME), with_plain_names(result.metric, chance))
+    actions = [f"{item.reason}: {item.action}" for item in result.untested]
+    warned = "".join(f"<li>{escape(warning)}</li>" for warning in (*actions, *result.warnings))
     return (
-        f"<div>{badge}<p>{escape(found.reason)}</p>{tables}"
+        f"<div>{badge}<p>{escape(result.reason)}</p>{tables}"
         + (f"<ul>{warned}</ul>" if warned else "")
-        + texts_html(found)
+        + texts_html(result)
         + "</div>"
     )
 
 
-def checks_of(found: Result) -> list[tuple[str, str, str]]:
-    """Name, outcome and sentence of each check."""
-    return [(one.name, one.outcome, one.sentence) for one in found.checks]
+def checks_of(result: Result) -> list[tuple[str, str, str]]:
+    """Return name, outcome and sentence of each check."""
+    return [(check.name, check.outcome, check.sentence) for check in result.checks]
 
 
-def elicited_html(found: models.ExplanationsResult) -> str:
-    """How the answer ended, what it decides, a row a metric; the explanation, closed."""
-    said = found.elicitation
-    badge = f"<b>{escape(said.outcome)}</b> &nbsp; {escape(said.decision or 'no decision')}"
-    warned = "".join(f"<li>{escape(one)}</li>" for one in found.warnings)
+def elicited_html(result: models.ExplanationsResult) -> str:
+    """Return outcome, decision, and one row per metric; the explanation in a closed section."""
+    answer = result.elicitation
+    badge = f"<b>{escape(answer.outcome)}</b> &nbsp; {escape(answer.decision or 'no decision')}"
+    warned = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
     opened = " open" if options.show_texts else ""
     return (
-        f"<div><p>{badge}, P {number(said.probability)}</p>"
-        + table(("metric", "verdict", "score"), metrics_of(found))
+        f"<div><p>{badge}, P {number(answer.probability)}</p>"
+        + table(("metric", "verdict", "score"), metrics_of(result))
         + (f"<ul>{warned}</ul>" if warned else "")
         + f"<details{opened}><summary>Show the explanation</summary>"
-        + f"<p>{escape(said.explanation)}</p></details></div>"
+        + f"<p>{escape(answer.explanation)}</p></details></div>"
     )
 
 
-def metrics_of(found: models.ExplanationsResult) -> list[tuple[str, str, str]]:
-    """(metric, verdict, score); of one that scored nothing (metric, code, why)."""
-    scored = [(one.metric, one.verdict, number(one.score)) for one in found.scores]
-    return scored + [(one.metric, str(one.code), one.detail) for one in found.unscored]
+def metrics_of(result: models.ExplanationsResult) -> list[tuple[str, str, str]]:
+    """Return (metric, verdict, score), or (metric, code, reason) without a score."""
+    scored = [(score.metric, score.verdict, number(score.score)) for score in result.scores]
+    return scored + [(score.metric, str(score.code), score.detail) for score in result.unscored]
 
 
-def texts_html(found: Result) -> str:
-    """What was sent, with what the evidence points at marked."""
-    sent = {name: found._sent[name] for name in TEXTS if isinstance(found._sent.get(name), str)}  # noqa: SLF001
-    spans = [one for one in found.evidence or () if hasattr(one, "start")]
+def texts_html(result: Result) -> str:
+    """Return the texts of the request with the evidence marked."""
+    sent = {name: result._sent[name] for name in TEXTS if isinstance(result._sent.get(name), str)}  # noqa: SLF001
+    spans = [item for item in result.evidence or () if hasattr(item, "start")]
     shown = "".join(
         f"<p><small>{name}</small><br>{marked(value, spans_in(spans, name))}</p>"
         for name, value in sent.items()
@@ -121,29 +129,29 @@ def texts_html(found: Result) -> str:
 
 
 def spans_in(spans: Iterable[Any], name: str) -> list[tuple[int, int]]:
-    """(start, end) of the evidence in this field, in code points."""
+    """Return (start, end) of the evidence in this field, in code points."""
     return sorted(
-        (one.start, one.end)
-        for one in spans
-        if one.start is not None
-        and one.end is not None
-        and getattr(one, "offsets_into", "text") == name
+        (span.start, span.end)
+        for span in spans
+        if span.start is not None
+        and span.end is not None
+        and getattr(span, "offsets_into", "text") == name
     )
 
 
 def marked(value: str, spans: Iterable[tuple[int, int]]) -> str:
-    """The text, escaped, with these spans marked; of two that overlap the first one."""
-    made, at = "", 0
+    """Return the escaped text with these spans marked; the first one of overlapping spans."""
+    html, at = "", 0
     for start, end in spans:
         if at <= start < end <= len(value):
             inside = escape(value[start:end])
-            made += f'{escape(value[at:start])}<mark style="{MARK}">{inside}</mark>'
+            html += f'{escape(value[at:start])}<mark style="{MARK}">{inside}</mark>'
             at = end
-    return made + escape(value[at:])
+    return html + escape(value[at:])
 
 
 def job_html(job: JobMessage) -> str:
-    """A job in a line; its result, once it has one."""
+    """Return a job in one line, with its result if it has one."""
     head = f"<p><code>{escape(job.id)}</code> {escape(job.metric)}: <b>{escape(job.status)}</b></p>"
     if isinstance(job.result, Shown):
         return head + html(job.result)
@@ -153,73 +161,74 @@ def job_html(job: JobMessage) -> str:
     return head + f"<p>{escape(str(problem.title))}: {escape(str(problem.detail))}</p>"
 
 
-def scores_html(found: list[Any]) -> str:
-    """A row a result, the first twenty."""
+def scores_html(results: list[Any]) -> str:
+    """Return one row per result, at most twenty."""
     rows = [
-        (index, one.verdict, number(one.score), one.reason)
-        if isinstance(one, Result)
-        else (index, "error", "", str(one))
-        for index, one in enumerate(found[:MOST_ROWS])
+        (index, result.verdict, number(result.score), result.reason)
+        if isinstance(result, Result)
+        else (index, "error", "", str(result))
+        for index, result in enumerate(results[:MOST_ROWS])
     ]
-    more = len(found) - len(rows)
+    more = len(results) - len(rows)
     rest = f"<p>… and {more} more</p>" if more else ""
     return table(("", "verdict", "score", "reason"), rows) + rest
 
 
-def report_html(found: Report) -> str:
-    """Counts, mean score and parts with their intervals."""
-    means = ((name, interval(one)) for name, one in part_means(found))
-    rows = [("score", interval(found.score)), *means]
-    rows = named(found.metric, rows)
-    counted = f"{found.scored} results, {found.undefined} undefined"
-    said = getattr(found, "finding", "") or counted
-    head = f"<p><b>{escape(found.metric)}</b>: {escape(said)}</p>"
-    warned = "".join(f"<li>{escape(one)}</li>" for one in found.warnings)
+def report_html(report: Report) -> str:
+    """Return counts, mean score and parts with their intervals."""
+    means = ((name, interval(mean)) for name, mean in part_means(report))
+    rows = [("score", interval(report.score)), *means]
+    rows = with_plain_names(report.metric, rows)
+    counted = f"{report.scored} results, {report.undefined} undefined"
+    sentence = getattr(report, "finding", "") or counted
+    head = f"<p><b>{escape(report.metric)}</b>: {escape(sentence)}</p>"
+    warned = "".join(f"<li>{escape(warning)}</li>" for warning in report.warnings)
     ending = f"<ul>{warned}</ul>" if warned else ""
-    without = table(("results without", "undefined", "does not apply"), parts_without(found))
-    return head + table(("mean of", "value", NAMED), rows) + without + ending
+    without = table(("results without", "undefined", "does not apply"), parts_without(report))
+    return head + table(("mean of", "value", PLAIN_NAME), rows) + without + ending
 
 
-def part_means(found: Any) -> Iterator[tuple[str, Any]]:
-    """Of each part; a report of an earlier version has those of its `components`, if any."""
-    if parts := getattr(found, "parts", None):
-        yield from ((name, one.mean) for name, one in parts.items())
+def part_means(report: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the mean of each part; reports of older versions have them in `components`."""
+    if parts := getattr(report, "parts", None):
+        yield from ((name, part.mean) for name, part in parts.items())
         return
-    parts = getattr(found, "components", None)
+    parts = getattr(report, "components", None)
     listed = parts.items() if isinstance(parts, Mapping) else parts or ()
-    yield from ((name, one) for name, one in listed if hasattr(one, "value"))
+    yield from ((name, part) for name, part in listed if hasattr(part, "value"))
 
 
-def parts_without(found: Any) -> Iterator[tuple[str, int, int]]:
-    """Results without a part: how many of which it cannot be told, and to how many there is nothing
-    to ask; parts that every result has are left out."""
-    for name, one in (getattr(found, "parts", None) or {}).items():
-        if one.undefined or one.not_applicable:
-            yield name, one.undefined, one.not_applicable
+def parts_without(report: Any) -> Iterator[tuple[str, int, int]]:
+    """Yield the numbers of results without a part: undefined, and not applicable. Parts that all
+    results have are skipped."""
+    for name, part in (getattr(report, "parts", None) or {}).items():
+        if part.undefined or part.not_applicable:
+            yield name, part.undefined, part.not_applicable
 
 
-def comparison_html(found: models.SystemComparison) -> str:
-    """A row a difference."""
+def comparison_html(comparison: models.SystemComparison) -> str:
+    """Return one row per difference."""
     rows = [
-        (one.component, interval(one.difference), number(one.p_value)) for one in found.differences
+        (difference.component, interval(difference.difference), number(difference.p_value))
+        for difference in comparison.differences
     ]
-    warned = "".join(f"<li>{escape(one)}</li>" for one in found.warnings)
-    head = f"<p>{found.pairs} texts that both have</p>"
+    warned = "".join(f"<li>{escape(warning)}</li>" for warning in comparison.warnings)
+    head = f"<p>{comparison.pairs} texts that both have</p>"
     return head + table(("", "difference", "p"), rows) + (f"<ul>{warned}</ul>" if warned else "")
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
-    """Every cell escaped."""
-    titles = "".join(f'<th style="{CELL}">{escape(one)}</th>' for one in head)
+    """Return an HTML table with every cell escaped."""
+    titles = "".join(f'<th style="{CELL}">{escape(cell)}</th>' for cell in head)
     body = "".join(
-        "<tr>" + "".join(f'<td style="{CELL}">{escape(str(one))}</td>' for one in row) + "</tr>"
+        "<tr>" + "".join(f'<td style="{CELL}">{escape(str(cell))}</td>' for cell in row) + "</tr>"
         for row in rows
     )
     return f"<table><tr>{titles}</tr>{body}</table>" if body else ""
 
 
 def parts_of(message: Any) -> list[tuple[str, str]]:
-    """name, value of what is a number or a word in a message."""
+    """Return name and value of the scalar fields of a message."""
     if not isinstance(message, BaseModel):
         return []
     return [
@@ -229,28 +238,28 @@ def parts_of(message: Any) -> list[tuple[str, str]]:
     ]
 
 
-def named(metric: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """These rows, which begin with the name of a part, with what people call it at their end."""
-    own = NAMES.get(metric, {})
+def with_plain_names(metric: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Append the plain name of the part to each row."""
+    names = NAMES.get(metric, {})
     return [
         (
             *row,
-            own.get(str(row[0]).removeprefix("chance: ").partition(",")[0].replace(" ", "_"), ""),
+            names.get(str(row[0]).removeprefix("chance: ").partition(",")[0].replace(" ", "_"), ""),
         )
         for row in rows
     ]
 
 
 def number(value: Any) -> str:
-    """Three digits; a dash for what is undefined."""
+    """Format with three decimals; a dash for None."""
     if value is None:
         return "–"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def interval(found: Any) -> str:
-    """A mean with its interval and how many it rests on."""
-    value = getattr(found, "value", None)
-    low, high, of = (getattr(found, name, None) for name in ("low", "high", "of"))
+def interval(mean: Any) -> str:
+    """Format a mean with its interval and its number of results."""
+    value = getattr(mean, "value", None)
+    low, high, of = (getattr(mean, name, None) for name in ("low", "high", "of"))
     bounds = "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
     return f"{number(value)}{bounds}, n = {of}"

@@ -1,4 +1,4 @@
-"""How far a long call has come: tqdm where it is installed, or whatever the caller passes."""
+"""The progress of long calls: tqdm if it is installed, or the caller's function."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ Progressing = bool | Callable[[int, int | None], object]  # (done, total); total
 
 
 class Progress:
-    """Tells nobody."""
+    """Progress without display."""
 
     def reach(self, done: int, total: int | None = None) -> None:
-        """So many are done."""
+        """Report the number of finished items."""
 
 
 class _Called(Progress):
-    def __init__(self, told: Callable[[int, int | None], object], total: int | None) -> None:
-        self._told = told
+    def __init__(self, callback: Callable[[int, int | None], object], total: int | None) -> None:
+        self._callback = callback
         self._total = total
 
     def reach(self, done: int, total: int | None = None) -> None:
         self._total = total or self._total
-        self._told(done, self._total)
+        self._callback(done, self._total)
 
 
 class _Bar(Progress):
@@ -37,12 +37,12 @@ class _Bar(Progress):
 
 
 @contextmanager
-def progress_of(wanted: Progressing, total: int | None) -> Iterator[Progress]:
-    """What is told while the block lasts."""
-    if callable(wanted):
-        yield _Called(wanted, total)
+def progress_of(option: Progressing, total: int | None) -> Iterator[Progress]:
+    """Yield the progress for the block."""
+    if callable(option):
+        yield _Called(option, total)
         return
-    bars = _bars() if wanted else None
+    bars = _bars() if option else None
     if bars is None:
         yield Progress()
         return

@@ -1,6 +1,6 @@
-"""When a call is tried again, and after how long: four tries, 0.5 s doubled up to 8 s, full jitter.
+"""The retry policy: four attempts, 0.5 s doubled up to 8 s, full jitter.
 
-The service's own word goes first: `x-should-retry` and `Retry-After`.
+`x-should-retry` and `Retry-After` of the service take precedence.
 """
 
 from __future__ import annotations
@@ -19,36 +19,38 @@ PASSING = frozenset({408, 429, 502, 503, 504})
 
 
 def may_pass(answer: Answer) -> bool:
-    """Whether the same request may be answered better soon."""
-    told = answer.headers.get("x-should-retry")
-    return told == "true" if told in ("true", "false") else answer.status in PASSING
+    """Return True if the same request may succeed later."""
+    header = answer.headers.get("x-should-retry")
+    return header == "true" if header in ("true", "false") else answer.status in PASSING
 
 
 def told_seconds(answer: Answer) -> float | None:
-    """`Retry-After` in seconds; None where it is missing, or a date."""
-    told = answer.headers.get("retry-after", "")
-    return float(told) if told.isascii() and told.isdigit() else None
+    """Return `Retry-After` in seconds; None if it is missing or a date."""
+    header = answer.headers.get("retry-after", "")
+    return float(header) if header.isascii() and header.isdigit() else None
 
 
 @dataclass
 class Tries:
-    """The tries of one call. patience: seconds for which failures are outlasted, however many."""
+    """The attempts of one call. patience: seconds in which any number of failures is retried."""
 
     patience: float = 0.0
-    _made: int = 0
+    _attempts: int = 0
     _begun: float = field(default_factory=time.monotonic)
 
     def pause(self, answer: Answer | None) -> float | None:
-        """Seconds until the next try; None: it is given up. answer: None where there was none."""
-        self._made += 1
+        """Return the seconds until the next attempt, or None to give up. answer: None without
+        one.
+        """
+        self._attempts += 1
         if answer is not None and not may_pass(answer):
             return None
-        told = None if answer is None else told_seconds(answer)
-        if told is not None and told > LONGEST_TOLD_SECONDS:
+        requested = None if answer is None else told_seconds(answer)
+        if requested is not None and requested > LONGEST_TOLD_SECONDS:
             return None
         is_over = time.monotonic() - self._begun >= self.patience
-        if self._made >= TRIES and is_over:
+        if self._attempts >= TRIES and is_over:
             return None
-        most = min(LONGEST_SECONDS, FIRST_SECONDS * 2 ** min(self._made - 1, 8))
-        drawn = random.uniform(0, most)  # noqa: S311 - it spreads callers, it guards nothing
-        return max(told or 0.0, drawn)
+        most = min(LONGEST_SECONDS, FIRST_SECONDS * 2 ** min(self._attempts - 1, 8))
+        random_seconds = random.uniform(0, most)  # noqa: S311 - it spreads callers, it guards nothing
+        return max(requested or 0.0, random_seconds)

@@ -1,4 +1,4 @@
-"""Rows in, rows out: a table's own rows become requests, and results become its columns."""
+"""Rows of tables as requests, and results as columns."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ PREFIX = "touchstone."  # of a column of ours whose name the table has already
 
 @dataclass(frozen=True)
 class TableRow:
-    """One request and its place among all."""
+    """One request and its index."""
 
     index: int
     fields: dict[str, Any]
 
 
 class Scores(list[Outcome]):
-    """Results in the order of the requests; where there is none, the error that says why."""
+    """Results in the order of the requests; an error for each request without a result."""
 
     def _repr_html_(self) -> str:
         from touchstone_client import _notebook
@@ -50,14 +50,14 @@ class Scores(list[Outcome]):
 
 
 class Listed:
-    """Requests out of an iterable; results into a list."""
+    """Requests from an iterable; results into a list."""
 
     def __init__(self, data: Iterable[Fields | BaseModel], columns: Columns | None) -> None:
         is_one = isinstance(data, str | bytes | PathLike | Mapping | BaseModel)
         if is_one or type(data).__name__ == "Series" or not isinstance(data, Iterable):
             raise TypeError(
                 f"score_many takes a DataFrame or an iterable of requests, no "
-                f"{type(data).__name__}; a file goes by batches.submit"
+                f"{type(data).__name__}; submit a file by batches.create"
             )
         self._data = data
         self._columns = columns
@@ -65,32 +65,36 @@ class Listed:
         self.total = len(data) if isinstance(data, Sized) else None
 
     def rows(self) -> Iterator[TableRow]:
-        for index, one in enumerate(self._data):
-            if not isinstance(one, Mapping | BaseModel):
-                raise TypeError(f"row {index} is no request, but {type(one).__name__}")
+        for index, request in enumerate(self._data):
+            if not isinstance(request, Mapping | BaseModel):
+                raise TypeError(f"row {index} is no request, but {type(request).__name__}")
             if self._columns is None:
-                yield TableRow(index, fields_of(one, {}))
+                yield TableRow(index, fields_of(request, {}))
             else:
-                yield TableRow(index, ColumnMapping(self._columns).request(fields_of(one, {})))
+                yield TableRow(index, ColumnMapping(self._columns).request(fields_of(request, {})))
 
     def add(self, index: int, outcome: Outcome, job_id: str | None) -> None:
         self._outcomes[index] = outcome
 
     def finished(self) -> Scores:
-        """All of them, in order. Raises KeyError where one is missing."""
+        """Return all results in order. Raises KeyError if one is missing."""
         return Scores(self._outcomes[index] for index in range(len(self._outcomes)))
 
 
 class Framed:
-    """Requests out of a table's rows; results into columns of a new one of its kind."""
+    """Requests from a table's rows; results into columns of a new table of the same kind."""
 
     def __init__(self, frame: Frame, metric: str, columns: Columns | None) -> None:
         self._frame = frame
         self._mapping = ColumnMapping.of(columns, metric, frame.names)
         if self._mapping.guessed:
-            said = ", ".join(f"{field} is {name}" for field, name in self._mapping.guessed.items())
-            warnings.warn(f"columns were guessed: {said}; say `columns`", stacklevel=4)
-        self._found: dict[str, list[Any]] = {name: [None] * frame.length for name in OWN}
+            guesses = ", ".join(
+                f"{field} is {name}" for field, name in self._mapping.guessed.items()
+            )
+            warnings.warn(f"columns were guessed: {guesses}; say `columns`", stacklevel=4)
+        self._columns_of_results: dict[str, list[Any]] = {
+            name: [None] * frame.length for name in OWN
+        }
         self.total: int | None = frame.length
 
     def rows(self) -> Iterator[TableRow]:
@@ -99,29 +103,32 @@ class Framed:
 
     def add(self, index: int, outcome: Outcome, job_id: str | None) -> None:
         for name, value in flat(outcome, job_id).items():
-            column = self._found.setdefault(name, [None] * self._frame.length)
+            column = self._columns_of_results.setdefault(name, [None] * self._frame.length)
             column[index] = value
 
     def finished(self) -> Any:
-        """Its own columns and ours."""
-        parts = [name for name in self._found if name not in OWN]
+        """Return a table with its columns and ours."""
+        parts = [name for name in self._columns_of_results if name not in OWN]
         names = ["score", *parts, *OWN[1:]]
-        taken = set(self._frame.names)
-        ours = {PREFIX + name if name in taken else name: self._found[name] for name in names}
+        existing = set(self._frame.names)
+        ours = {
+            PREFIX + name if name in existing else name: self._columns_of_results[name]
+            for name in names
+        }
         return self._frame.extended(ours)
 
 
 def flat(outcome: Outcome, job_id: str | None) -> dict[str, Any]:
-    """Our columns of one row: scalars, and what parts are scalars."""
+    """Return our columns of one row: the scalar fields and parts."""
     if isinstance(outcome, TouchstoneError):
-        known = job_id or (outcome.job_id if isinstance(outcome, JobFailed) else None)
-        return {"job_id": known, "error": str(outcome)}
+        id_of_job = job_id or (outcome.job_id if isinstance(outcome, JobFailed) else None)
+        return {"job_id": id_of_job, "error": str(outcome)}
     shown = outcome.model_dump(mode="json", include=SHOWN)
     return {**columns_of(shown), "job_id": job_id}
 
 
 def outcome_of(job: JobMessage) -> Outcome | None:
-    """The result of an ended job, or its error; None where it has neither."""
+    """Return the result of an ended job, or its error; None if it has neither."""
     if isinstance(job.result, Answered):
         job.result._job = job  # noqa: SLF001 - a result knows its job
         return job.result

@@ -1,4 +1,4 @@
-"""What is sent and how answers are read: JSON, keys, job kinds."""
+"""Encoding of requests and decoding of answers: JSON, keys, kinds of jobs."""
 
 from __future__ import annotations
 
@@ -28,44 +28,43 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def encoded(value: Any) -> bytes:
-    """JSON; messages as they were written, without what was left out. Raises ValueError with the
-    field that is no number of JSON."""
+    """Return JSON; messages without unset fields. Raises ValueError with the field of a NaN."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
     except ValueError:
-        if found := next(_not_finite(value, ""), None):
-            raise ValueError(f"{found[0]} is {found[1]}, which JSON cannot say") from None
+        if fault := next(_not_finite(value, ""), None):
+            raise ValueError(f"{fault[0]} is {fault[1]}, which JSON cannot say") from None
         raise
     return text.encode("utf-8", "surrogatepass")
 
 
-def part_of(named: str) -> dict[str, Any]:
-    """What a report asks for: a batch, or a part of it, as `batch_…:metadata.KEY=VALUE` or
-    `batch_…:model=NAME`. Raises ValueError for another part."""
-    batch, _, part = named.partition(":")
+def part_of(selection: str) -> dict[str, Any]:
+    """Return the fields of a report for a batch or a part of it. A part is
+    `batch_…:metadata.KEY=VALUE` or `batch_…:model=NAME`. Raises ValueError for others."""
+    batch, _, part = selection.partition(":")
     key, sign, value = part.partition("=")
-    own = key.removeprefix("metadata.")
+    metadata_key = key.removeprefix("metadata.")
     if not part:
         return {"batch": batch}
     if sign and key == "model":
         return {"batch": batch, "of_model": value}
-    if sign and own and own != key:
-        return {"batch": batch, "of_metadata": {own: value}}
-    raise ValueError(f"{named!r} names no part: write :metadata.KEY=VALUE or :model=NAME")
+    if sign and metadata_key and metadata_key != key:
+        return {"batch": batch, "of_metadata": {metadata_key: value}}
+    raise ValueError(f"{selection!r} names no part: write :metadata.KEY=VALUE or :model=NAME")
 
 
-def _not_finite(value: Any, place: str) -> Iterator[tuple[str, float]]:
-    """(field, value), as in ("options[1].share", nan)."""
+def _not_finite(value: Any, path: str) -> Iterator[tuple[str, float]]:
+    """Yield (field, value) of numbers that JSON lacks, as in ("options[1].share", nan)."""
     if isinstance(value, float) and not math.isfinite(value):
-        yield place or "the value", value
+        yield path or "the value", value
     elif isinstance(value, list | tuple):
-        for number, one in enumerate(value):
-            yield from _not_finite(one, f"{place}[{number}]")
+        for number, item in enumerate(value):
+            yield from _not_finite(item, f"{path}[{number}]")
     elif isinstance(value, Mapping):
-        for name, one in value.items():
-            yield from _not_finite(one, f"{place}.{name}" if place else str(name))
+        for name, item in value.items():
+            yield from _not_finite(item, f"{path}.{name}" if path else str(name))
     elif isinstance(value, BaseModel) or hasattr(value, "tolist"):
-        yield from _not_finite(_plain(value), place)
+        yield from _not_finite(_plain(value), path)
 
 
 def _plain(value: Any) -> Any:
@@ -77,37 +76,37 @@ def _plain(value: Any) -> Any:
 
 
 def fields_of(request: BaseModel | Fields | None, more: Fields) -> dict[str, Any]:
-    """One request out of a message or a dict, and fields by name; what is None is left out."""
+    """Return a request from a message or a dict, with further fields; None is left out."""
     if isinstance(request, BaseModel):
         request = request.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return {**(request or {}), **{name: one for name, one in more.items() if one is not None}}
+    return {**(request or {}), **{name: value for name, value in more.items() if value is not None}}
 
 
 def new_key() -> str:
-    """An Idempotency-Key, as a structured-header string."""
+    """Return an Idempotency-Key, as a structured-header string."""
     return f'"{uuid.uuid4()}"'
 
 
 def read(message: type[M], answer: Answer) -> M:
-    """The answer as this message."""
+    """Decode an answer as this message."""
     return message.model_validate_json(answer.body)
 
 
 @lru_cache(maxsize=1)
 def job_kinds() -> dict[str, type[JobMessage]]:
-    """metric -> its job."""
+    """Map each metric to the type of its job."""
     union = get_args(models.Job.__value__)[0]
     return {kind.model_fields["metric"].default: kind for kind in get_args(union)}
 
 
 def job_of(value: Fields) -> JobMessage:
-    """A job of its metric's own type; of a metric that this version does not know, a plain one."""
+    """Return a job with the type of its metric; a plain job for an unknown metric."""
     kind = job_kinds().get(str(value.get("metric")), JobMessage)
     return kind.model_validate(value)
 
 
 class VersionNotice:
-    """Warns once where the service's major version is another."""
+    """Warns once if the service has another major version."""
 
     def __init__(self) -> None:
         self._is_told = False

@@ -1,20 +1,20 @@
-"""Everything that this package raises of its own accord.
+"""The exceptions of this package.
 
 TouchstoneError
-├── ConnectionFailed      no answer: nobody listens, the connection broke, or it was silent too long
-├── ApiError              the service said no; status, slug, detail, errors, request_id
+├── ConnectionFailed      no answer: nobody listens, or the connection broke or was silent too long
+├── ApiError              an error response; status, slug, detail, errors, request_id
 │   ├── BadRequest        the caller must change the request
 │   ├── Unauthenticated   401
 │   ├── Forbidden         403
 │   ├── NotFound          404
 │   ├── Conflict          409
 │   ├── RateLimited       429
-│   └── Unavailable       408, 502, 503, 504: later, perhaps
-├── JobFailed             the job has ended without a result; problem says why
+│   └── Unavailable       408, 502, 503, 504: try again later
+├── JobFailed             the job ended without a result; problem says why
 ├── JobCancelled
 ├── BatchFailed           the batch was refused as a whole; faults says where
 ├── TimedOut              the job or batch goes on; its id is in the error
-└── InvalidSignature      a webhook that nobody with the secret has sent
+└── InvalidSignature      a webhook without a valid signature
 """
 
 from __future__ import annotations
@@ -26,28 +26,29 @@ from typing import Any
 
 
 class TouchstoneError(Exception):
-    """Base of all of them; its text is one sentence."""
+    """The base of all errors; its text is one sentence."""
 
 
 class ConnectionFailed(TouchstoneError):
-    """There was no answer. silent: the connection stood, but nothing came for too long."""
+    """There was no answer. silent: the connection was open, but nothing arrived for too long."""
 
-    def __init__(self, said: str, *, silent: bool = False) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, *, silent: bool = False) -> None:
+        super().__init__(message)
         self.silent = silent
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong with a request. pointer: JSON pointer into it (RFC 6901), as a URI
-    fragment."""
+    """A fault of a request. pointer: JSON pointer into it (RFC 6901), as a URI fragment."""
 
     detail: str
     pointer: str
 
 
 class ApiError(TouchstoneError):
-    """A refusal: an RFC 9457 problem. slug: the last part of its type, stable for ever."""
+    """An error response: an RFC 9457 problem. slug: the last part of its type, which never
+    changes.
+    """
 
     def __init__(
         self, status: int, problem: Mapping[str, Any], request_id: str | None = None
@@ -58,8 +59,8 @@ class ApiError(TouchstoneError):
         self.detail = str(problem.get("detail", ""))
         self.errors = faults_of(problem)
         self.request_id = request_id
-        said = sentence_of(problem) or f"HTTP {status}"
-        super().__init__(said if request_id is None else f"{said} [{request_id}]")
+        message = sentence_of(problem) or f"HTTP {status}"
+        super().__init__(message if request_id is None else f"{message} [{request_id}]")
 
 
 class BadRequest(ApiError):
@@ -67,19 +68,19 @@ class BadRequest(ApiError):
 
 
 class Unauthenticated(ApiError):
-    """No key, or one that opens nothing."""
+    """The key is missing or invalid."""
 
 
 class Forbidden(ApiError):
-    """The key is valid, but not for this."""
+    """The key is valid, but lacks the scope."""
 
 
 class NotFound(ApiError):
-    """It is not there, or belongs to somebody else."""
+    """The object does not exist, or belongs to another tenant."""
 
 
 class Conflict(ApiError):
-    """What is there does not allow it."""
+    """The state of the object does not allow it."""
 
 
 class RateLimited(ApiError):
@@ -87,7 +88,7 @@ class RateLimited(ApiError):
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """The limits that were met."""
+        """Return the exceeded limits."""
         return tuple(self.problem.get("violated-policies") or ())
 
 
@@ -96,7 +97,7 @@ class Unavailable(ApiError):
 
 
 class JobFailed(TouchstoneError):
-    """A job ended without a result. problem: why; job: its message, None of a line of a file."""
+    """A job ended without a result. problem: why; job: its message, None for a line of a file."""
 
     def __init__(self, job_id: str | None, problem: Mapping[str, Any], job: Any = None) -> None:
         self.job_id = job_id
@@ -104,12 +105,12 @@ class JobFailed(TouchstoneError):
         self.slug = slug_of(problem)
         self.errors = faults_of(problem)
         self.job = job
-        said = sentence_of(problem) or "no reason was given"
-        super().__init__(said if job_id is None else f"{job_id} failed: {said}")
+        message = sentence_of(problem) or "no reason was given"
+        super().__init__(message if job_id is None else f"{job_id} failed: {message}")
 
 
 class JobCancelled(TouchstoneError):
-    """Somebody cancelled the job."""
+    """The job was cancelled."""
 
     def __init__(self, job_id: str) -> None:
         self.job_id = job_id
@@ -128,7 +129,7 @@ class BatchFailed(TouchstoneError):
 
 
 class TimedOut(TouchstoneError):
-    """It has not ended in this time, and goes on. id: of the job or batch."""
+    """The job or batch has not ended in this time, and continues. id: of the job or batch."""
 
     def __init__(self, id: str, seconds: float) -> None:
         self.id = id
@@ -137,7 +138,7 @@ class TimedOut(TouchstoneError):
 
 
 class InvalidSignature(TouchstoneError):
-    """The signature, its time or its headers are not what the holder of the secret sends."""
+    """The signature, its time or its headers are invalid."""
 
 
 KINDS: dict[int, type[ApiError]] = {
@@ -151,7 +152,7 @@ KINDS: dict[int, type[ApiError]] = {
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
-    """The error that this answer is. headers: by lower-case name."""
+    """Return the error of an answer. headers: by lower-case name."""
     try:
         problem = json.loads(body)
     except ValueError:
@@ -163,18 +164,18 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
 
 
 def slug_of(problem: Mapping[str, Any]) -> str:
-    """The last part of a problem's type."""
+    """Return the last part of a problem's type."""
     return str(problem.get("type", "about:blank")).replace("#", "/").rpartition("/")[2]
 
 
 def faults_of(problem: Mapping[str, Any]) -> tuple[Fault, ...]:
-    """Every place that is wrong."""
+    """Return every fault."""
     listed = problem.get("errors") or ()
-    return tuple(Fault(str(one.get("detail")), str(one.get("pointer"))) for one in listed)
+    return tuple(Fault(str(fault.get("detail")), str(fault.get("pointer"))) for fault in listed)
 
 
 def sentence_of(problem: Mapping[str, Any]) -> str:
-    """Title, detail and place; empty where it says nothing."""
+    """Return title and detail, or ""."""
     error = problem.get("error")
     if isinstance(error, dict) and error.get("message"):
         return str(error["message"])

@@ -1,6 +1,6 @@
-"""The same face without servers: metrics run in this process, by the service's own code.
+"""The same client without servers: metrics run in this process, with the service's code.
 
-It is found by the entry point `touchstone.local`, which the service's distribution declares; this
+The entry point `touchstone.local`, which the service's distribution declares, provides it. This
 package imports nothing of it.
 """
 
@@ -24,10 +24,10 @@ MISSING = "Local() needs the service's own code: pip install -e path/to/touchsto
 
 
 class Engine(Protocol):
-    """What the entry point makes: a service in this process."""
+    """The object of the entry point: a service in this process."""
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
-        """Status and JSON, as the service would answer a request that waits for the end."""
+        """Return status and JSON, as the service for a request that waits for the end."""
         ...
 
 
@@ -42,10 +42,10 @@ class Local(Touchstone):
     def __init__(
         self, models_file: str | PathLike[str] | None = None, *, device: str | None = None
     ) -> None:
-        made = next(iter(entry_points(group=GROUP)), None)
-        if made is None:
+        entry = next(iter(entry_points(group=GROUP)), None)
+        if entry is None:
             raise TouchstoneError(MISSING)
-        engine: Engine = made.load()(models_file, device)
+        engine: Engine = entry.load()(models_file, device)
         self._use(InProcess(engine), 0.0, 0.0)
 
     def _score_rows(
@@ -63,18 +63,18 @@ class Local(Touchstone):
 
 
 class InProcess(Http):
-    """Calls of a function in place of HTTP."""
+    """Calls a function instead of HTTP."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(Access("http://in-process"))
         self._engine = engine
 
-    def send(self, asked: Request) -> Answer:
-        status, body = self._engine.answer(asked.method, asked.path, asked.body or b"")
+    def send(self, request: Request) -> Answer:
+        status, body = self._engine.answer(request.method, request.path, request.body or b"")
         return Answer(status, {}, body)
 
     @contextmanager
-    def open(self, asked: Request) -> Iterator[Stream]:
-        detail = f"{asked.path} is kept by a service only: use Touchstone()"
+    def open(self, request: Request) -> Iterator[Stream]:
+        detail = f"{request.path} is kept by a service only: use Touchstone()"
         raise TouchstoneError(detail)
         yield

@@ -559,11 +559,9 @@ class EndpointChange(Message):
     )
     description: str | None = None
     enabled: Annotated[
-        bool | None, Field(description='false: what it is owed has failed')
+        bool | None, Field(description='false: its pending deliveries fail')
     ] = None
-    authorization: Annotated[str | None, Field(description='empty: none any more')] = (
-        None
-    )
+    authorization: Annotated[str | None, Field(description='empty: remove it')] = None
     sample: float | None = None
     metrics: list[str] | None = None
     parts: bool | None = None
@@ -584,13 +582,13 @@ class EndpointRequest(Message):
     ]
     events: Annotated[
         list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled', 'judgement.created']],
-        Field(description='what it listens to; none: every event'),
+        Field(description='the events to send; none: all'),
     ] = []
     description: str = ''
     format: Annotated[
         Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations'],
         Field(
-            description="what is sent: events as Standard Webhooks has them; or each score of a job and of a batch's line, without any text, to a tool that is named by its address: an OpenTelemetry collector, Langfuse, Phoenix"
+            description="events in the format of Standard Webhooks, or each score of a job and of a batch's line, without texts, for an OpenTelemetry collector, Langfuse or Phoenix"
         ),
     ] = 'standard-webhooks'
     authorization: Annotated[
@@ -6398,15 +6396,15 @@ class JudgementRequest(Message):
     reviewer: Annotated[
         str | None,
         Field(
-            description="who judges; a key with a reviewer of its own gives that one's judgements"
+            description="the reviewer's name; a key with a reviewer may only judge under that name"
         ),
     ] = None
     about: Annotated[str, Field(description='`score`, or the name of a part')] = 'score'
-    human_score: Annotated[float | None, Field(description='what it should be')] = None
+    human_score: Annotated[float | None, Field(description='the correct score')] = None
     human_label: Annotated[
         str | None,
         Field(
-            description='what the label should be; only a canonical one, such as `hateful`, for jobs whose texts are not kept'
+            description='the correct label; for jobs whose texts are not stored only a canonical one, such as `hateful`'
         ),
     ] = None
     spans: Annotated[
@@ -6483,25 +6481,23 @@ class Model(Message):
         ),
     ]
     error: Annotated[str | None, Field(description='why it is not ready')]
-    since: Annotated[
-        int | None, Field(description='when it came into this state; unix seconds')
-    ]
+    since: Annotated[int | None, Field(description='start of this state; unix seconds')]
     bytes: Annotated[
         int | None,
-        Field(description='of its files; null where no worker has placed it'),
+        Field(description='size of its files; null if no worker has loaded it'),
     ]
     memory: Annotated[
         int | None,
-        Field(description='that it needs, an estimate in bytes; null likewise'),
+        Field(description='estimated need in bytes; null if no worker has loaded it'),
     ]
     server: Annotated[
         ServerAbilities | None,
         Field(
-            description='of a model behind a server: what it was found to do, by the worker that asked it at `checked_at`; daily, and after a refusal that contradicts it'
+            description='abilities of a model behind a server, tested at `checked_at` by a worker: daily, and after an answer that contradicts them'
         ),
     ]
     checked_at: Annotated[
-        int | None, Field(description='unix seconds; null where no server was asked')
+        int | None, Field(description='unix seconds; null if no server was tested')
     ]
 
 
@@ -6587,15 +6583,17 @@ class Problem(Message):
     errors: list[FieldError] | None = None
     error: SdkError
     error_id: Annotated[
-        str | None, Field(description='what the log calls this failure')
+        str | None, Field(description='id of this failure in the log')
     ] = None
     model: Annotated[
-        str | None, Field(description='that cannot do what is asked of it')
+        str | None, Field(description='the model that lacks an ability')
     ] = None
-    ability: Annotated[str | None, Field(description='that the model lacks')] = None
-    abilities: Annotated[list[str] | None, Field(description='that the model has')] = (
-        None
-    )
+    ability: Annotated[
+        str | None, Field(description='the ability that the model lacks')
+    ] = None
+    abilities: Annotated[
+        list[str] | None, Field(description='the abilities of the model')
+    ] = None
     violated_policies: Annotated[
         list[str] | None,
         Field(
@@ -7664,8 +7662,7 @@ class HatexscoreReportJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -7829,8 +7826,7 @@ class HlvReportJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -8046,8 +8042,7 @@ class IceReportJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -8345,8 +8340,7 @@ class SimilarityJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -8523,8 +8517,7 @@ class SorReportJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -8700,8 +8693,7 @@ class ConsistencyReportJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -8875,8 +8867,7 @@ class Cot2elJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -8916,8 +8907,7 @@ class Cot2elReportJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -9121,8 +9111,7 @@ class ExplanationsReportJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -9307,8 +9296,7 @@ class FtcReportJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -9526,8 +9514,7 @@ class HafReportJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -9790,8 +9777,7 @@ class HlvJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -9831,8 +9817,7 @@ class IceJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -9872,8 +9857,7 @@ class InferenceJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -10131,8 +10115,7 @@ class FtcJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -10172,8 +10155,7 @@ class HafJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -10213,8 +10195,7 @@ class HatexscoreJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -10256,8 +10237,7 @@ class SorJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -10297,8 +10277,7 @@ class ConsistencyJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,
@@ -10340,8 +10319,7 @@ class ExplanationsJob(JobMessage):
     metadata: dict[str, str]
     context: ContextAnswer | None
     trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
+        TraceAnswer | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
         dict[str, JsonValueAnswer] | None,

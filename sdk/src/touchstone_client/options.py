@@ -1,3 +1,3 @@
-"""What applies to the whole process."""
+"""Options of the whole process."""
 
 show_texts: bool = False  # whether tables in a notebook show texts at once; they may be abusive

@@ -32,7 +32,7 @@ Event: TypeAlias = (
 
 
 class OtherEvent(Message):
-    """An event of a type that this version does not know."""
+    """An event of an unknown type."""
 
     type: str
     timestamp: str
@@ -46,15 +46,13 @@ def verify(
     *,
     tolerance: float = TOLERANCE_SECONDS,
 ) -> Event | OtherEvent:
-    """The event, if the holder of the secret has sent it and not long ago.
-
-    body: as it came, before any parsing; headers: in any case; secret: `whsec_…`; tolerance:
-    seconds by which the two clocks may differ. Raises InvalidSignature.
-    """
-    given = {name.lower(): value for name, value in headers.items()}
+    """Return the event if the holder of the secret sent it recently. body: the raw body, before any
+    parsing; headers: in any case; secret: `whsec_…`; tolerance: seconds by which the two clocks may
+    differ. Raises InvalidSignature."""
+    by_name = {name.lower(): value for name, value in headers.items()}
     try:
         id, moment, signatures = (
-            given[f"webhook-{name}"] for name in ("id", "timestamp", "signature")
+            by_name[f"webhook-{name}"] for name in ("id", "timestamp", "signature")
         )
     except KeyError as error:
         raise InvalidSignature(f"the header {error.args[0]} is missing") from None
@@ -62,7 +60,7 @@ def verify(
     raw = body.encode() if isinstance(body, str) else body
     expected = sign(raw, id, moment, secret)
     listed = signatures.split(" ")
-    if not any(hmac.compare_digest(one.encode(), expected.encode()) for one in listed):
+    if not any(hmac.compare_digest(signature.encode(), expected.encode()) for signature in listed):
         raise InvalidSignature("no signature is one of this secret")
     try:
         event = OtherEvent.model_validate_json(raw)
@@ -77,7 +75,7 @@ def verify(
 
 
 def sign(body: bytes, id: str, timestamp: str, secret: str) -> str:
-    """The signature, version 1: HMAC-SHA256 of id, time and body."""
+    """Return the signature, version 1: HMAC-SHA256 of id, time and body."""
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except binascii.Error:

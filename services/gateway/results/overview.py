@@ -1,4 +1,4 @@
-"""What happened lately: counts by metric and state, and when each model last answered."""
+"""Recent activity: counts by metric and state, and the last answer of each model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODELS = jobs.c.result["provenance"]["models"]
 
 @dataclass(frozen=True)
 class LastResponse:
-    """The last sign of life of a model: of a job that it answered."""
+    """The last answer of a model, with its job."""
 
     job_id: str
     at: datetime
@@ -27,38 +27,36 @@ class LastResponse:
 
 @dataclass(frozen=True)
 class ModelHistory:
-    """What the jobs of the last day say of the models.
-
-    answered: model → its last answer. away: (metric, model that it names; None: the metric's
-    default) → jobs that failed because something was away.
-    """
+    """The activity of models in the jobs of the last day. answered: model → its last answer. away:
+    (metric, requested model; None: the metric's default) → jobs that failed because something was
+    away."""
 
     answered: dict[str, LastResponse]
     away: dict[tuple[str, str | None], int]
 
 
 class JobCounts(NamedTuple):
-    """by_state: (metric, status) → open jobs, and those of the last day that have ended. lost:
-    running jobs whose worker has said nothing for longer than it may: they are tried again once a
-    worker is there."""
+    """Counts of jobs.
+
+    by_state: (metric, status) → open jobs, and ended jobs of the last day. lost: running jobs whose
+    worker has been silent for too long; they are retried when a worker is ready.
+    """
 
     by_state: dict[tuple[str, str], int]
     lost: int
 
 
 def counts(connection: Connection, tenant: str) -> JobCounts:
-    """Of this tenant's jobs."""
-    own = jobs.c.tenant == tenant
-    ended = _counts(connection, own, jobs.c.id > _oldest(), jobs.c.status.in_(FINAL))
-    found = _counts(connection, own, IS_OPEN)
-    return JobCounts(ended.by_state | found.by_state, found.lost)
+    of_tenant = jobs.c.tenant == tenant
+    ended = _counts(connection, of_tenant, jobs.c.id > _oldest(), jobs.c.status.in_(FINAL))
+    unfinished = _counts(connection, of_tenant, IS_OPEN)
+    return JobCounts(ended.by_state | unfinished.by_state, unfinished.lost)
 
 
 def oldest_seconds(connection: Connection) -> dict[str, float]:
-    """metric → how long its oldest interactive job has been queued, by the database's clock.
-
-    Jobs that wait for their model are left out: `GET /v1/models` says why they do.
-    """
+    """Map each metric to the time that its oldest interactive job has been queued, in seconds. It
+    uses the database's clock. Jobs that wait for their model do not count: `GET /v1/models` shows
+    why they wait."""
     since = func.extract("epoch", func.now() - func.min(jobs.c.created_at))
     rows = connection.execute(
         select(jobs.c.metric, since)
@@ -75,11 +73,13 @@ def backlog(connection: Connection) -> dict[str, int]:
 
 
 def model_history(connection: Connection, tenant: str) -> ModelHistory:
-    """Of this tenant's models. Looks into results: to be kept for some seconds."""
-    own = (jobs.c.tenant == tenant, jobs.c.id > _oldest())
+    """Return the activity of this tenant's models. It reads results, so cache it for some
+    seconds.
+    """
+    of_tenant = (jobs.c.tenant == tenant, jobs.c.id > _oldest())
     newest = (  # first of all: no result is opened only to be sorted
         select(jobs.c.id)
-        .where(*own, jobs.c.status == "succeeded")
+        .where(*of_tenant, jobs.c.status == "succeeded")
         .order_by(jobs.c.id.desc())
         .limit(LOOKED_AT)
         .subquery()
@@ -89,11 +89,11 @@ def model_history(connection: Connection, tenant: str) -> ModelHistory:
         .join(newest, jobs.c.id == newest.c.id)
         .order_by(jobs.c.id.desc())
     )
-    found: dict[str, LastResponse] = {}
+    last: dict[str, LastResponse] = {}
     for job_id, at, models in rows:
         for model in models or ():
-            found.setdefault(model["name"], LastResponse(job_id, at))
-    return ModelHistory(found, _unavailable(connection, own))
+            last.setdefault(model["name"], LastResponse(job_id, at))
+    return ModelHistory(last, _unavailable(connection, of_tenant))
 
 
 def _counts(connection: Connection, *which: ColumnElement[bool]) -> JobCounts:
@@ -107,15 +107,17 @@ def _counts(connection: Connection, *which: ColumnElement[bool]) -> JobCounts:
 
 
 def _oldest() -> str:
-    """Ids sort by time: a day is a range of them."""
+    """Return the first id of the last day; ids sort by time."""
     return first_id(datetime.now(UTC) - timedelta(days=1))
 
 
-def _unavailable(connection: Connection, own: tuple[Any, ...]) -> dict[tuple[str, str | None], int]:
-    named = jobs.c.request["model"].as_string()
+def _unavailable(
+    connection: Connection, of_tenant: tuple[Any, ...]
+) -> dict[tuple[str, str | None], int]:
+    model_name = jobs.c.request["model"].as_string()
     rows = connection.execute(
-        select(jobs.c.metric, named, func.count())
-        .where(*own, jobs.c.status == "failed", jobs.c.error["status"].as_integer() == 503)
-        .group_by(jobs.c.metric, named)
+        select(jobs.c.metric, model_name, func.count())
+        .where(*of_tenant, jobs.c.status == "failed", jobs.c.error["status"].as_integer() == 503)
+        .group_by(jobs.c.metric, model_name)
     )
     return {(metric, model): count for metric, model, count in rows}

@@ -1,7 +1,4 @@
-"""Rows of a batch's results with their jobs, some at a time, in the order of the file.
-
-They leave as files, or are scored again.
-"""
+"""Rows of a batch's results with their jobs, in the order of the file, for export or rescoring."""
 
 from __future__ import annotations
 
@@ -21,15 +18,15 @@ class ExportedRow(NamedTuple):
 
 
 def exported(
-    connection: Connection, wanted: ResultFilter, after_line: int, limit: int
+    connection: Connection, selection: ResultFilter, after_line: int, limit: int
 ) -> list[ExportedRow]:
-    """The next rows in the order of the file."""
+    """Return the next rows in the order of the file."""
     width = len(ResultRow._fields)
     query = (
         select(*(FACTS[name] for name in ResultRow._fields))
         .add_columns(jobs.c.request, jobs.c.result, jobs.c.error)
         .select_from(result_facts.outerjoin(jobs, jobs.c.id == FACTS.job_id))
-        .where(*filters(wanted), FACTS.line > after_line)
+        .where(*filters(selection), FACTS.line > after_line)
         .order_by(FACTS.line)
         .limit(limit)
     )
@@ -47,13 +44,13 @@ class RequestRow(NamedTuple):
 
 
 def requests_of(
-    connection: Connection, wanted: ResultFilter, after_line: int, limit: int
+    connection: Connection, selection: ResultFilter, after_line: int, limit: int
 ) -> list[RequestRow]:
-    """The next rows whose job is there, in the order of the file; metadata is the line's own."""
+    """Return the next rows with a job, in the order of the file, with the metadata of the line."""
     query = (
         select(FACTS.line, FACTS.custom_id, jobs.c.request, jobs.c.result, FACTS.metadata)
         .join(jobs, jobs.c.id == FACTS.job_id)
-        .where(*filters(wanted), FACTS.line > after_line)
+        .where(*filters(selection), FACTS.line > after_line)
         .order_by(FACTS.line)
         .limit(limit)
     )

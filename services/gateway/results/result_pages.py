@@ -72,12 +72,12 @@ class ResultRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ResultFilter:
-    """Which rows of a batch. Empty: any.
+    """Selects rows of a batch. Empty fields select all.
 
     equal: column of `COUNTED` → value. facets: words of the result, all of which a row has.
-    contains: of the custom id; text: of the snippet. metadata: key → value; pairs: the same as
-    people write it, `key=value`. ranges: `score`, `chance` or a part → bounds, the lower
-    inclusive, the upper not, unless it is `top`.
+    contains: a part of the custom id; text: a part of the snippet. metadata: key → value; pairs:
+    the same in the form `key=value`. ranges: `score`, `chance` or a part → bounds. The lower bound
+    is inclusive; the upper one is exclusive, unless it is `top`.
     """
 
     tenant: str
@@ -99,14 +99,13 @@ class ResultFilter:
 
     @property
     def batch_filter(self) -> ResultFilter:
-        """Every row of the batch."""
         return ResultFilter(tenant=self.tenant, batch_id=self.batch_id, parts=self.parts)
 
 
 @dataclass(frozen=True)
 class ResultOrder:
-    """by: `surprise`, `why`, `text`, `judged`, a column, a part, or `metadata.<key>`. after: the
-    key of the last row."""
+    """An order. by: `surprise`, `why`, `text`, `judged`, a column, a part, or `metadata.<key>`.
+    after: the key of the last row."""
 
     by: str = "surprise"
     descending: bool = False
@@ -132,7 +131,7 @@ class SortColumn:
 
 
 class ResultPage(NamedTuple):
-    """Some rows, the key of the last one where others follow, and of how many they are."""
+    """A page of rows, the key of its last row if more follow, and the number of all rows."""
 
     rows: list[ResultRow]
     key: list[Any] | None
@@ -140,34 +139,43 @@ class ResultPage(NamedTuple):
 
 
 def rows_of(
-    connection: Connection, wanted: ResultFilter, order: ResultOrder, limit: int
+    connection: Connection, selection: ResultFilter, order: ResultOrder, limit: int
 ) -> ResultPage:
-    """One statement, but for a page that holds no row any more."""
-    columns = sort_columns(wanted, order)
-    keyed = [one for one in columns if not one.is_private]
-    shown = select(func.count()).where(*filters(wanted)).correlate(None).scalar_subquery()
+    """Return a page with one statement; an empty page needs another."""
+    columns = sort_columns(selection, order)
+    keyed = [sort_column for sort_column in columns if not sort_column.is_private]
+    shown = select(func.count()).where(*filters(selection)).correlate(None).scalar_subquery()
     query = (
-        select(shown, *(FACTS[name] for name in ResultRow._fields), *(one.value for one in keyed))
-        .where(*filters(wanted))
-        .order_by(*(one.value.desc() if one.descending else one.value for one in columns))
+        select(
+            shown,
+            *(FACTS[name] for name in ResultRow._fields),
+            *(sort_column.value for sort_column in keyed),
+        )
+        .where(*filters(selection))
+        .order_by(
+            *(
+                sort_column.value.desc() if sort_column.descending else sort_column.value
+                for sort_column in columns
+            )
+        )
         .limit(limit + 1)
     )
     if is_later := len(order.after) == len(keyed) and all(  # the key comes from an address
         isinstance(value, str) == column.is_text
         for column, value in zip(keyed, order.after, strict=True)
     ):
-        query = query.where(_after_row(columns, _last_values(wanted, columns, order.after)))
+        query = query.where(_after_row(columns, _last_values(selection, columns, order.after)))
     width = len(ResultRow._fields) + 1
-    found = connection.execute(query).all()
-    rows = [ResultRow(*row[1:width]) for row in found[:limit]]
-    if not found:
-        return ResultPage([], None, count_of(connection, wanted) if is_later else 0)
-    key = list(found[limit - 1][width:]) if len(found) > limit else None
-    return ResultPage(rows, key, found[0][0])
+    records = connection.execute(query).all()
+    rows = [ResultRow(*row[1:width]) for row in records[:limit]]
+    if not records:
+        return ResultPage([], None, count_of(connection, selection) if is_later else 0)
+    key = list(records[limit - 1][width:]) if len(records) > limit else None
+    return ResultPage(rows, key, records[0][0])
 
 
-def sort_columns(wanted: ResultFilter, order: ResultOrder) -> list[SortColumn]:
-    """The last one is the line, which no two rows share."""
+def sort_columns(selection: ResultFilter, order: ResultOrder) -> list[SortColumn]:
+    """Return the columns to sort by; the last one is the line, which is unique."""
     line = SortColumn(FACTS.line)
     if order.by == "line":
         return [SortColumn(FACTS.line, order.descending)]
@@ -175,13 +183,13 @@ def sort_columns(wanted: ResultFilter, order: ResultOrder) -> list[SortColumn]:
         score = FACTS.score if order.higher_is_better else -FACTS.score
         worst = func.coalesce(score, INFINITE)
         return [SortColumn(FACTS.surprise), SortColumn(worst), line]
-    number = _numbers(wanted.parts).get(order.by)
+    number = _numbers(selection.parts).get(order.by)
     if number is not None:
         signed = -number if order.descending else number
         return [SortColumn(func.coalesce(signed, INFINITE)), line]
     if order.by == "judged":
-        own = JudgementFilter(wanted.tenant, batch_id=wanted.batch_id)
-        opinions = opinions_of(FACTS.job_id, own)
+        of_batch = JudgementFilter(selection.tenant, batch_id=selection.batch_id)
+        opinions = opinions_of(FACTS.job_id, of_batch)
         return [SortColumn(opinions, order.descending), line]
     if order.by == "text":
         return [SortColumn(_word("snippet"), order.descending, is_text=True, is_private=True), line]
@@ -191,71 +199,77 @@ def sort_columns(wanted: ResultFilter, order: ResultOrder) -> list[SortColumn]:
 
 def _reason() -> ColumnElement[Any]:
     """Return the problems, then the sentence, as a row shows them. All words are ours."""
-    named = func.array_to_string(FACTS.reasons, " ")
-    return func.concat(named, " ", FACTS.sentence, type_=Text).collate("C")
+    problems = func.array_to_string(FACTS.reasons, " ")
+    return func.concat(problems, " ", FACTS.sentence, type_=Text).collate("C")
 
 
 def _word(name: str) -> ColumnElement[Any]:
-    """In lower case, then by code point: so `Zebra` stands after `apple`. No order of a language:
-    the embedded PostgreSQL has no ICU, and pages of one batch must not depend on the database."""
+    """Return a value to sort by: in lower case, then by code point, so that `Zebra` follows
+    `apple`. There is no language-specific order: the embedded PostgreSQL has no ICU, and pages of
+    one batch must not depend on the database."""
     key = name.partition(".")[2]
     value = FACTS.metadata[key].astext if name.startswith("metadata.") else FACTS[name]
     return func.lower(func.coalesce(value, ""), type_=Text).collate("C")
 
 
 def _numbers(parts: Sequence[str]) -> dict[str, ColumnElement[Any]]:
-    named: dict[str, ColumnElement[Any]] = {
-        name: FACTS.parts[place] for place, name in enumerate(parts, 1)
+    parts_by_name: dict[str, ColumnElement[Any]] = {
+        name: FACTS.parts[number] for number, name in enumerate(parts, 1)
     }
-    return named | {"score": FACTS.score, "chance": FACTS.chance}
+    return parts_by_name | {"score": FACTS.score, "chance": FACTS.chance}
 
 
 def _last_values(
-    wanted: ResultFilter, columns: Sequence[SortColumn], key: Sequence[Any]
+    selection: ResultFilter, columns: Sequence[SortColumn], key: Sequence[Any]
 ) -> list[ColumnElement[Any]]:
     """Return the sort values of the row with this key, which ends with the line."""
-    named = iter(key)
-    found: list[ColumnElement[Any]] = []
-    row = FACTS.tenant == wanted.tenant, FACTS.batch_id == wanted.batch_id, FACTS.line == key[-1]
-    for one in columns:
-        if one.is_private:
-            own = select(one.value).where(*row).correlate(None).scalar_subquery()
-            found.append(func.coalesce(own, ""))  # a row that has gone: from the beginning
+    key_values = iter(key)
+    values: list[ColumnElement[Any]] = []
+    row = (
+        FACTS.tenant == selection.tenant,
+        FACTS.batch_id == selection.batch_id,
+        FACTS.line == key[-1],
+    )
+    for column in columns:
+        if column.is_private:
+            current = select(column.value).where(*row).correlate(None).scalar_subquery()
+            values.append(func.coalesce(current, ""))  # a row that has gone: from the beginning
         else:
-            value = next(named)
-            found.append(cast(literal(value), Float) if value == math.inf else literal(value))
-    return found
+            value = next(key_values)
+            values.append(cast(literal(value), Float) if value == math.inf else literal(value))
+    return values
 
 
 def _after_row(
     columns: Sequence[SortColumn], last: Sequence[ColumnElement[Any]]
 ) -> ColumnElement[bool]:
     """Return the condition that a row comes after the one with these values."""
-    found: ColumnElement[bool] = false()
+    condition: ColumnElement[bool] = false()
     for column, value in zip(reversed(columns), reversed(last), strict=True):
-        found = or_(column.after(value), and_(column.value == value, found))
-    return found
+        condition = or_(column.after(value), and_(column.value == value, condition))
+    return condition
 
 
-def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
-    """Conditions for `where`."""
-    found = [FACTS.tenant == wanted.tenant, FACTS.batch_id == wanted.batch_id]
-    found += [FACTS[name] == value for name, value in wanted.equal.items() if name in COUNTED]
-    if wanted.reason:
-        found.append(literal(wanted.reason) == func.any(FACTS.reasons))
-    found += [literal(one) == func.any(FACTS.facets) for one in wanted.facets]
-    found += [literal(one) != func.all(FACTS.facets) for one in wanted.without]
-    for column, sought in ((FACTS.custom_id, wanted.contains), (FACTS.snippet, wanted.text)):
+def filters(selection: ResultFilter) -> list[ColumnElement[bool]]:
+    conditions = [FACTS.tenant == selection.tenant, FACTS.batch_id == selection.batch_id]
+    conditions += [
+        FACTS[name] == value for name, value in selection.equal.items() if name in COUNTED
+    ]
+    if selection.reason:
+        conditions.append(literal(selection.reason) == func.any(FACTS.reasons))
+    conditions += [literal(facet) == func.any(FACTS.facets) for facet in selection.facets]
+    conditions += [literal(facet) != func.all(FACTS.facets) for facet in selection.without]
+    for column, sought in ((FACTS.custom_id, selection.contains), (FACTS.snippet, selection.text)):
         if sought:
-            found.append(func.strpos(func.lower(column), func.lower(literal(sought))) > 0)
-    if wanted.metadata:
-        found.append(FACTS.metadata.contains(dict(wanted.metadata)))
-    found += [or_(false(), *_has_pair(pair)) for pair in wanted.pairs]
-    for name, bounds in wanted.ranges.items():
-        found += within(_numbers(wanted.parts)[name], bounds, wanted.top)
-    if wanted.lines:
-        found.append(FACTS.line.in_(wanted.lines))
-    return found + _opinions(wanted)
+            conditions.append(func.strpos(func.lower(column), func.lower(literal(sought))) > 0)
+    if selection.metadata:
+        conditions.append(FACTS.metadata.contains(dict(selection.metadata)))
+    conditions += [or_(false(), *_has_pair(pair)) for pair in selection.pairs]
+    for name, bounds in selection.ranges.items():
+        conditions += within(_numbers(selection.parts)[name], bounds, selection.top)
+    if selection.lines:
+        conditions.append(FACTS.line.in_(selection.lines))
+    return conditions + _opinions(selection)
 
 
 def _has_pair(pair: str) -> Iterator[ColumnElement[bool]]:
@@ -271,37 +285,38 @@ def _has_pair(pair: str) -> Iterator[ColumnElement[bool]]:
 
 
 def readings_of(pair: str) -> list[tuple[str, str]]:
-    """`key=value` as (key, value), the shortest key first; none of it is empty but the value."""
+    """Split `key=value` into all possible (key, value), shortest key first; only values may be
+    empty."""
     pieces = pair.split("=")
     ends = range(1, min(len(pieces), MOST_SIGNS + 1))
     return [(key, "=".join(pieces[end:])) for end in ends if (key := "=".join(pieces[:end]))]
 
 
-def _opinions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
-    """Conditions on the judgements of a row."""
-    found: list[ColumnElement[bool]] = []
-    own = JudgementFilter(wanted.tenant, batch_id=wanted.batch_id)
-    if wanted.judged is not None:
-        judged = is_judged(FACTS.job_id, own)
-        found.append(judged if wanted.judged else ~judged)
-    if wanted.reviewer:
-        found.append(is_judged(FACTS.job_id, replace(own, reviewer=wanted.reviewer)))
-    return found
+def _opinions(selection: ResultFilter) -> list[ColumnElement[bool]]:
+    """Return conditions on the judgements of a row."""
+    conditions: list[ColumnElement[bool]] = []
+    of_batch = JudgementFilter(selection.tenant, batch_id=selection.batch_id)
+    if selection.judged is not None:
+        judged = is_judged(FACTS.job_id, of_batch)
+        conditions.append(judged if selection.judged else ~judged)
+    if selection.reviewer:
+        conditions.append(is_judged(FACTS.job_id, replace(of_batch, reviewer=selection.reviewer)))
+    return conditions
 
 
 def within(
     value: ColumnElement[Any], bounds: Bounds, top: float | None
 ) -> list[ColumnElement[bool]]:
-    """The lower bound belongs to it, the upper does not, unless it is `top`."""
+    """Return conditions on a range: the upper bound is exclusive, unless it is `top`."""
     low, high = bounds
-    found: list[ColumnElement[bool]] = [] if low is None else [value >= low]
+    conditions: list[ColumnElement[bool]] = [] if low is None else [value >= low]
     if high is not None:
-        found.append(value <= high if high == top else value < high)
-    return found
+        conditions.append(value <= high if high == top else value < high)
+    return conditions
 
 
-def count_of(connection: Connection, wanted: ResultFilter) -> int:
-    counted = select(func.count()).where(*filters(wanted))
+def count_of(connection: Connection, selection: ResultFilter) -> int:
+    counted = select(func.count()).where(*filters(selection))
     return int(connection.execute(counted).scalar_one())
 
 
@@ -321,21 +336,23 @@ class ResultCounts:
     numbers: Mapping[str, int] = field(default_factory=dict)
 
 
-def counts_of(connection: Connection, wanted: ResultFilter, edges: Sequence[float]) -> ResultCounts:
-    """Two statements, each over the batch once. edges: of the bins, ascending; the last one
-    belongs to the last bin."""
+def counts_of(
+    connection: Connection, selection: ResultFilter, edges: Sequence[float]
+) -> ResultCounts:
+    """Count with two statements, each over the batch once. edges: of the bins, ascending; the last
+    edge belongs to the last bin."""
     inner = type_coerce(literal(list(edges[:-1]), ARRAY(Double)), ARRAY(Double))
     bucket = func.width_bucket(FACTS.score, inner).label("bucket")
-    numbers = _numbers(wanted.parts)
-    told = [number.label(f"number {name}") for name, number in numbers.items()]
-    some = select(*(FACTS[name] for name in COUNTED), bucket, *told)
-    facts = some.where(*filters(wanted.batch_filter)).subquery("facts")
+    numbers = _numbers(selection.parts)
+    labels = [number.label(f"number {name}") for name, number in numbers.items()]
+    some = select(*(FACTS[name] for name in COUNTED), bucket, *labels)
+    facts = some.where(*filters(selection.batch_filter)).subquery("facts")
     names = (*COUNTED, "bucket")
     grouped = select(
         func.grouping(*(facts.c[name] for name in names)).label("by"),
         *(facts.c[name] for name in names),
         func.count().label("rows"),
-        *(func.count(facts.c[one.name]) for one in told),
+        *(func.count(facts.c[label.name]) for label in labels),
     ).group_by(func.grouping_sets(*(facts.c[name] for name in names)))
     values: dict[str, dict[str, int]] = {name: {} for name in COUNTED}
     bins, rows, having = [0] * (len(edges) - 1), 0, Counter[str]()
@@ -353,60 +370,66 @@ def counts_of(connection: Connection, wanted: ResultFilter, edges: Sequence[floa
         elif name != "bucket" and value is not None:
             values[name][value] = row.rows
     return ResultCounts(
-        rows, having["score"], {name: _most_common(found) for name, found in values.items()}, bins,
-        _reasons(connection, wanted), having,
-    )  # fmt: skip
+        rows,
+        having["score"],
+        {name: _most_common(by_value) for name, by_value in values.items()},
+        bins,
+        _reasons(connection, selection),
+        having,
+    )
 
 
 def _most_common(counted: Mapping[str, int]) -> dict[str, int]:
-    ordered = sorted(counted.items(), key=lambda one: (-one[1], one[0]))
+    ordered = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
     return dict(ordered[:MOST_VALUES])
 
 
-def _reasons(connection: Connection, wanted: ResultFilter) -> dict[str, int]:
+def _reasons(connection: Connection, selection: ResultFilter) -> dict[str, int]:
     reason = func.unnest(FACTS.reasons).label("reason")
-    each = select(reason).where(*filters(wanted.batch_filter)).subquery("each")
+    each = select(reason).where(*filters(selection.batch_filter)).subquery("each")
     rows = connection.execute(select(each.c.reason, func.count()).group_by(each.c.reason))
     return _most_common({name: count for name, count in rows})
 
 
-def metadata_keys(connection: Connection, wanted: ResultFilter) -> dict[str, int]:
-    """Key that the rows of the batch have → how many values, in the order of the keys."""
+def metadata_keys(connection: Connection, selection: ResultFilter) -> dict[str, int]:
+    """Map each metadata key of the batch's rows to its number of values, in the order of the
+    keys.
+    """
     pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
     each = select(pair.c.key, pair.c.value).select_from(result_facts.join(pair, true()))
-    distinct = each.where(*filters(wanted.batch_filter)).distinct().subquery("each")
+    distinct = each.where(*filters(selection.batch_filter)).distinct().subquery("each")
     counted = select(distinct.c.key, func.count()).group_by(distinct.c.key)
-    found = connection.execute(counted.order_by(distinct.c.key).limit(MOST_VALUES))
-    return {str(key): int(values) for key, values in found}
+    rows = connection.execute(counted.order_by(distinct.c.key).limit(MOST_VALUES))
+    return {str(key): int(values) for key, values in rows}
 
 
 def metadata_values(
-    connection: Connection, wanted: ResultFilter, keys: Mapping[str, int]
+    connection: Connection, selection: ResultFilter, keys: Mapping[str, int]
 ) -> dict[str, dict[str, int]]:
-    """Return key → value → rows of the batch, for keys with 2 to 50 values to choose from.
-
-    A cell may list several values, as `women, migrants`; each counts by itself.
-    """
+    """Return key → value → rows of the batch, for keys with 2 to 50 values to choose from. A cell
+    may list several values, as `women, migrants`; each counts separately."""
     some = [key for key, values in keys.items() if 1 < values <= MOST_CELLS]
     pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
     parts = func.regexp_split_to_table(pair.c.value, SEPARATORS).label("part")
     each = (
         select(pair.c.key, parts)
         .select_from(result_facts.join(pair, true()))
-        .where(*filters(wanted.batch_filter), pair.c.key.in_(some))
+        .where(*filters(selection.batch_filter), pair.c.key.in_(some))
         .subquery("each")
     )
     both = each.c.key, each.c.part
-    found: dict[str, dict[str, int]] = {}
+    by_key: dict[str, dict[str, int]] = {}
     for key, value, rows in connection.execute(select(*both, func.count()).group_by(*both)):
-        found.setdefault(key, {})[value] = rows
+        by_key.setdefault(key, {})[value] = rows
     return {
-        key: _most_common(found[key]) for key in some if 1 < len(found.get(key, ())) <= MOST_VALUES
+        key: _most_common(by_key[key])
+        for key in some
+        if 1 < len(by_key.get(key, ())) <= MOST_VALUES
     }
 
 
 class SplitCount(NamedTuple):
-    """The rows with one value; None: with none. mean: of those that have a score."""
+    """The rows with one value; None: without a value. mean: of the rows with a score."""
 
     value: str | None
     rows: int
@@ -414,14 +437,14 @@ class SplitCount(NamedTuple):
     mean: float | None
 
 
-def split_counts(connection: Connection, wanted: ResultFilter, by: str) -> list[SplitCount]:
+def split_counts(connection: Connection, selection: ResultFilter, by: str) -> list[SplitCount]:
     """Count the whole batch by value, lowest mean first. by: `metadata.<key>`, or of `COUNTED`."""
     key = by.removeprefix("metadata.")
     value = (FACTS[by] if key == by else FACTS.metadata[key].astext).label("value")
     mean = func.avg(FACTS.score).label("mean")
     rows = connection.execute(
         select(value, func.count(), func.count(FACTS.score), mean)
-        .where(*filters(wanted.batch_filter))
+        .where(*filters(selection.batch_filter))
         .group_by(value)
         .order_by(mean.asc().nulls_last(), value)
         .limit(MOST_VALUES + 1)
@@ -438,34 +461,34 @@ class CardCounts(NamedTuple):
     untested: Mapping[str, int]
 
 
-def card_counts(connection: Connection, wanted: ResultFilter) -> CardCounts:
+def card_counts(connection: Connection, selection: ResultFilter) -> CardCounts:
     """Count the rows that the filter leaves, most frequent first, in one statement."""
-    named: tuple[ColumnElement[Any], ...] = (
+    columns: tuple[ColumnElement[Any], ...] = (
         FACTS.verdict, FACTS.status, func.unnest(FACTS.reasons), func.unnest(FACTS.facets),
     )  # fmt: skip
     each = union_all(
         *(
-            select(literal(place).label("kind"), value.label("value")).where(*filters(wanted))
-            for place, value in enumerate(named)
+            select(literal(number).label("kind"), value.label("value")).where(*filters(selection))
+            for number, value in enumerate(columns)
         )
     ).subquery("each")
     rows = connection.execute(
         select(each.c.kind, each.c.value, func.count())
-        .where(or_(each.c.kind < len(named) - 1, each.c.value.startswith(UNTESTED)))
+        .where(or_(each.c.kind < len(columns) - 1, each.c.value.startswith(UNTESTED)))
         .where(each.c.value.is_not(None))
         .group_by(each.c.kind, each.c.value)
         .order_by(func.count().desc(), each.c.value)
     )
-    found: list[dict[str, int]] = [{} for _ in named]
+    counts: list[dict[str, int]] = [{} for _ in columns]
     for kind, value, count in rows:
-        found[kind][value.removeprefix(UNTESTED)] = count
-    return CardCounts(*found)
+        counts[kind][value.removeprefix(UNTESTED)] = count
+    return CardCounts(*counts)
 
 
-def count_untested(connection: Connection, wanted: ResultFilter, most: int) -> dict[str, int]:
+def count_untested(connection: Connection, selection: ResultFilter, most: int) -> dict[str, int]:
     """Return reason code → rows of the batch that it leaves untested, most frequent first."""
     facet = func.unnest(FACTS.facets).label("facet")
-    each = select(facet).where(*filters(wanted.batch_filter)).subquery("each")
+    each = select(facet).where(*filters(selection.batch_filter)).subquery("each")
     rows = connection.execute(
         select(each.c.facet, func.count())
         .where(each.c.facet.startswith(UNTESTED))
@@ -476,16 +499,20 @@ def count_untested(connection: Connection, wanted: ResultFilter, most: int) -> d
     return {facet.removeprefix(UNTESTED): count for facet, count in rows}
 
 
-def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any]:
+def provenance_of(connection: Connection, selection: ResultFilter) -> dict[str, Any]:
     """Return the provenance of the first result that used a model, or of the first one, or {}.
 
     Only the first `FIRST_LINES` results are searched.
     """
-    found = jobs.c.result["provenance"]
+    provenance = jobs.c.result["provenance"]
     query = (
-        select(found.label("provenance"), found["models"][0].is_(None).label("alone"), FACTS.line)
+        select(
+            provenance.label("provenance"),
+            provenance["models"][0].is_(None).label("alone"),
+            FACTS.line,
+        )
         .join(result_facts, FACTS.job_id == jobs.c.id)
-        .where(*filters(wanted.batch_filter), FACTS.status == "succeeded")
+        .where(*filters(selection.batch_filter), FACTS.status == "succeeded")
         .order_by(FACTS.line)
         .limit(FIRST_LINES)
         .subquery()
@@ -496,11 +523,9 @@ def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any
 
 @dataclass(frozen=True)
 class ResultSummary:
-    """The summary of a whole batch, whatever is filtered.
-
-    why: reason code → results not tested. keys: metadata key → number of values. provenance: of the
-    first result. choices: as `metadata_values` returns them.
-    """
+    """The summary of a whole batch, for any filter. why: reason code → results not tested. keys:
+    metadata key → number of values. provenance: of the first result. choices: as `metadata_values`
+    returns them."""
 
     counts: ResultCounts
     why: Mapping[str, int]
@@ -511,33 +536,38 @@ class ResultSummary:
 
 def summary_of(
     connection: Connection,
-    wanted: ResultFilter,
+    selection: ResultFilter,
     edges: Sequence[float],
     most_reasons: int,
-    known: ResultSummary | None = None,
+    previous: ResultSummary | None = None,
 ) -> ResultSummary:
-    """known: one from a moment ago, which holds as long as no row came or went. Seven statements
-    over every row are the cost of a page; a filter or another order need none of them."""
-    if known is not None and known.counts.rows == count_of(connection, wanted.batch_filter):
-        return known
-    keys = metadata_keys(connection, wanted)
+    """Return the summary. previous: a recent one, which is valid while the number of rows is the
+    same. Its seven statements over all rows dominate the cost of a page, and filters and orders do
+    not change it."""
+    if previous is not None and previous.counts.rows == count_of(
+        connection, selection.batch_filter
+    ):
+        return previous
+    keys = metadata_keys(connection, selection)
     return ResultSummary(
-        counts_of(connection, wanted, edges),
-        count_untested(connection, wanted, most_reasons),
+        counts_of(connection, selection, edges),
+        count_untested(connection, selection, most_reasons),
         keys,
-        provenance_of(connection, wanted),
-        metadata_values(connection, wanted, keys),
+        provenance_of(connection, selection),
+        metadata_values(connection, selection, keys),
     )
 
 
 def explanations_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, str]:
     """Return the beginning of each job's explanation: the one sent, else the one a model gave."""
-    given = jobs.c.result["elicitation"]["explanation"].as_string()
-    written = func.coalesce(func.nullif(jobs.c.request["explanation"].as_string(), ""), given)
-    query = select(jobs.c.id, func.left(written, SNIPPET)).where(
+    elicited = jobs.c.result["elicitation"]["explanation"].as_string()
+    explanation = func.coalesce(
+        func.nullif(jobs.c.request["explanation"].as_string(), ""), elicited
+    )
+    query = select(jobs.c.id, func.left(explanation, SNIPPET)).where(
         jobs.c.id.in_(list(ids)), jobs.c.tenant == tenant
     )
-    return {job: written for job, written in connection.execute(query) if written}
+    return {job: explanation for job, explanation in connection.execute(query) if explanation}
 
 
 def has_missing_rows(connection: Connection, batch_id: str) -> bool:

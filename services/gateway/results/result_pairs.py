@@ -48,12 +48,9 @@ HASHED, LOOPED = (
 
 @dataclass(frozen=True)
 class PairFilter:
-    """Which pairs. verdicts, scores: of the left side and the right; models: None: any; metadata:
-    what the lines of each side have.
-
-    differences: right - left. right: what is true of the right line. by_label: whether a text is
-    paired only with itself under one explained label.
-    """
+    """Selects pairs. verdicts, scores, models and metadata: of the left and right side; None: any.
+    differences: right - left. right: a filter of the right line. by_label: True to pair a text only
+    under the same explained label."""
 
     tenant: str
     batches: tuple[str, str]
@@ -68,7 +65,7 @@ class PairFilter:
 
 
 class PairedLine(NamedTuple):
-    """A line of both batches. Of several results of one text the first, with their mean score."""
+    """A line of both batches. If a text has several results, the first with their mean score."""
 
     custom_id: str | None  # where both have it
     line: int  # of the right batch
@@ -84,62 +81,70 @@ class PairedLine(NamedTuple):
 
 
 def pairs_of(
-    connection: Connection, wanted: PairFilter, limit: int, *, all_named: bool = False
+    connection: Connection, selection: PairFilter, limit: int, *, all_named: bool = False
 ) -> list[PairedLine]:
-    """Those whose scores differ most first; pairs with an undefined score last. Paired as a report
-    pairs them: by custom_id where both have it, about one text; the rest by text and label.
-    all_named: a report says that no pair is of one text alone; the rest is not looked for."""
-    query = _choose_pairs(connection, wanted, limit, all_named=all_named)
+    """Return the pairs with the largest score differences first; undefined scores come last.
+
+    They are paired as in a report: by custom_id if both have it and the text is the same, and the
+    rest by text and label. all_named: True if the report has no pair by text alone, so that the
+    search is skipped.
+    """
+    query = _choose_pairs(connection, selection, limit, all_named=all_named)
     return _first_of([PairedLine(*row) for row in connection.execute(query)], limit)
 
 
 def compared_pairs_of(
-    connection: Connection, wanted: PairFilter, limit: int, *, all_named: bool = False
+    connection: Connection, selection: PairFilter, limit: int, *, all_named: bool = False
 ) -> list[tuple[PairedLine, ComparedJob, ComparedJob]]:
-    """The same, each with its left job and its right one."""
-    query = _choose_pairs(connection, wanted, limit, all_named=all_named)
+    """Return the same pairs, each with its left and right job."""
+    query = _choose_pairs(connection, selection, limit, all_named=all_named)
     sides = jobs.alias("left_jobs"), jobs.alias("right_jobs")
     for side, facts in zip(sides, SIDES, strict=True):
         shown = (side.c.id, side.c.request, side.c.result)
         query = query.add_columns(*shown).where(
-            side.c.id == facts.c.job_id, side.c.tenant == wanted.tenant
+            side.c.id == facts.c.job_id, side.c.tenant == selection.tenant
         )
     width = len(PairedLine._fields)
     rows = connection.execute(query).all()
-    known = {PairedLine(*row[:width]): row[width:] for row in rows}
+    by_pair = {PairedLine(*row[:width]): row[width:] for row in rows}
     return [
-        (pair, ComparedJob(*known[pair][:3]), ComparedJob(*known[pair][3:]))
-        for pair in _first_of(list(known), limit)
+        (pair, ComparedJob(*by_pair[pair][:3]), ComparedJob(*by_pair[pair][3:]))
+        for pair in _first_of(list(by_pair), limit)
     ]
 
 
 def _choose_pairs(
-    connection: Connection, wanted: PairFilter, limit: int, *, all_named: bool
+    connection: Connection, selection: PairFilter, limit: int, *, all_named: bool
 ) -> Select[Any]:
-    """What asks for the pairs that differ most, in no order: which these are is known."""
+    """Return the statement for the pairs that differ most, in any order."""
     # of two sides that a filter leaves, statistics expect a row each and get thousands: a loop over
     # both took a minute where a hash takes half a second
     connection.execute(HASHED)
     if all_named:
-        parts = [_named(wanted, (_narrow(wanted, 0), _narrow(wanted, 1)), limit)]
+        parts = [
+            _pairs_by_custom_id(selection, (_narrow(selection, 0), _narrow(selection, 1)), limit)
+        ]
     else:
-        sides = _side(wanted, 0), _side(wanted, 1)
+        sides = _side(selection, 0), _side(selection, 1)
         left, right = _free(sides[0], sides[1]), _free(sides[1], sides[0])
-        place = and_(left.c.text_key == right.c.text_key, left.c.label == right.c.label)
+        same_result = and_(left.c.text_key == right.c.text_key, left.c.label == right.c.label)
         query = select(
             left.c.line.label("left_line"), right.c.line, left.c.score.label("left_score"),
             right.c.score.label("right_score"), literal(False).label("is_named"),
-        ).join_from(left, right, place)  # fmt: skip
-        parts = [_named(wanted, sides, limit), _top_pairs(query, wanted, left.c, right.c, limit)]
-    chosen = connection.execute(union_all(*(select(*part.c) for part in parts))).all()
+        ).join_from(left, right, same_result)  # fmt: skip
+        parts = [
+            _pairs_by_custom_id(selection, sides, limit),
+            _top_pairs(query, selection, left.c, right.c, limit),
+        ]
+    rows = connection.execute(union_all(*(select(*part.c) for part in parts))).all()
     connection.execute(LOOPED)
-    of = sum({one.is_named: one.of for one in chosen}.values())
-    return _select_pairs(wanted, chosen, of)
+    of = sum({row.is_named: row.of for row in rows}.values())
+    return _select_pairs(selection, rows, of)
 
 
-def _first_of(found: Sequence[PairedLine], limit: int) -> list[PairedLine]:
-    """In order; lines may share jobs."""
-    alike = {(one.left_job, one.right_job): one for one in reversed(found)}
+def _first_of(pairs: Sequence[PairedLine], limit: int) -> list[PairedLine]:
+    """Return the pairs in order; lines may share jobs."""
+    alike = {(pair.left_job, pair.right_job): pair for pair in reversed(pairs)}
     return sorted(alike.values(), key=_sort_key)[:limit]
 
 
@@ -152,7 +157,7 @@ def _sort_key(pair: PairedLine) -> tuple[float, int]:
 def lines_of(
     connection: Connection, tenant: str, batch_id: str, ids: Sequence[str]
 ) -> dict[str, int]:
-    """job → the first line of a batch that it answered."""
+    """Map each job to the first line of the batch that it answered."""
     facts = result_facts.c
     query = (
         select(facts.job_id, func.min(facts.line))
@@ -163,10 +168,12 @@ def lines_of(
 
 
 class UnpairedLine(NamedTuple):
-    """A result without a partner. conflicts: whether the other side has its custom_id, about
-    another text. is_told: whether its text is known, by its hash. is_taken: whether the other side
-    has its text and label, all of whose results are paired by their custom ids;
-    is_decided_otherwise: whether it has the text alone."""
+    """A result without a partner.
+
+    conflicts: the other side has its custom_id with another text. is_told: the hash of its text is
+    known. is_taken: the other side has its text and label, but all these results are paired by
+    custom id. is_decided_otherwise: it has the text with another label only.
+    """
 
     line: int
     custom_id: str | None
@@ -178,93 +185,102 @@ class UnpairedLine(NamedTuple):
 
 
 def unpaired_of(
-    connection: Connection, wanted: PairFilter, place: int, limit: int
+    connection: Connection, selection: PairFilter, index: int, limit: int
 ) -> list[UnpairedLine]:
-    """What a comparison leaves out of a side, in the order of its lines. place: 0 left, 1 right."""
-    mine, others = _side(wanted, place), _side(wanted, 1 - place)
-    free = _free(others, mine)
+    """Return the results of a side that a comparison leaves out, by line. index: 0 left, 1
+    right.
+    """
+    mine, theirs_side = _side(selection, index), _side(selection, 1 - index)
+    free = _free(theirs_side, mine)
     one_text = free.c.text_key == mine.c.text_key, free.c.label == mine.c.label
     partners = (
-        select(others.c.line).where(_is_named(mine, others)).correlate(mine),
+        select(theirs_side.c.line).where(_is_named(mine, theirs_side)).correlate(mine),
         select(free.c.line).where(*one_text).correlate(mine),
     )
-    namesake = select(others.c.line).where(others.c.custom_id == mine.c.custom_id).correlate(mine)
-    theirs = select(others.c.line).where(others.c.text_key == mine.c.text_key).correlate(mine)
-    same = theirs.where(others.c.label == mine.c.label)
+    namesake = (
+        select(theirs_side.c.line)
+        .where(theirs_side.c.custom_id == mine.c.custom_id)
+        .correlate(mine)
+    )
+    theirs = (
+        select(theirs_side.c.line).where(theirs_side.c.text_key == mine.c.text_key).correlate(mine)
+    )
+    same_label = theirs.where(theirs_side.c.label == mine.c.label)
     query = (
         select(mine.c.line, mine.c.custom_id, mine.c.job_id, exists(namesake))
-        .add_columns(mine.c.text_key.is_not(None), exists(same), exists(theirs))
-        .where(*(~exists(one) for one in partners))
+        .add_columns(mine.c.text_key.is_not(None), exists(same_label), exists(theirs))
+        .where(*(~exists(partner) for partner in partners))
         .order_by(mine.c.line)
         .limit(limit)
     )
     connection.execute(HASHED)
-    found = [UnpairedLine(*row) for row in connection.execute(query)]
+    rows = [UnpairedLine(*row) for row in connection.execute(query)]
     connection.execute(LOOPED)
-    return found
+    return rows
 
 
-def _side(wanted: PairFilter, place: int) -> CTE:
-    """What pairs are made of, read once: rows of the table are wide."""
-    side = _columns(wanted, place).cte(SIDE_NAMES[place])
+def _side(selection: PairFilter, index: int) -> CTE:
+    """Return the columns for pairing, materialised once, since rows of the table are wide."""
+    side = _columns(selection, index).cte(SIDE_NAMES[index])
     return side.prefix_with("MATERIALIZED", dialect="postgresql")
 
 
-def _narrow(wanted: PairFilter, place: int) -> Subquery:
-    """The same, of which a statement reads the rows that it wants."""
-    return _columns(wanted, place).subquery(SIDE_NAMES[place])
+def _narrow(selection: PairFilter, index: int) -> Subquery:
+    """Return the same columns as a subquery, of which a statement reads only the needed rows."""
+    return _columns(selection, index).subquery(SIDE_NAMES[index])
 
 
-def _columns(wanted: PairFilter, place: int) -> Select[Any]:
+def _columns(selection: PairFilter, index: int) -> Select[Any]:
     facts = result_facts.alias()
     label = func.coalesce(facts.c.label_sent, facts.c.label_stated, "")
     names = ("line", "custom_id", "text_key", "job_id", "verdict", "score")
     query = select(*(facts.c[name] for name in names)).add_columns(
-        (label if wanted.by_label else literal("")).label("label")
+        (label if selection.by_label else literal("")).label("label")
     )
-    return query.where(*_results(facts, wanted, place))
+    return query.where(*_results(facts, selection, index))
 
 
-def _named(wanted: PairFilter, sides: tuple[FromClause, FromClause], limit: int) -> Subquery:
-    """Lines with one custom_id, about one text as far as is known."""
+def _pairs_by_custom_id(
+    selection: PairFilter, sides: tuple[FromClause, FromClause], limit: int
+) -> Subquery:
+    """Return lines with one custom_id, unless their texts are known to differ."""
     left, right = sides
     query = select(
         left.c.line.label("left_line"), right.c.line, left.c.score.label("left_score"),
         right.c.score.label("right_score"), literal(True).label("is_named"),
     ).join_from(left, right, _is_named(left, right))  # fmt: skip
-    return _top_pairs(query, wanted, left.c, right.c, limit)
+    return _top_pairs(query, selection, left.c, right.c, limit)
 
 
 def _top_pairs(
-    query: Select[Any], wanted: PairFilter, left: Any, right: Any, limit: int
+    query: Select[Any], selection: PairFilter, left: Any, right: Any, limit: int
 ) -> Subquery:
-    """The lines of the pairs that differ most. left, right: columns of the sides."""
-    if wanted.right is not None:
-        query = query.where(right.line.in_(select(RIGHT.c.line).where(*filters(wanted.right))))
+    """Return the lines of the pairs that differ most. left, right: columns of the sides."""
+    if selection.right is not None:
+        query = query.where(right.line.in_(select(RIGHT.c.line).where(*filters(selection.right))))
     difference = right.score - left.score
-    for place, side in enumerate((left, right)):
-        if (verdict := wanted.verdicts[place]) is not None:
+    for index, side in enumerate((left, right)):
+        if (verdict := selection.verdicts[index]) is not None:
             query = query.where(side.verdict == verdict)
-        query = query.where(*within(side.score, wanted.scores[place], wanted.top))
-    query = query.where(*within(difference, wanted.differences, None))
+        query = query.where(*within(side.score, selection.scores[index], selection.top))
+    query = query.where(*within(difference, selection.differences, None))
     largest = func.abs(difference).desc().nulls_last()
     query = query.add_columns(func.count().over().label("of")).order_by(largest, right.line)
     return query.limit(limit).subquery("chosen")
 
 
-def _results(side: FromClause, wanted: PairFilter, place: int) -> list[ColumnElement[bool]]:
-    """Conditions on the results of a side."""
-    found = [
-        side.c.tenant == wanted.tenant,
-        side.c.batch_id == wanted.batches[place],
+def _results(side: FromClause, selection: PairFilter, index: int) -> list[ColumnElement[bool]]:
+    conditions = [
+        side.c.tenant == selection.tenant,
+        side.c.batch_id == selection.batches[index],
         side.c.status == "succeeded",
         side.c.job_id.is_not(None),
     ]
-    if (model := wanted.models[place]) is not None:
-        found.append(side.c.model == model)
-    if values := wanted.metadata[place]:
-        found.append(side.c.metadata.contains(dict(values)))
-    return found
+    if (model := selection.models[index]) is not None:
+        conditions.append(side.c.model == model)
+    if values := selection.metadata[index]:
+        conditions.append(side.c.metadata.contains(dict(values)))
+    return conditions
 
 
 def _is_named(left: FromClause, right: FromClause) -> ColumnElement[bool]:
@@ -273,11 +289,11 @@ def _is_named(left: FromClause, right: FromClause) -> ColumnElement[bool]:
     return and_(left.c.custom_id == right.c.custom_id, one_text)
 
 
-def _free(mine: CTE, others: CTE) -> Subquery:
-    """The first result of each text and label that has no partner by its custom_id; its score is
-    the mean of them all."""
+def _free(mine: CTE, partners: CTE) -> Subquery:
+    """Return the first result of each text and label without a partner by custom_id. Its score is
+    the mean of all of them."""
     facts = mine.c
-    partner = select(others.c.line).where(_is_named(mine, others)).correlate(mine)
+    partner = select(partners.c.line).where(_is_named(mine, partners)).correlate(mine)
     # the least of rows that begin with the job: sorting all of them by text takes longer
     row = array([facts.job_id, cast(facts.line, Text), func.coalesce(facts.verdict, "")])
     grouped = (
@@ -287,29 +303,29 @@ def _free(mine: CTE, others: CTE) -> Subquery:
         .group_by(facts.text_key, facts.label)
         .subquery()
     )
-    found = grouped.c
-    line = cast(found.first[2], Integer).label("line")
-    verdict = func.nullif(found.first[3], "").label("verdict")
-    return select(found.text_key, found.label, found.score, line, verdict).subquery()
+    columns = grouped.c
+    line = cast(columns.first[2], Integer).label("line")
+    verdict = func.nullif(columns.first[3], "").label("verdict")
+    return select(columns.text_key, columns.label, columns.score, line, verdict).subquery()
 
 
-def _select_pairs(wanted: PairFilter, chosen: Sequence[Row[Any]], of: int) -> Select[Any]:
-    """These pairs with what their lines say."""
+def _select_pairs(selection: PairFilter, rows: Sequence[Row[Any]], of: int) -> Select[Any]:
+    """Return the statement for these pairs with the fields of their lines."""
     kinds = (Integer, Integer, Double, Double, Boolean)
-    columns = list(zip(*(row[: len(kinds)] for row in chosen), strict=True)) or [()] * len(kinds)
+    columns = list(zip(*(row[: len(kinds)] for row in rows), strict=True)) or [()] * len(kinds)
     arrays: list[Any] = [
-        literal(list(one), ARRAY(kind)) for one, kind in zip(columns, kinds, strict=True)
+        literal(list(values), ARRAY(kind)) for values, kind in zip(columns, kinds, strict=True)
     ]
     names = ("left_line", "line", "left_score", "right_score", "is_named")
     typed: list[Any] = [column(name, kind) for name, kind in zip(names, kinds, strict=True)]
     pairs = func.unnest(*arrays).table_valued(*typed).render_derived("pair")
     lines = [
         and_(
-            side.c.tenant == wanted.tenant,
-            side.c.batch_id == wanted.batches[place],
-            side.c.line == (pairs.c.left_line, pairs.c.line)[place],
+            side.c.tenant == selection.tenant,
+            side.c.batch_id == selection.batches[index],
+            side.c.line == (pairs.c.left_line, pairs.c.line)[index],
         )
-        for place, side in enumerate(SIDES)
+        for index, side in enumerate(SIDES)
     ]
     return select(
         case((pairs.c.is_named, RIGHT.c.custom_id)), pairs.c.line, LEFT.c.job_id, RIGHT.c.job_id,
@@ -320,7 +336,7 @@ def _select_pairs(wanted: PairFilter, chosen: Sequence[Row[Any]], of: int) -> Se
 
 @dataclass(frozen=True)
 class ComparedJob:
-    """A side of a pair. request: what is kept of it."""
+    """A side of a pair. request: the stored fields."""
 
     id: str
     request: Mapping[str, Any] = field(default_factory=dict)
@@ -328,7 +344,7 @@ class ComparedJob:
 
 
 def jobs_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, ComparedJob]:
-    """By id, those of this tenant that there are."""
+    """Return the tenant's existing jobs by id."""
     query = select(jobs.c.id, jobs.c.request, jobs.c.result).where(
         jobs.c.id.in_(ids), jobs.c.tenant == tenant
     )
@@ -337,14 +353,14 @@ def jobs_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str
 
 
 def find_mixed(connection: Connection, tenant: str, batch_id: str) -> dict[str, list[str]]:
-    """metric_version and variant → those that the batch's results have."""
+    """Return the values of metric_version and of variant in the batch's results."""
     facts = result_facts.c
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for name in ("metric_version", "variant"):
         query = (
             select(facts[name])
             .where(facts.tenant == tenant, facts.batch_id == batch_id, facts[name].is_not(None))
             .distinct()
         )
-        found[name] = sorted(connection.execute(query).scalars())
-    return found
+        values[name] = sorted(connection.execute(query).scalars())
+    return values

@@ -1,4 +1,4 @@
-"""How far the queues of results have come that people judge."""
+"""Progress of review queues."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from shared.ledger.judgements import judgements
 
 @dataclass(frozen=True)
 class ReviewProgress:
-    """done, skipped: of one reviewer, or of all where none is named. left: that this reviewer, or
-    anybody, may still be given. seconds: the median that a judgement of the queue took."""
+    """The progress of one reviewer or of all. left: lines that the reviewer, or anybody, may still
+    get. seconds: the median time per judgement of the queue."""
 
     done: int
     skipped: int
@@ -37,7 +37,6 @@ class ReviewProgress:
 def progress(
     connection: Connection, queue: ReviewQueue, reviewer: str | None = None
 ) -> ReviewProgress:
-    """Of this reviewer, or of all."""
     if reviewer is None:
         return progress_by_queue(connection, [queue.id])[queue.id]
     is_done = ITEMS.done_at.is_not(None)
@@ -54,7 +53,6 @@ def progress(
 
 
 def progress_by_queue(connection: Connection, ids: Sequence[str]) -> dict[str, ReviewProgress]:
-    """Of all who judge, by queue."""
     is_done = ITEMS.done_at.is_not(None)
     counts = _counts(
         done=is_done,
@@ -66,11 +64,11 @@ def progress_by_queue(connection: Connection, ids: Sequence[str]) -> dict[str, R
         .where(ITEMS.queue_id == any_(literal(list(ids), ARRAY(String))))
         .group_by(ITEMS.queue_id)
     )
-    known = {
+    progress = {
         row.queue_id: ReviewProgress(row.done, row.skipped, row.left, row.seconds)
         for row in connection.execute(query)
     }
-    return {one: known.get(one) or ReviewProgress(0, 0, 0, None) for one in ids}
+    return {queue_id: progress.get(queue_id) or ReviewProgress(0, 0, 0, None) for queue_id in ids}
 
 
 def _counts(
@@ -84,6 +82,6 @@ def _counts(
 
 
 def _median_time(queue_id: ColumnElement[str]) -> ScalarSelect[Any]:
-    """Seconds that a judgement of the queue took."""
+    """Return the median seconds per judgement of the queue."""
     median = func.percentile_cont(0.5).within_group(judgements.c.seconds)
     return select(median).where(judgements.c.queue_id == queue_id).scalar_subquery()

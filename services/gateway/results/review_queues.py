@@ -1,7 +1,7 @@
 """Queues of results that people judge, one line at a time.
 
-A queue's lines are frozen when it is made. Each line has as many places as people shall judge it;
-whoever is given one has ten minutes, then it is free again. Nobody is given a line twice.
+A queue's lines are fixed when it is made. Each line has one place for each judgement that it needs.
+A reviewer holds a place for ten minutes; then it is free again. No reviewer gets a line twice.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ITEMS = review_items.c
 
 @dataclass(frozen=True)
 class ReviewQueue:
-    """What is to be judged, and how."""
+    """A queue and its settings."""
 
     id: str
     tenant: str
@@ -71,7 +71,7 @@ class ReviewQueue:
 
     @property
     def is_sample(self) -> bool:
-        """Whether figures of it hold for the lines that its filter leaves."""
+        """Return True if the queue is a random sample of the lines in its filter."""
         return self.order == "random"
 
 
@@ -80,7 +80,7 @@ SHOWN = tuple(review_queues.c[name] for name in ReviewQueue.__dataclass_fields__
 
 @dataclass(frozen=True)
 class ReviewItem:
-    """A line that somebody has been given."""
+    """A line that a reviewer holds."""
 
     position: int
     place: int
@@ -98,71 +98,73 @@ class UnknownQueue(NotThere):
 
 
 def make(
-    connection: Connection, wanted: ResultFilter, order: ResultOrder, values: Mapping[str, Any]
+    connection: Connection, selection: ResultFilter, order: ResultOrder, values: Mapping[str, Any]
 ) -> ReviewQueue:
-    """A new queue over the results that the filter leaves, or the queue of a known key. values: the
-    row's, `key` among them, and `most`: lines.
-
-    Raises BadInput where no result is left, KeyReused for a key of another queue, QuotaExceeded.
-    """
-    given = dict(values)
-    most, key = given.pop("most"), given.get("key")
+    """Create a queue over the filtered results, or return the queue of a known key. values: the
+    fields of the row including `key`, and `most`: the number of lines. Raises BadInput if no result
+    is left, KeyReused for a key of another queue, QuotaExceeded."""
+    fields = dict(values)
+    most, key = fields.pop("most"), fields.get("key")
     if key is not None:  # a second request at the same time waits here for the first
-        turn = func.hashtextextended(f"review-queue {wanted.tenant} {key}", 0)
+        turn = func.hashtextextended(f"review-queue {selection.tenant} {key}", 0)
         connection.execute(select(func.pg_advisory_xact_lock(turn)))
-        own = review_queues.c.tenant == wanted.tenant, review_queues.c.key == key
-        known = connection.execute(select(*SHOWN).where(*own)).one_or_none()
-        if known is not None:
-            asked = given | {"batch_id": wanted.batch_id}
-            if any(getattr(known, name) != one for name, one in asked.items() if name != "key"):
+        has_key = review_queues.c.tenant == selection.tenant, review_queues.c.key == key
+        existing = connection.execute(select(*SHOWN).where(*has_key)).one_or_none()
+        if existing is not None:
+            expected = fields | {"batch_id": selection.batch_id}
+            if any(
+                getattr(existing, name) != value
+                for name, value in expected.items()
+                if name != "key"
+            ):
                 raise KeyReused("the first request with this key had another body", pointer="")
-            return ReviewQueue(**known._asdict())
+            return ReviewQueue(**existing._asdict())
     opened = select(func.count()).where(
-        review_queues.c.tenant == wanted.tenant, review_queues.c.closed_at.is_(None)
+        review_queues.c.tenant == selection.tenant, review_queues.c.closed_at.is_(None)
     )
     if connection.execute(opened).scalar_one() >= MOST_OPEN:
         detail = f"{MOST_OPEN} review queues are open; close one first"
         raise QuotaExceeded(detail, policy=POLICY, retry_after=None)
     queue_id = new_id()
-    chosen = connection.execute(_select_lines(wanted, order, given, most)).all()
-    if not chosen:
+    lines = connection.execute(_select_lines(selection, order, fields, most)).all()
+    if not lines:
         raise BadInput("no result of the batch is left to judge", pointer="/query")
-    row = {**given, "id": queue_id, "tenant": wanted.tenant, "batch_id": wanted.batch_id}
-    connection.execute(insert(review_queues).values(**row, lines=len(chosen)))
+    row = {**fields, "id": queue_id, "tenant": selection.tenant, "batch_id": selection.batch_id}
+    connection.execute(insert(review_queues).values(**row, lines=len(lines)))
     connection.execute(
         insert(review_items),
         [
-            {"queue_id": queue_id, "position": position, "place": place, **one._asdict()}
-            for position, one in enumerate(chosen, 1)
-            for place in range(1, given["per_line"] + 1)
+            {"queue_id": queue_id, "position": position, "place": number, **line._asdict()}
+            for position, line in enumerate(lines, 1)
+            for number in range(1, fields["per_line"] + 1)
         ],
     )
-    return find(connection, queue_id, wanted.tenant)
+    return find(connection, queue_id, selection.tenant)
 
 
 def _select_lines(
-    wanted: ResultFilter, order: ResultOrder, values: Mapping[str, Any], most: int
+    selection: ResultFilter, order: ResultOrder, values: Mapping[str, Any], most: int
 ) -> Select[Any]:
-    """(line, job_id) in the order of the queue; lines that share a job come once."""
-    facts = (*filters(wanted), FACTS.status == "succeeded", FACTS.job_id.is_not(None))
+    """Select (line, job_id) in the order of the queue; lines that share a job appear once."""
+    facts = (*filters(selection), FACTS.status == "succeeded", FACTS.job_id.is_not(None))
     first = select(func.min(FACTS.line)).where(*facts).group_by(FACTS.job_id).correlate(None)
     query = select(FACTS.line, FACTS.job_id).where(*facts, FACTS.line.in_(first))
     if values["order"] == "random":
         drawn = func.md5(func.concat(literal(str(values["seed"])), ":", FACTS.line))
         query = query.order_by(drawn, FACTS.line)
     elif values["order"] == "uncertain":
-        distance = func.abs(FACTS.score - _border(wanted))
+        distance = func.abs(FACTS.score - _border(selection))
         unscored, tested = FACTS.score.is_(None), FACTS.verdict != "not_tested"
         query = query.order_by(unscored, tested, distance, FACTS.line)
     else:
-        query = query.order_by(*(one.value for one in sort_columns(wanted, order)))
+        query = query.order_by(*(column.value for column in sort_columns(selection, order)))
     return query.limit(most)
 
 
-def _border(wanted: ResultFilter) -> ColumnElement[Any]:
-    """The score half-way between the means of what holds up and what has a problem; where
-    one of these is missing, the median. Each metric's own border is no number: it asks chance."""
-    facts = filters(wanted.batch_filter)
+def _border(selection: ResultFilter) -> ColumnElement[Any]:
+    """Return the midpoint of the mean scores with and without a problem, or the median. A metric's
+    own border is no number, since it depends on chance."""
+    facts = filters(selection.batch_filter)
     holding, failing = (
         func.avg(FACTS.score).filter(FACTS.verdict == verdict)
         for verdict in ("holds_up", "problem_found")
@@ -173,7 +175,6 @@ def _border(wanted: ResultFilter) -> ColumnElement[Any]:
 
 
 def find(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
-    """Raises UnknownQueue."""
     query = select(*SHOWN).where(review_queues.c.id == queue_id, review_queues.c.tenant == tenant)
     row = connection.execute(query).one_or_none()
     if row is None:
@@ -182,7 +183,7 @@ def find(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
 
 
 def check_tenant(connection: Connection, tenant: str, queue_id: str) -> None:
-    """Raises BadInput where the queue is not this tenant's, or is nobody's."""
+    """Raises BadInput if this tenant has no such queue."""
     try:
         find(connection, queue_id, tenant)
     except UnknownQueue as error:
@@ -196,7 +197,7 @@ def page_of(
     after: str | None = None,
     batch_id: str | None = None,
 ) -> tuple[list[ReviewQueue], bool]:
-    """Newest first, and whether others follow."""
+    """Return a page, newest first, and whether others follow."""
     query = select(*SHOWN).where(review_queues.c.tenant == tenant)
     if batch_id is not None:
         query = query.where(review_queues.c.batch_id == batch_id)
@@ -207,7 +208,7 @@ def page_of(
 
 
 def take(connection: Connection, queue: ReviewQueue, reviewer: str) -> ReviewItem | None:
-    """The line that this reviewer holds, else the next one that is free; None: nothing is left."""
+    """Return the line that this reviewer holds, or the next free one; None if nothing is left."""
     take_turn(connection, queue, reviewer)
     if queue.closed_at is not None:
         return None
@@ -221,15 +222,15 @@ def take(connection: Connection, queue: ReviewQueue, reviewer: str) -> ReviewIte
         .cte("free")
         .prefix_with("MATERIALIZED", dialect="postgresql")  # looked for once
     )
-    taken = (
+    statement = (
         update(review_items)
         .where(ITEMS.queue_id == queue.id)
         .where(ITEMS.position == free.c.position, ITEMS.place == free.c.place)
         .values(who=reviewer, leased_until=func.now() + LEASE)
         .returning(*(ITEMS[name] for name in ReviewItem.__dataclass_fields__))
     )
-    found = connection.execute(taken).one_or_none()
-    return None if found is None else ReviewItem(**found._asdict())
+    row = connection.execute(statement).one_or_none()
+    return None if row is None else ReviewItem(**row._asdict())
 
 
 def is_free(reviewer: str) -> ColumnElement[bool]:
@@ -237,7 +238,7 @@ def is_free(reviewer: str) -> ColumnElement[bool]:
 
 
 def finished_positions(queue_id: str, reviewer: str) -> Select[Any]:
-    """Positions that this reviewer has judged or skipped."""
+    """Select the positions that this reviewer has judged or skipped."""
     other = review_items.alias("other")
     return select(other.c.position).where(
         other.c.queue_id == queue_id,
@@ -249,42 +250,41 @@ def finished_positions(queue_id: str, reviewer: str) -> Select[Any]:
 
 
 def take_turn(connection: Connection, queue: ReviewQueue, reviewer: str) -> None:
-    """What this person asks of the queue at once comes one after the other, until the transaction
-    ends."""
+    """Serialise the requests of this reviewer to the queue until the transaction ends."""
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"{queue.id} {reviewer}", 0))
     connection.execute(select(turn))
 
 
 def finish(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: str) -> bool:
-    """The reviewer has judged this line; False where others were quicker, since the ten minutes
-    were over. Raises BadInput where the queue has no such line."""
+    """Record that the reviewer has judged this line. Return False if others were faster after the
+    ten minutes. Raises BadInput if the queue has no such line."""
     take_turn(connection, queue, reviewer)  # or a double click would take two places
     mine = (ITEMS.queue_id == queue.id, ITEMS.job_id == job_id)
     again = select(ITEMS.place).where(*mine, ITEMS.who == reviewer, ITEMS.done_at.is_not(None))
     if connection.execute(again).first() is not None:
         return True
-    place = (
+    query = (
         select(ITEMS.position, ITEMS.place)
         .where(*mine, ITEMS.done_at.is_(None), is_free(reviewer))
         .order_by(ITEMS.who.is_distinct_from(reviewer), ITEMS.place)
         .limit(1)
         .with_for_update()
     )
-    found = connection.execute(place).one_or_none()
-    if found is None:
+    item = connection.execute(query).one_or_none()
+    if item is None:
         if connection.execute(select(ITEMS.place).where(*mine)).first() is None:
             raise BadInput("the queue has no such line", pointer="/queue")
         return False
     connection.execute(
         update(review_items)
-        .where(*mine, ITEMS.place == found.place)
+        .where(*mine, ITEMS.place == item.place)
         .values(who=reviewer, leased_until=None, done_at=func.now())
     )
     return True
 
 
 def release(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: str) -> None:
-    """The reviewer has taken the judgement back: the line is theirs again."""
+    """Give the line back to the reviewer after the judgement was withdrawn."""
     connection.execute(
         update(review_items)
         .where(ITEMS.queue_id == queue.id, ITEMS.job_id == job_id, ITEMS.who == reviewer)
@@ -293,7 +293,7 @@ def release(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: s
 
 
 def skip(connection: Connection, queue: ReviewQueue, position: int, reviewer: str) -> None:
-    """Never give them this line again. Raises BadInput for a line that the queue has not."""
+    """Never give the reviewer this line again. Raises BadInput if the queue has no such line."""
     held = update(review_items).where(
         ITEMS.queue_id == queue.id, ITEMS.position == position, ITEMS.done_at.is_(None)
     )
@@ -304,7 +304,7 @@ def skip(connection: Connection, queue: ReviewQueue, position: int, reviewer: st
 
 
 def close(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
-    """Nobody is given a line of it any more; again: as it was. Raises UnknownQueue."""
+    """Close the queue; repeating it changes nothing. Raises UnknownQueue."""
     connection.execute(
         update(review_queues)
         .where(review_queues.c.id == queue_id, review_queues.c.tenant == tenant)
@@ -314,11 +314,10 @@ def close(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
 
 
 def jobs_of(connection: Connection, queue: ReviewQueue) -> Sequence[str]:
-    """The jobs of its lines, in their order."""
     query = select(ITEMS.job_id).where(ITEMS.queue_id == queue.id, ITEMS.place == 1)
     return connection.execute(query.order_by(ITEMS.position)).scalars().all()
 
 
 def new_id() -> str:
-    """`rq_` and 32 hex digits; ids sort by time."""
+    """Return `rq_` and 32 hex digits; ids sort by time."""
     return f"rq_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"

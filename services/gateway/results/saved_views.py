@@ -1,4 +1,4 @@
-"""What a tenant keeps under a name: the filters of a results table, the columns of a file."""
+"""Named views of a tenant: the filters of a results table, the columns of a file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ POLICY = "saved-views"
 
 
 def save_view(connection: Connection, tenant: str, kind: str, name: str, value: Any) -> None:
-    """Under a known name in place of what was there. Raises QuotaExceeded."""
-    made = insert(saved_views).values(tenant=tenant, kind=kind, name=name, value=value)
+    """Save a view, replacing one of the same name. Raises QuotaExceeded."""
+    statement = insert(saved_views).values(tenant=tenant, kind=kind, name=name, value=value)
     key = ["tenant", "kind", "name"]
-    connection.execute(made.on_conflict_do_update(index_elements=key, set_={"value": value}))
+    connection.execute(statement.on_conflict_do_update(index_elements=key, set_={"value": value}))
     count = select(func.count()).where(*_of(tenant, kind))
     if connection.execute(count).scalar_one() > MOST:
         raise QuotaExceeded(
@@ -27,7 +27,7 @@ def save_view(connection: Connection, tenant: str, kind: str, name: str, value: 
 
 
 def list_views(connection: Connection, tenant: str, kind: str) -> dict[str, Any]:
-    """Name → what was kept, in the order of the names."""
+    """Return the saved views by name, sorted."""
     columns = saved_views.c.name, saved_views.c.value
     rows = connection.execute(
         select(*columns).where(*_of(tenant, kind)).order_by(saved_views.c.name)

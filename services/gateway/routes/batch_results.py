@@ -123,7 +123,9 @@ async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
     """Return the job that reports on this batch, after waiting for its end for `seconds`. Raises
     NoReport."""
     if not batch.is_final:
-        raise NoReport(f"the batch is {batch.status}; a report on what it has is POST /v1/reports")
+        raise NoReport(
+            f"the batch is {batch.status}; POST /v1/reports makes a report on its results so far"
+        )
     if batch.metric not in reported() or batch.total == 0:
         raise NoReport("the batch has no scores")
     contract = reported()[batch.metric].batch
@@ -155,7 +157,7 @@ def plot_response(report: dict[str, Any], name: str, kind: str) -> Response:
 
 def find_plot(report: dict[str, Any], name: str) -> Plot:
     """Return the chart of this name. Raises UnknownPlot."""
-    plots = {found["name"]: Plot.model_validate(found) for found in report.get("plots", ())}
+    plots = {plot["name"]: Plot.model_validate(plot) for plot in report.get("plots", ())}
     if name not in plots:
         raise unknown_plot(name, plots)
     return plots[name]
@@ -171,23 +173,24 @@ async def as_html(
     batch: Batch,
     report: dict[str, Any],
     gateway: State,
-    chosen: ResultFilter | None = None,
+    selection: ResultFilter | None = None,
     most: int = WORST,
 ) -> Response:
-    """Return the HTML file. report: the finished one. chosen: lines; None: the most surprising
-    ones."""
+    """Return the HTML file. report: the finished one. selection: lines; None: the most
+    surprising.
+    """
     await write_facts(gateway, batch)
     higher = surprising_rules(batch.metric).higher_is_better
-    wanted = chosen or ResultFilter(tenant=batch.tenant, batch_id=batch.id)
+    view = selection or ResultFilter(tenant=batch.tenant, batch_id=batch.id)
 
     def read(connection: Connection) -> FileLines:
         order = ResultOrder(higher_is_better=higher)
         edges = edges_of(reported().get(batch.metric))
         return FileLines(
-            result_pages.rows_of(connection, wanted, order, most).rows,
-            result_pages.counts_of(connection, wanted, edges),
-            result_pages.count_untested(connection, wanted, MOST_REASONS),
-            result_pages.provenance_of(connection, wanted),
+            result_pages.rows_of(connection, view, order, most).rows,
+            result_pages.counts_of(connection, view, edges),
+            result_pages.count_untested(connection, view, MOST_REASONS),
+            result_pages.provenance_of(connection, view),
         )
 
     html = await run_in_threadpool(file_of, batch, report, await gateway.in_ledger(read))

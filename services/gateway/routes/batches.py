@@ -46,7 +46,7 @@ class OutputExpiry(Message):
 
 
 class BatchRequest(Message):
-    """Which file is to be scored."""
+    """The file to score."""
 
     input_file_id: Annotated[str, StringConstraints(pattern=f"^{FILE_ID.pattern}$")] = Field(
         description="a file of purpose `batch`, one request a line"
@@ -89,22 +89,22 @@ async def create_batch(
     ] = None,
 ) -> JSONResponse:
     """Commit the batch; the scheduler validates its file next."""
-    asked = await http_requests.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
-    found = {contract.path: contract for contract in contracts().values()}
-    if asked.endpoint not in found:
-        offered = ", ".join(sorted(found))
+    body = await http_requests.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
+    by_path = {contract.path: contract for contract in contracts().values()}
+    if body.endpoint not in by_path:
+        offered = ", ".join(sorted(by_path))
         raise BadInput(f"there is no such endpoint; there are: {offered}", pointer="/endpoint")
-    expiry = asked.output_expires_after
+    expiry = body.output_expires_after
     new = NewBatch(
-        metric=found[asked.endpoint].name,
-        endpoint=asked.endpoint,
-        input_file_id=asked.input_file_id,
-        metadata=asked.metadata,
+        metric=by_path[body.endpoint].name,
+        endpoint=body.endpoint,
+        input_file_id=body.input_file_id,
+        metadata=body.metadata,
         output_seconds=None if expiry is None else expiry.seconds,
         expires_after=timedelta(hours=gateway.settings.batch_hours),
         tenant=caller.tenant,
         accept_untrained_languages=caller.accepts_untrained_languages,
-        language=None if asked.language == "auto" else asked.language,
+        language=None if body.language == "auto" else body.language,
     )
     key, owner = key_of(idempotency_key), caller.owner(gateway.settings)
 
@@ -146,8 +146,8 @@ async def list_batches(
 ) -> JSONResponse:
     """A page of batches."""
     page = replace(slice_of(request, limit, after, order), tenant=caller.tenant)
-    found, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, page))
-    return JSONResponse(list_json([batch_json(batch) for batch in found], has_more=more))
+    rows, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, page))
+    return JSONResponse(list_json([batch_json(batch) for batch in rows], has_more=more))
 
 
 @router.get(

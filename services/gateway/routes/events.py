@@ -107,10 +107,10 @@ async def stream(look: Look, watched: str, gateway: State, last_event_id: str | 
 
     Raises NotThere, Unavailable.
     """
-    found = await look()  # what is not there is a 404, not an empty stream
+    state = await look()  # what is not there is a 404, not an empty stream
     seen = last_event_id or ""
     last = int(seen) if seen.isascii() and seen.isdigit() and len(seen) <= LAST_ID_DIGITS else 0
-    if last and found.is_final and not _after(last, found):
+    if last and state.is_final and not _after(last, state):
         return Response(status_code=204)
     return EventSourceResponse(_events(look, watched, gateway, last), headers=STREAM_HEADERS)
 
@@ -123,7 +123,7 @@ async def _events(look: Look, watched: str, gateway: State, last: int) -> AsyncI
         while clock() - began < LONGEST_SECONDS:
             event.clear()
             try:
-                found = await look()
+                state = await look()
             except Unavailable:
                 await asyncio.sleep(LOOK_AGAIN_SECONDS)
                 continue
@@ -131,11 +131,11 @@ async def _events(look: Look, watched: str, gateway: State, last: int) -> AsyncI
                 return
             except NotThere:  # purged meanwhile
                 break
-            for happened in _after(last, found):
+            for happened in _after(last, state):
                 last, spoken = happened.number, clock()
                 data = json.dumps(happened.data, ensure_ascii=False, separators=(",", ":"))
                 yield format_sse_event(event=happened.name, id=str(happened.number), data_str=data)
-            if found.is_final:
+            if state.is_final:
                 break
             if clock() - spoken > KEEP_ALIVE_SECONDS:
                 spoken = clock()
@@ -146,6 +146,6 @@ async def _events(look: Look, watched: str, gateway: State, last: int) -> AsyncI
     yield format_sse_event(event="end", data_str="{}")
 
 
-def _after(last: int, found: Job | Batch) -> list[ProgressEvent]:
-    happened = views.of_job(found) if isinstance(found, Job) else views.of_batch(found)
-    return [one for one in happened if one.number > last]
+def _after(last: int, state: Job | Batch) -> list[ProgressEvent]:
+    happened = views.of_job(state) if isinstance(state, Job) else views.of_batch(state)
+    return [event for event in happened if event.number > last]

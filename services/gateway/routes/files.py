@@ -127,11 +127,11 @@ async def _store_file(
     )
 
     def write(connection: Connection) -> File:
-        known = files.find_by_key(connection, owner.tenant, key)
-        if known is not None:
-            if (known.bytes, known.filename) != (size, new.filename):
+        existing = files.find_by_key(connection, owner.tenant, key)
+        if existing is not None:
+            if (existing.bytes, existing.filename) != (size, new.filename):
                 raise KeyReused("the first request with this key had another file", pointer="")
-            return known
+            return existing
         check_file_limit(connection, owner, size)
         return files.insert_file(connection, new)
 
@@ -148,11 +148,11 @@ async def _store_file(
 def _parse_expiration(form: FormData) -> int | None:
     """Return the seconds for which the caller wants to keep the file."""
     field = "expires_after[seconds]"
-    asked = form.get(field)
-    if asked is None:
+    value = form.get(field)
+    if value is None:
         return None
-    if isinstance(asked, str) and asked.isascii() and asked.isdigit() and len(asked) < 9:
-        seconds = int(asked)
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 9:
+        seconds = int(value)
         if SHORTEST_TERM <= seconds <= LONGEST_TERM:
             return seconds
     raise missing(field, f"must be an integer from {SHORTEST_TERM} to {LONGEST_TERM}")
@@ -176,10 +176,10 @@ async def list_files(
 ) -> JSONResponse:
     """A page of files."""
     page = replace(slice_of(request, limit, after, order), tenant=caller.tenant)
-    found, more = await gateway.in_ledger(
+    rows, more = await gateway.in_ledger(
         lambda connection: files.page_of(connection, page, purpose=purpose)
     )
-    return JSONResponse(list_json([file_json(file) for file in found], has_more=more))
+    return JSONResponse(list_json([file_json(file) for file in rows], has_more=more))
 
 
 @router.get(

@@ -69,14 +69,16 @@ class ModelSchema(ModelCard):
         "`failed`: they cannot be used"
     )
     error: str | None = Field(description="why it is not ready")
-    since: int | None = Field(description="when it came into this state; unix seconds")
-    bytes: int | None = Field(description="of its files; null where no worker has placed it")
-    memory: int | None = Field(description="that it needs, an estimate in bytes; null likewise")
-    server: ServerAbilities | None = Field(
-        description="of a model behind a server: what it was found to do, by the worker that asked "
-        "it at `checked_at`; daily, and after a refusal that contradicts it"
+    since: int | None = Field(description="start of this state; unix seconds")
+    bytes: int | None = Field(description="size of its files; null if no worker has loaded it")
+    memory: int | None = Field(
+        description="estimated need in bytes; null if no worker has loaded it"
     )
-    checked_at: int | None = Field(description="unix seconds; null where no server was asked")
+    server: ServerAbilities | None = Field(
+        description="abilities of a model behind a server, tested at `checked_at` by a worker: "
+        "daily, and after an answer that contradicts them"
+    )
+    checked_at: int | None = Field(description="unix seconds; null if no server was tested")
 
 
 class ModelList(BaseModel):
@@ -167,16 +169,16 @@ def list_models(
     minus the other label), and `activation` says how outputs become probabilities; both are null if
     the model's files are not on this disk. `warnings` are in every report of the model.
     """
-    found = [card for card in _model_list(gateway) if id in (None, card["id"])]
-    return JSONResponse({"object": "list", "data": found})
+    cards = [card for card in _model_list(gateway) if id in (None, card["id"])]
+    return JSONResponse({"object": "list", "data": cards})
 
 
 def _model_list(gateway: State) -> list[dict[str, Any]]:
     states, servers = read_statuses(), server_records.read()
     loaded = {
-        name: one.placement.sha256
-        for name, one in states.items()
-        if one.state == "ready" and one.placement and one.placement.sha256
+        name: status.placement.sha256
+        for name, status in states.items()
+        if status.state == "ready" and status.placement and status.placement.sha256
     }
     return [
         {"id": card.name, "object": "model", "bytes": None, "memory": None}

@@ -147,26 +147,27 @@ async def list_jobs(
 
     def read(connection: Connection) -> dict[str, Any]:
         if expand:
-            found, more = jobs.page_of(connection, page)
-            return list_json([job_json(job) for job in found], has_more=more)
-        own = jobs_table.c.request["metadata"], decision_column()
-        lines, more = jobs.summary_page(connection, page, *own)
+            rows, more = jobs.page_of(connection, page)
+            return list_json([job_json(job) for job in rows], has_more=more)
+        columns = jobs_table.c.request["metadata"], decision_column()
+        lines, more = jobs.summary_page(connection, page, *columns)
         return list_json([summary_json(line) for line in lines], has_more=more)
 
     return JSONResponse(await gateway.in_ledger(read), headers=headers)
 
 
 def decision_column() -> ColumnElement[Any]:
-    """The explained decision: as the request or the model that was asked says it, else as the
-    explanation states it."""
+    """Return the explained decision, from the request or the elicitation, or else from the
+    result.
+    """
     whens = []
     for name, contract in reported().items():
         facts = FactPaths() if contract.facts is None else contract.facts
-        result = [one for one in (facts.decision, facts.label_stated) if one]
-        places = [jobs_table.c.result["elicitation"]["decision"]]
-        places += [jobs_table.c.request[facts.label_sent]] if facts.label_sent else []
-        places += [jobs_table.c.result[tuple(path.split("."))] for path in result]
-        words = func.coalesce(*(place.as_string() for place in places), "")
+        result = [name for name in (facts.decision, facts.label_stated) if name]
+        values = [jobs_table.c.result["elicitation"]["decision"]]
+        values += [jobs_table.c.request[facts.label_sent]] if facts.label_sent else []
+        values += [jobs_table.c.result[tuple(path.split("."))] for path in result]
+        words = func.coalesce(*(value.as_string() for value in values), "")
         whens.append((jobs_table.c.metric == name, func.nullif(words, "")))
     return case(*whens, else_=None)
 
@@ -193,7 +194,9 @@ async def wait_for_all(ids: Sequence[str], gateway: State, tenant: str, seconds:
     clock = asyncio.get_running_loop().time
     deadline = clock() + seconds
     async with gateway.job_watcher.watch(*ids) as event:
-        while await gateway.in_ledger(lambda one: bulk_jobs.open_count(one, ids, tenant)):
+        while await gateway.in_ledger(
+            lambda connection: bulk_jobs.open_count(connection, ids, tenant)
+        ):
             if (left := deadline - clock()) <= 0:
                 return
             await set_within(event, min(left, LOOK_AGAIN_SECONDS))
@@ -231,10 +234,10 @@ async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
 async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
     """Deletes its request, result, judgements and row in tables. The lines of a batch that share
     it are deleted, too, and are blank in the batch's files."""
-    found = await gateway.in_ledger(
+    selected = await gateway.in_ledger(
         lambda connection: erasure.of_job(connection, validate_id(job_id), caller.tenant)
     )
-    await _erase(gateway, found)
+    await _erase(gateway, selected)
     return JSONResponse({"id": job_id, "object": "job", "deleted": True})
 
 
@@ -253,16 +256,16 @@ async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> 
     metadata = metadata_filter(request)
     if not metadata:
         raise BadInput("name the jobs, as in `metadata[user]=u17`", pointer="/metadata")
-    found = await gateway.in_ledger(
+    selected = await gateway.in_ledger(
         lambda connection: erasure.of_metadata(connection, caller.tenant, metadata)
     )
-    await _erase(gateway, found)
-    lines = sum(len(numbers) for numbers in found.lines.values())
-    counts = {"jobs": len(found.jobs), "lines": lines, "open": found.open}
+    await _erase(gateway, selected)
+    lines = sum(len(numbers) for numbers in selected.lines.values())
+    counts = {"jobs": len(selected.jobs), "lines": lines, "open": selected.open}
     return JSONResponse({"object": "job_deletion"} | counts)
 
 
-async def _erase(gateway: State, found: Erasure) -> None:
-    """Delete from files first: only rows tell what is to be deleted after an interruption."""
-    await run_in_threadpool(erasure.blank_lines, gateway.files, found)
-    await gateway.in_ledger(lambda connection: erasure.delete_rows(connection, found))
+async def _erase(gateway: State, selected: Erasure) -> None:
+    """Delete from files first: after an interruption only the rows show what is left to delete."""
+    await run_in_threadpool(erasure.blank_lines, gateway.files, selected)
+    await gateway.in_ledger(lambda connection: erasure.delete_rows(connection, selected))

@@ -99,13 +99,13 @@ async def create_judgements(
         check_scope(caller, "batch")
         return await take_in(request, gateway, caller, source)
     check_scope(caller, "review")
-    asked = await http_requests.parse(
+    body = await http_requests.parse(
         request, JudgementRequest, limit=gateway.settings.max_body_bytes
     )
-    origin = origin_of(request, caller, asked.reviewer)
-    made, replayed = await judge(gateway, asked.job_id, asked, origin)
+    origin = origin_of(request, caller, body.reviewer)
+    judgement, replayed = await judge(gateway, body.job_id, body, origin)
     headers = {"Idempotent-Replayed": "true"} if replayed else {}
-    return JSONResponse(judgement_json(made), 201, headers)
+    return JSONResponse(judgement_json(judgement), 201, headers)
 
 
 async def take_in(
@@ -116,33 +116,33 @@ async def take_in(
         raise BadInput("say where the judgements are from", pointer="/source")
     lines = judgement_files.read(await http_requests.read_body(request, limit=IMPORT_BYTES))
     by = origin_of(request, caller, None if caller.key and caller.key.reviewer else source)
-    new, same = await gateway.in_ledger(
+    new, unchanged = await gateway.in_ledger(
         lambda connection: judgement_files.store(connection, lines, source, by)
     )
-    return JSONResponse({"object": "judgement_import", "imported": new, "unchanged": same})
+    return JSONResponse({"object": "judgement_import", "imported": new, "unchanged": unchanged})
 
 
 async def judge(
-    gateway: State, job_id: str, asked: JudgementFields, origin: Origin
+    gateway: State, job_id: str, fields: JudgementFields, origin: Origin
 ) -> tuple[ReviewerJudgement, bool]:
     """Write the judgement and finish its queue's line; return it, and whether it existed already.
 
     Raises UnknownJob, UnknownQueue, BadInput.
     """
-    values = asked.model_dump(mode="json", exclude={"reviewer", "queue", "job_id"})
-    values["queue_id"] = asked.queue
+    values = fields.model_dump(mode="json", exclude={"reviewer", "queue", "job_id"})
+    values["queue_id"] = fields.queue
 
     def write(connection: Connection) -> tuple[ReviewerJudgement, bool]:
         job = jobs.find(connection, job_id, tenant=origin.tenant)
-        check_part(job.metric, asked.about)
+        check_part(job.metric, fields.about)
         check_spans(with_elicited(job.request, job.result), values["spans"])
-        if asked.queue is not None:
-            queue = review_queues.find(connection, asked.queue, origin.tenant)
+        if fields.queue is not None:
+            queue = review_queues.find(connection, fields.queue, origin.tenant)
             review_queues.finish(connection, queue, job_id, origin.reviewer)
-        made, replayed = judgements.write(connection, job_id, values, origin)
+        judgement, replayed = judgements.write(connection, job_id, values, origin)
         if not replayed:
-            judgements.emit_event(connection, made, job.metric, origin.tenant)
-        return made, replayed
+            judgements.emit_event(connection, judgement, job.metric, origin.tenant)
+        return judgement, replayed
 
     return await gateway.in_ledger(write)
 
@@ -177,17 +177,19 @@ async def list_judgements(
     """A page of judgements. The files have all that match: JSON Lines, CSV, or tasks for Label
     Studio with text, explanation, our spans as predictions and the judgements as annotations. Tasks
     of a queue include lines that nobody has judged yet."""
-    known = {"job", "batch", "queue", "reviewer", "verdict", "history", "limit", "after"}
-    http_requests.check_filters(request, known)
-    wanted = JudgementFilter(caller.tenant, job, batch, queue, reviewer, verdict, history=history)
+    allowed = {"job", "batch", "queue", "reviewer", "verdict", "history", "limit", "after"}
+    http_requests.check_filters(request, allowed)
+    selection = JudgementFilter(
+        caller.tenant, job, batch, queue, reviewer, verdict, history=history
+    )
     kind = http_requests.accepted(request, "application/json", *FILES)
     if kind in FILES:
-        return await as_file(gateway, wanted, FILES[kind])
-    found, more = await gateway.in_ledger(
-        lambda connection: judgements.page_of(connection, wanted, limit, after)
+        return await as_file(gateway, selection, FILES[kind])
+    rows, more = await gateway.in_ledger(
+        lambda connection: judgements.page_of(connection, selection, limit, after)
     )
     is_admin = caller.has_scope("admin")
-    data = [judgement_json(one, with_origin=is_admin) for one in found]
+    data = [judgement_json(row, with_origin=is_admin) for row in rows]
     return JSONResponse(list_json(data, has_more=more))
 
 
@@ -205,16 +207,16 @@ async def withdraw_judgement(
     key those that no such key gave, and a key of scope `admin` all."""
     if not JUDGEMENT_ID.fullmatch(judgement_id):
         raise UnknownJudgement(f"there is no judgement {judgement_id[:64]!r}")
-    own = None if caller.key is None else caller.key.reviewer
-    origin = origin_of(request, caller, own or "unnamed")
+    of_key = None if caller.key is None else caller.key.reviewer
+    origin = origin_of(request, caller, of_key or "unnamed")
 
     def write(connection: Connection) -> ReviewerJudgement:
         old = judgements.find(connection, judgement_id, caller.tenant)
         if not caller.has_scope("admin") and (old.reviewer, old.verified) != (
-            own or old.reviewer,
-            own is not None,
+            of_key or old.reviewer,
+            of_key is not None,
         ):
-            raise Forbidden("this key withdraws the judgements of its own reviewer alone")
+            raise Forbidden("this key may only withdraw the judgements of its reviewer")
         return withdraw(connection, old, origin)
 
     return JSONResponse(judgement_json(await gateway.in_ledger(write)))
@@ -222,27 +224,27 @@ async def withdraw_judgement(
 
 def withdraw(connection: Connection, old: ReviewerJudgement, origin: Origin) -> ReviewerJudgement:
     """Withdraw the judgement; its queue's line is open again for the same person."""
-    made = judgements.withdraw(connection, old.id, origin)
-    if made.queue_id is not None:
-        queue = review_queues.find(connection, made.queue_id, origin.tenant)
+    withdrawal = judgements.withdraw(connection, old.id, origin)
+    if withdrawal.queue_id is not None:
+        queue = review_queues.find(connection, withdrawal.queue_id, origin.tenant)
         review_queues.release(connection, queue, old.job_id, old.reviewer)
-    return made
+    return withdrawal
 
 
-async def as_file(gateway: State, wanted: JudgementFilter, form: FileFormat) -> Response:
+async def as_file(gateway: State, selection: JudgementFilter, form: FileFormat) -> Response:
     """Return the file, streamed from the ledger. Raises UnknownQueue."""
 
     def ids(connection: Connection) -> list[str]:
-        if wanted.queue_id is None:
-            return judgements.find_job_ids(connection, wanted)
-        queue = review_queues.find(connection, wanted.queue_id, wanted.tenant)
+        if selection.queue_id is None:
+            return judgements.find_job_ids(connection, selection)
+        queue = review_queues.find(connection, selection.queue_id, selection.tenant)
         return list(review_queues.jobs_of(connection, queue))
 
-    found = await gateway.in_ledger(ids)
+    job_ids = await gateway.in_ledger(ids)
     pieces = (
-        judgement_files.tasks(gateway.engine, wanted, found)
+        judgement_files.tasks(gateway.engine, selection, job_ids)
         if form == "label-studio"
-        else judgement_files.file_chunks(gateway.engine, wanted, form)
+        else judgement_files.file_chunks(gateway.engine, selection, form)
     )
     ending, kind = KINDS[form]
     headers = download_headers(f"judgements.{ending}")

@@ -80,31 +80,33 @@ async def create_review_queue(
     ] = None,
 ) -> JSONResponse:
     """The lines that match the filter and have a result, in the requested order."""
-    asked = await http_requests.parse(
+    body = await http_requests.parse(
         request, ReviewQueueRequest, limit=gateway.settings.max_body_bytes
     )
-    made = await make(asked, gateway, caller, key_of(idempotency_key))
-    return JSONResponse(await with_progress(made, gateway), 201)
+    queue = await make(body, gateway, caller, key_of(idempotency_key))
+    return JSONResponse(await with_progress(queue, gateway), 201)
 
 
 async def make(
-    asked: ReviewQueueRequest, gateway: State, caller: Caller, key: str | None = None
+    body: ReviewQueueRequest, gateway: State, caller: Caller, key: str | None = None
 ) -> ReviewQueue:
     """Create the queue, or return the queue that this key made.
 
     Raises UnknownBatch, NoReport, BadInput.
     """
-    batch = await find_batch(asked.batch, gateway, caller.tenant)
+    batch = await find_batch(body.batch, gateway, caller.tenant)
     if not batch.is_final or batch.metric not in metrics():
         raise NoReport("the batch has no results to judge, or not all of them yet")
     await write_facts(gateway, batch)
-    view = query_to_take(batch, caller.tenant, [_as_filter(*one) for one in parse_qsl(asked.query)])
+    view = query_to_take(
+        batch, caller.tenant, [_as_filter(*parameter) for parameter in parse_qsl(body.query)]
+    )
     names = {"name", "order", "per_line", "blind", "seed"}
-    values: dict[str, Any] = asked.model_dump(include=names) | {
+    values: dict[str, Any] = body.model_dump(include=names) | {
         "metric": batch.metric,
-        "most": asked.lines,
+        "most": body.lines,
         "key": key,
-        "rubric": list(dict.fromkeys(asked.rubric)),
+        "rubric": list(dict.fromkeys(body.rubric)),
         "query": [list(pair) for pair in view.filters],
     }
     return await gateway.in_ledger(
@@ -146,8 +148,8 @@ async def list_review_queues(
 
     def read(connection: Connection) -> tuple[list[dict[str, Any]], bool]:
         some, more = review_queues.page_of(connection, caller.tenant, limit, after, batch)
-        progress = review_progress.progress_by_queue(connection, [one.id for one in some])
-        return [queue_json(one, progress[one.id]) for one in some], more
+        progress = review_progress.progress_by_queue(connection, [queue.id for queue in some])
+        return [queue_json(queue, progress[queue.id]) for queue in some], more
 
     data, more = await gateway.in_ledger(read)
     return JSONResponse(list_json(data, has_more=more))
@@ -178,13 +180,13 @@ async def lease_review_item(
 ) -> JSONResponse:
     """The item that this person already holds, else one that nobody holds. No item comes twice.
     With `skip` this person is not given that line again; others may still get it."""
-    asked = await http_requests.parse(request, LeaseRequest, limit=gateway.settings.max_body_bytes)
-    who = origin_of(request, caller, asked.reviewer).reviewer
+    body = await http_requests.parse(request, LeaseRequest, limit=gateway.settings.max_body_bytes)
+    who = origin_of(request, caller, body.reviewer).reviewer
     queue = await find_queue(queue_id, gateway, caller)
 
     def take(connection: Connection) -> dict[str, Any]:
-        if asked.skip is not None:
-            review_queues.skip(connection, queue, asked.skip, who)
+        if body.skip is not None:
+            review_queues.skip(connection, queue, body.skip, who)
         item = review_queues.take(connection, queue, who)
         return next_item_json(item, review_progress.progress(connection, queue, who))
 
@@ -209,7 +211,7 @@ async def close_review_queue(queue_id: str, gateway: Gateway, caller: Batcher) -
 @router.post(
     "/{queue_id}/agreement",
     operation_id="create_review_agreement",
-    summary="How far people agree, with each other and the metric",
+    summary="Agreement of people with each other and with the metric",
     status_code=202,
     response_model=None,
     responses={**REPORT_JOB, **views.error_responses(403, 404, 409)},
@@ -237,41 +239,41 @@ async def agreement_job(
     """Return the job that reports on the queue's judgements so far. Raises NoReport."""
     ids = await gateway.in_ledger(lambda connection: review_queues.jobs_of(connection, queue))
     judged = Judged(queue=queue.id, random=queue.is_sample)
-    asked = {"jobs": tuple(ids), "judged": judged}
-    known = await judgement_state(JudgementFilter(caller.tenant, queue_id=queue.id), gateway)
-    return await _report_job(queue.metric, asked, known, gateway, caller, seconds)
+    selection = {"jobs": tuple(ids), "judged": judged}
+    state = await judgement_state(JudgementFilter(caller.tenant, queue_id=queue.id), gateway)
+    return await _report_job(queue.metric, selection, state, gateway, caller, seconds)
 
 
 async def batch_agreement_job(
-    batch: Batch, known: JudgementState, gateway: State, caller: Caller
+    batch: Batch, state: JudgementState, gateway: State, caller: Caller
 ) -> Job:
     """Return the job that reports on all judgements of a batch, in any queue or none, which are no
     sample.
 
     Raises NoReport.
     """
-    asked = {"batch": batch.id, "judged": Judged()}
-    return await _report_job(batch.metric, asked, known, gateway, caller)
+    selection = {"batch": batch.id, "judged": Judged()}
+    return await _report_job(batch.metric, selection, state, gateway, caller)
 
 
-async def judgement_state(wanted: JudgementFilter, gateway: State) -> JudgementState:
-    return await gateway.in_ledger(lambda connection: judgements.state_of(connection, wanted))
+async def judgement_state(selection: JudgementFilter, gateway: State) -> JudgementState:
+    return await gateway.in_ledger(lambda connection: judgements.state_of(connection, selection))
 
 
 async def _report_job(
     metric: str,
-    asked: dict[str, Any],
-    known: JudgementState,
+    selection: dict[str, Any],
+    judgements: JudgementState,
     gateway: State,
     caller: Caller,
     seconds: int = 0,
 ) -> Job:
     """Return the job for these lines and judgements; each change of the judgements gets a new
     job."""
-    if not known.number or metric not in metrics():
+    if not judgements.number or metric not in metrics():
         raise NoReport("nobody has judged a line of it yet")
     contract = metrics()[metric].batch
-    request = contract.request(**asked, mixed=True)
-    state, owner = f"{known.number} {known.digest}", caller.owner(gateway.settings)
-    accepted = await find_or_commit(contract, request, gateway, owner, state)
+    request = contract.request(**selection, mixed=True)
+    key, owner = f"{judgements.number} {judgements.digest}", caller.owner(gateway.settings)
+    accepted = await find_or_commit(contract, request, gateway, owner, key)
     return await wait_for_job(accepted, gateway, seconds)

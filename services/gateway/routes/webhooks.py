@@ -67,7 +67,7 @@ Url = Annotated[
 Description = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00]*$")]
 Events = Annotated[
     tuple[EventType, ...],
-    Field(max_length=len(EVENT_TYPES), description="what it listens to; none: every event"),
+    Field(max_length=len(EVENT_TYPES), description="the events to send; none: all"),
 ]
 HeaderValue = Annotated[str, StringConstraints(max_length=4_096, pattern=r"^([!-~]+( [!-~]+)*)?$")]
 Sample = Annotated[
@@ -95,9 +95,8 @@ class EndpointRequest(Message):
     description: Description = ""
     format: EndpointFormat = Field(
         default=STANDARD,
-        description="what is sent: events as Standard Webhooks has them; or each score of a job "
-        "and of a batch's line, without any text, to a tool that is named by its address: an "
-        "OpenTelemetry collector, Langfuse, Phoenix",
+        description="events in the format of Standard Webhooks, or each score of a job and of a "
+        "batch's line, without texts, for an OpenTelemetry collector, Langfuse or Phoenix",
     )
     authorization: HeaderValue | None = Field(
         default=None,
@@ -115,9 +114,9 @@ class EndpointChange(Message):
     url: Url | None = None
     events: Events | None = None
     description: Description | None = None
-    enabled: bool | None = Field(default=None, description="false: what it is owed has failed")
+    enabled: bool | None = Field(default=None, description="false: its pending deliveries fail")
     authorization: HeaderValue | None = Field(
-        default=None, repr=False, description="empty: none any more"
+        default=None, repr=False, description="empty: remove it"
     )
     sample: Sample | None = None
     metrics: Metrics | None = None
@@ -243,23 +242,23 @@ async def create(
     ] = None,
 ) -> JSONResponse:
     """Creates an endpoint."""
-    asked = await http_requests.parse(
+    body = await http_requests.parse(
         request, EndpointRequest, limit=gateway.settings.max_body_bytes
     )
     secret, sealer = new_secret(), sealer_of(gateway)
-    await check_url(gateway, asked.url, asked.format)
-    check_push(asked, asked.format)
-    values = asked.model_dump(mode="json") | {"secret": sealer.seal(secret)}
-    values["authorization"] = sealed(gateway, asked.authorization)
+    await check_url(gateway, body.url, body.format)
+    check_push(body, body.format)
+    values = body.model_dump(mode="json") | {"secret": sealer.seal(secret)}
+    values["authorization"] = sealed(gateway, body.authorization)
     key = key_of(idempotency_key)
 
     def write(connection: Connection) -> tuple[Endpoint, str]:
-        made = webhooks.make_endpoint(connection, caller.tenant, values, key=key)
-        return made, webhooks.secret_of(connection, made.id)
+        endpoint = webhooks.make_endpoint(connection, caller.tenant, values, key=key)
+        return endpoint, webhooks.secret_of(connection, endpoint.id)
 
-    made, stored = await gateway.in_ledger(write)
-    headers = {"Location": f"/v1/webhook-endpoints/{made.id}"} | NO_STORE
-    return with_secret(made, sealer.open(stored), secret, headers, 201)
+    endpoint, stored = await gateway.in_ledger(write)
+    headers = {"Location": f"/v1/webhook-endpoints/{endpoint.id}"} | NO_STORE
+    return with_secret(endpoint, sealer.open(stored), secret, headers, 201)
 
 
 @router.get(
@@ -278,10 +277,10 @@ async def list_all(
 ) -> JSONResponse:
     """A page of endpoints, without their secrets. A tenant has 20 at most."""
     check_filters(request, {"limit", "after"})
-    found = await gateway.in_ledger(
+    endpoints = await gateway.in_ledger(
         lambda connection: webhooks.endpoints_of(connection, caller.tenant)
     )
-    rest = [one for one in reversed(found) if after is None or one.id < after]
+    rest = [row for row in reversed(endpoints) if after is None or row.id < after]
     data = [endpoint_json(endpoint) for endpoint in rest[:limit]]
     return JSONResponse(list_json(data, has_more=len(rest) > limit))
 
@@ -304,22 +303,20 @@ async def change(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
     """Absent and null fields stay as they are."""
-    asked = await http_requests.parse(
-        request, EndpointChange, limit=gateway.settings.max_body_bytes
-    )
-    found = await _find(endpoint_id, gateway, caller.tenant)
-    if asked.url is not None:
-        await check_url(gateway, asked.url, found.format)
-    check_push(asked, found.format)
-    values = asked.model_dump(mode="json", exclude_none=True, exclude={"enabled"})
-    if asked.authorization is not None:
-        values["authorization"] = sealed(gateway, asked.authorization)
+    body = await http_requests.parse(request, EndpointChange, limit=gateway.settings.max_body_bytes)
+    endpoint = await _find(endpoint_id, gateway, caller.tenant)
+    if body.url is not None:
+        await check_url(gateway, body.url, endpoint.format)
+    check_push(body, endpoint.format)
+    values = body.model_dump(mode="json", exclude_none=True, exclude={"enabled"})
+    if body.authorization is not None:
+        values["authorization"] = sealed(gateway, body.authorization)
 
     def write(connection: Connection) -> Endpoint:
         webhooks.change_endpoint(connection, validate_id(endpoint_id), caller.tenant, values)
-        if asked.enabled is True:
+        if body.enabled is True:
             webhooks.enable_endpoint(connection, endpoint_id, caller.tenant)
-        if asked.enabled is False:
+        if body.enabled is False:
             webhooks.disable_endpoint(connection, endpoint_id, "by request")
         return webhooks.find_endpoint(connection, endpoint_id, caller.tenant)
 
@@ -362,20 +359,22 @@ async def rotate(
     ] = None,
 ) -> JSONResponse:
     """The previous secret also signs until the overlap ends."""
-    asked = await http_requests.parse(
+    body = await http_requests.parse(
         request, RotationRequest, limit=gateway.settings.max_body_bytes
     )
-    secret, overlap = new_secret(), timedelta(seconds=asked.overlap_seconds)
+    secret, overlap = new_secret(), timedelta(seconds=body.overlap_seconds)
     sealer, key = sealer_of(gateway), key_of(idempotency_key)
     new = sealer.seal(secret)
 
     def write(connection: Connection) -> tuple[Endpoint, str]:
-        known = validate_id(endpoint_id)
-        found = webhooks.rotate_secret(connection, known, caller.tenant, new, overlap, key=key)
-        return found, webhooks.secret_of(connection, known)
+        valid_id = validate_id(endpoint_id)
+        endpoint = webhooks.rotate_secret(
+            connection, valid_id, caller.tenant, new, overlap, key=key
+        )
+        return endpoint, webhooks.secret_of(connection, valid_id)
 
-    found, stored = await gateway.in_ledger(write)
-    return with_secret(found, sealer.open(stored), secret, NO_STORE)
+    endpoint, stored = await gateway.in_ledger(write)
+    return with_secret(endpoint, sealer.open(stored), secret, NO_STORE)
 
 
 @router.post(
@@ -396,9 +395,9 @@ async def test(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSO
                 connection, validate_id(endpoint_id), caller.tenant, test_id
             )
         )
-        found = await _wait_for_test(test_id, event, gateway)
+        outcome = await _wait_for_test(test_id, event, gateway)
         endpoint = await _find(endpoint_id, gateway, caller.tenant)
-    shown = {"id": test_id, "object": "webhook_test"} | asdict(found)
+    shown = {"id": test_id, "object": "webhook_test"} | asdict(outcome)
     shown |= {"untraced": endpoint.untraced, "note": missing_reason(endpoint)}
     return JSONResponse(shown, headers=NO_STORE)
 
@@ -410,11 +409,11 @@ async def _wait_for_test(test_id: str, event: asyncio.Event, gateway: State) -> 
     while (left := deadline - clock()) > 0:
         await set_within(event, min(left, LOOK_AGAIN_SECONDS))
         event.clear()
-        found = await gateway.in_ledger(
+        outcome = await gateway.in_ledger(
             lambda connection: webhook_tests.outcome(connection, test_id)
         )
-        if found is not None:
-            return found
+        if outcome is not None:
+            return outcome
     await gateway.in_ledger(lambda connection: webhook_tests.cancel(connection, test_id))
     raise Unavailable("no scheduler has sent it in time; is one running?")
 
@@ -436,25 +435,25 @@ def missing_reason(endpoint: Endpoint) -> str | None:
     wants = FORMATS[endpoint.format].wants if endpoint.format in FORMATS else ()
     if not endpoint.untraced or not wants:
         return None
-    wanted = " or ".join(f"`trace.{name}`" for name in wants)
+    fields = " or ".join(f"`trace.{name}`" for name in wants)
     return (
-        f"{endpoint.untraced} jobs were not pushed: their requests name no {wanted}, which "
+        f"{endpoint.untraced} jobs were not pushed: their requests name no {fields}, which "
         f"{endpoint.format} needs"
     )
 
 
-def check_push(asked: EndpointRequest | EndpointChange, name: EndpointFormat) -> None:
+def check_push(body: EndpointRequest | EndpointChange, name: EndpointFormat) -> None:
     """Raises BadInput if a field does not fit the endpoint's format."""
-    for one, elsewhere in OF_PUSHES.items():
-        if name == STANDARD and getattr(asked, one) not in (None, elsewhere):
-            raise BadInput(f"`{one}` is of the formats of pushes", pointer=f"/{one}")
-    for place, metric in enumerate(asked.metrics or ()):
+    for field, elsewhere in OF_PUSHES.items():
+        if name == STANDARD and getattr(body, field) not in (None, elsewhere):
+            raise BadInput(f"`{field}` is of the formats of pushes", pointer=f"/{field}")
+    for index, metric in enumerate(body.metrics or ()):
         if metric not in metrics():
-            raise BadInput(f"there is no metric {metric!r}", pointer=f"/metrics/{place}")
-    for place, event in enumerate(asked.events or ()):
+            raise BadInput(f"there is no metric {metric!r}", pointer=f"/metrics/{index}")
+    for index, event in enumerate(body.events or ()):
         if name != STANDARD and event not in PUSHED.values():
             pushed = " and ".join(PUSHED.values())
-            raise BadInput(f"scores are pushed of {pushed} alone", pointer=f"/events/{place}")
+            raise BadInput(f"scores are pushed of {pushed} alone", pointer=f"/events/{index}")
 
 
 async def check_url(gateway: State, url: str, name: EndpointFormat) -> None:
@@ -492,7 +491,7 @@ class DeliveryList(views.ListPage[DeliverySchema]):
 
 
 class ReplayRequest(Message):
-    """What is sent again."""
+    """The deliveries to send again."""
 
     delivery: DeliveryId | None = Field(
         default=None, description="an ended delivery; null: every failed one"
@@ -543,12 +542,12 @@ async def list_deliveries(
     """A page of deliveries; `status=failed` shows those that did not arrive."""
     check_filters(request, {"status", "limit", "after"})
     page = DeliveryPage(limit, after, status)
-    found, has_more = await gateway.in_ledger(
+    rows, has_more = await gateway.in_ledger(
         lambda connection: webhook_deliveries.page_of(
             connection, validate_id(endpoint_id), caller.tenant, page
         )
     )
-    return JSONResponse(list_json([delivery_json(one) for one in found], has_more=has_more))
+    return JSONResponse(list_json([delivery_json(row) for row in rows], has_more=has_more))
 
 
 @router.post(
@@ -569,10 +568,10 @@ async def replay(
     delivery = (await http_requests.parse(request, ReplayRequest, limit=limit)).delivery
 
     def write(connection: Connection) -> int:
-        known = validate_id(endpoint_id)
+        valid_id = validate_id(endpoint_id)
         if delivery is None:
-            return webhook_deliveries.replay_failed(connection, known, caller.tenant)
-        webhook_deliveries.replay(connection, known, caller.tenant, delivery)
+            return webhook_deliveries.replay_failed(connection, valid_id, caller.tenant)
+        webhook_deliveries.replay(connection, valid_id, caller.tenant, delivery)
         return 1
 
     count = await gateway.in_ledger(write)

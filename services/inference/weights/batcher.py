@@ -1,11 +1,10 @@
-"""Rows of many callers through one model, together: the micro-batcher.
+"""The micro-batcher: rows of many callers share passes of one model.
 
-No timer: while the device is busy, calls queue up; when it is free, the party whose turn it is
-(`shared.queue.priority`) is served with the kind of its rows that waited longest, and rows of
-that kind from all callers like it, one each in turn, fill the batch up to the budget. A pass is
-short where somebody else's interactive row may come while it runs. One thread runs the device; an
-exception reaches only the callers whose rows raise it, and a batch that the device has no memory
-for is halved.
+There is no timer. Calls queue up while the device is busy. When it is free, the party whose turn it
+is (`shared.queue.priority`) is served with its longest waiting kind of rows. Rows of that kind from
+all similar callers, one each in turn, fill the batch up to the budget. A pass is short if another
+party's interactive row may arrive during it. One thread runs the device. An exception reaches only
+the callers whose rows raise it, and a batch that is too large for the device's memory is halved.
 Source: text-embeddings-inference.
 """
 
@@ -57,14 +56,11 @@ STAGE_SECONDS = Histogram(
 class BatchMetrics(Protocol):
     """The measurements of one model's batches."""
 
-    def set_queue_size(self, rows: int) -> None:
-        """So many rows wait now."""
+    def set_queue_size(self, rows: int) -> None: ...
 
-    def batch(self, rows: int) -> None:
-        """So many rows share a pass."""
+    def batch(self, rows: int) -> None: ...
 
-    def measure(self, stage: Stage) -> AbstractContextManager[object]:
-        """Observe how long the stage takes."""
+    def measure(self, stage: Stage) -> AbstractContextManager[object]: ...
 
 
 class InferenceMetrics:
@@ -94,15 +90,15 @@ def measure_stage(model: str, stage: Stage) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Device(Generic[Row, Answer]):
-    """What a batcher needs to know of the model behind it.
+    """The batcher's view of a model.
 
     kind:  rows of equal kind may share a batch.
-    cost:  of one row of this kind, in padded tokens.
-    run:   a batch of one kind to its answers, in order; called from one thread only.
-    full:  what `run` raises where the batch needs more memory than there is.
-    name:  of the model, for errors and for what is measured.
-    clock: seconds, for how long a pass takes.
-    metrics: what is measured of the model of this name.
+    cost:  padded tokens of one row.
+    run:   computes a batch of one kind, in order; called from one thread only.
+    full:  the exception of `run` if memory is exhausted.
+    name:  of the model, for errors and metrics.
+    clock: seconds, to measure passes.
+    metrics: returns the metrics of the model of this name.
     """
 
     kind: Callable[[Row], Hashable]
@@ -116,7 +112,7 @@ class Device(Generic[Row, Answer]):
 
 
 class MicroBatcher(Generic[Row, Answer]):
-    """The queue before one device, and the thread that empties it."""
+    """The queue of one device, and the thread that empties it."""
 
     def __init__(self, device: Device[Row, Answer]) -> None:
         self._device = device
@@ -137,8 +133,8 @@ class MicroBatcher(Generic[Row, Answer]):
             return call.future
         with self._something:
             self._pace.record_request(whom)
-            for place, row in enumerate(rows):
-                self._queue(row).add(PendingRow(call, place, row))
+            for index, row in enumerate(rows):
+                self._queue(row).add(PendingRow(call, index, row))
             self._count()
             self._ensure_running()
             self._something.notify()
@@ -169,7 +165,7 @@ class MicroBatcher(Generic[Row, Answer]):
             self._run(batch)
 
     def waiting(self) -> int:
-        """Rows that wait for the device."""
+        """Return the number of rows that wait for the device."""
         with self._something:
             return sum(map(len, self._queues.values()))
 
@@ -177,10 +173,11 @@ class MicroBatcher(Generic[Row, Answer]):
         self._metrics.set_queue_size(self.waiting())
 
     def _next_batch(self) -> list[PendingRow[Row, Answer]]:
-        """Rows of the party and the kind whose turn it is; none where nobody waits."""
         waiting = {kind: queue.parties() for kind, queue in self._queues.items()}
         self._queues = {kind: queue for kind, queue in self._queues.items() if waiting[kind]}
-        party = self._parties.next(one for parties in waiting.values() for one in parties)
+        party = self._parties.next(
+            waiting_party for parties in waiting.values() for waiting_party in parties
+        )
         if party is None:
             return []
         kind = min(
@@ -194,16 +191,16 @@ class MicroBatcher(Generic[Row, Answer]):
     def _fill_batch(
         self, queue: RowQueue[Row, Answer], first: Party, waiting: list[Party]
     ) -> list[PendingRow[Row, Answer]]:
-        """This party's rows and those of all like it, up to the budget; where others leave
-        something of a short pass, theirs too."""
+        """Return rows of this party and of similar ones, up to the budget. Rows of other parties
+        fill the remaining space of a short pass."""
         cost = self._device.cost(queue.first().row)
-        ranked = [first, *(one for one in self._parties.sort(waiting) if one != first)]
-        alike = [one for one in ranked if one.batch == first.batch]
+        ranked = [first, *(other for other in self._parties.sort(waiting) if other != first)]
+        alike = [other for other in ranked if other.batch == first.batch]
         rows = queue.take(max(1, self._most(alike) // cost), alike)
-        rest = [one for one in ranked if one.batch != first.batch]
+        rest = [other for other in ranked if other.batch != first.batch]
         rows += queue.take(self._most(()) // cost - len(rows), rest)  # a short pass stays short
-        for one in {row.call.party for row in rows} - {first}:
-            self._parties.ride(one)
+        for other in {row.call.party for row in rows} - {first}:
+            self._parties.ride(other)
         return rows
 
     def _most(self, parties: Sequence[Party]) -> int:
@@ -216,7 +213,7 @@ class MicroBatcher(Generic[Row, Answer]):
         try:
             with self._metrics.measure("run"), acting_for(whom):
                 rows = [waiting.row for waiting in batch]
-                answered = list(zip(batch, self._device.run(rows), strict=True))
+                answers = list(zip(batch, self._device.run(rows), strict=True))
         except self._device.full as error:
             self._split_batch(batch, error)
         except Exception as error:  # noqa: BLE001 - the callers get it
@@ -225,8 +222,8 @@ class MicroBatcher(Generic[Row, Answer]):
             cost = len(rows) * self._device.cost(rows[0])
             self._pace.record(cost, self._pace.clock() - begun)
             with self._metrics.measure("finish"):
-                for waiting, answer in answered:
-                    waiting.call.take(waiting.place, answer)
+                for waiting, answer in answers:
+                    waiting.call.take(waiting.index, answer)
 
     def _split_batch(self, batch: list[PendingRow[Row, Answer]], error: Exception) -> None:
         if len(batch) == 1:
@@ -241,7 +238,8 @@ class MicroBatcher(Generic[Row, Answer]):
         self._run(batch[middle:])
 
     def _one_by_one(self, batch: list[PendingRow[Row, Answer]], error: Exception) -> None:
-        """Each caller's rows alone: only whose rows raise gets the exception."""
+        """Run each caller's rows in a separate pass, so that only failing callers get the
+        exception."""
         ordered = sorted(batch, key=lambda waiting: id(waiting.call))
         callers = [list(rows) for _, rows in groupby(ordered, lambda waiting: id(waiting.call))]
         if len(callers) == 1:
@@ -253,7 +251,7 @@ class MicroBatcher(Generic[Row, Answer]):
 
 @dataclass
 class PendingCall(Generic[Row, Answer]):
-    """One caller's rows, answered when the last one is."""
+    """The rows of one caller, answered with the last row."""
 
     answers: list[Answer | None]
     missing: int
@@ -262,19 +260,18 @@ class PendingCall(Generic[Row, Answer]):
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody waits for its rows: answered, failed or cancelled."""
+        """Return True if the call was answered, failed or was cancelled."""
         return self.future.done()
 
-    def take(self, place: int, answer: Answer) -> None:
-        """The answer of one row."""
-        self.answers[place] = answer
+    def take(self, index: int, answer: Answer) -> None:
+        self.answers[index] = answer
         self.missing -= 1
         if self.missing == 0:
             with suppress(InvalidStateError):  # cancelled, at any moment
                 self.future.set_result(self.answers)  # type: ignore[arg-type]  # all are filled
 
     def fail(self, error: Exception) -> None:
-        """The error of its rows, unless it is over."""
+        """Set the error of the call, unless it is over."""
         with suppress(InvalidStateError):
             self.future.set_exception(error)
 
@@ -282,7 +279,7 @@ class PendingCall(Generic[Row, Answer]):
 @dataclass(frozen=True)
 class PendingRow(Generic[Row, Answer]):
     call: PendingCall[Row, Answer]
-    place: int
+    index: int
     row: Row
 
 
@@ -296,11 +293,11 @@ class PartyRows(Generic[Row, Answer]):
         return sum(map(len, self._calls.values()))
 
     def add(self, waiting: PendingRow[Row, Answer]) -> None:
-        """One more row, behind those of its call."""
+        """Add a row after those of its call."""
         self._calls.setdefault(id(waiting.call), deque()).append(waiting)
 
     def first(self) -> PendingRow[Row, Answer] | None:
-        """A row that somebody waits for; what nobody waits for is dropped."""
+        """Return the next row; rows of calls that are over are dropped."""
         while self._calls:
             key = next(iter(self._calls))
             row = self._calls[key][0]
@@ -310,18 +307,18 @@ class PartyRows(Generic[Row, Answer]):
         return None
 
     def pop(self) -> PendingRow[Row, Answer] | None:
-        """The row that `first` shows; its call goes to the end of the round."""
-        found = self.first()
-        if found is not None:
-            rows = self._calls.pop(id(found.call))
+        """Remove and return the next row; its call moves to the end of the round."""
+        row = self.first()
+        if row is not None:
+            rows = self._calls.pop(id(row.call))
             rows.popleft()
             if rows:
-                self._calls[id(found.call)] = rows
-        return found
+                self._calls[id(row.call)] = rows
+        return row
 
 
 class RowQueue(Generic[Row, Answer]):
-    """Waiting rows of one kind. `turn`: when it was last served, or made; the lowest is next."""
+    """Waiting rows of one kind. turn: when it was last served or created; the lowest is next."""
 
     def __init__(self, turn: int) -> None:
         self.turn = turn
@@ -331,29 +328,28 @@ class RowQueue(Generic[Row, Answer]):
         return sum(map(len, self._of.values()))
 
     def add(self, waiting: PendingRow[Row, Answer]) -> None:
-        """One more row, behind those of its call."""
+        """Add a row after those of its call."""
         self._of.setdefault(waiting.call.party, PartyRows()).add(waiting)
 
     def parties(self) -> list[Party]:
-        """Those whose rows somebody waits for."""
         self._of = {party: calls for party, calls in self._of.items() if calls.first()}
         return list(self._of)
 
     def first(self) -> PendingRow[Row, Answer]:
-        """A row that somebody waits for. Raises StopIteration where there is none."""
+        """Return the next row. Raises StopIteration if there is none."""
         return next(row for calls in self._of.values() if (row := calls.first()))
 
     def take(self, most: int, parties: Iterable[Party]) -> list[PendingRow[Row, Answer]]:
-        """At most so many rows of these parties, one of each in turn, in this order."""
-        taken: list[PendingRow[Row, Answer]] = []
+        """Remove and return at most `most` rows of these parties, one of each in turn."""
+        rows: list[PendingRow[Row, Answer]] = []
         left = deque(party for party in parties if party in self._of)
-        while left and len(taken) < most:
+        while left and len(rows) < most:
             party = left.popleft()
-            found = self._of[party].pop()
-            if found is not None:
-                taken.append(found)
+            row = self._of[party].pop()
+            if row is not None:
+                rows.append(row)
                 left.append(party)
-        return taken
+        return rows
 
 
 # Which rows go through a model together: none may change what another comes out as.
@@ -370,19 +366,15 @@ WIDTH_STEP = {"cpu": 4, "cuda": 16}  # tokens
 
 
 def padded_width(length: int, step: int, least: int = 1, longest: int | None = None) -> int:
-    """Tokens that a row of this length takes, padding included: a multiple of `step`, at least
-    `least` and at most `longest`."""
+    """Return the padded tokens of a row of this length: a multiple of `step`, within the limits."""
     width = max(least, max(1, -(-length // step)) * step)
     return width if longest is None else min(width, longest)
 
 
 def classifier_row_kind(length: int, longest: int, device: str = "cpu") -> tuple[int, bool]:
-    """(padded width, whether nothing is padded): rows of equal kind may share a batch.
-
-    device: the type, `cpu` or `cuda`.
-
-    Rows without any padding travel apart: attention takes another path when no token is masked.
-    """
+    """Return (padded width, whether nothing is padded); rows of equal kind may share a batch.
+    device: the type, `cpu` or `cuda`. Rows without padding have their own kind: attention uses
+    another path if no token is masked."""
     width = padded_width(length, WIDTH_STEP[device], LEAST_WIDTH, longest)
     return width, length == width
 
@@ -398,7 +390,7 @@ SHARE = 0.5  # of the free memory; attention over long rows costs more than the 
 
 
 def padded_tokens(device: torch.device, probe: Callable[[int], object]) -> int:
-    """Tokens of a pass on this device. `probe(n)` runs one of about n tokens."""
+    """Return the tokens of a pass on this device. `probe(n)` runs a pass of about n tokens."""
     if device.type != "cuda":
         return CPU_TOKENS
     torch.cuda.synchronize(device)
@@ -412,14 +404,14 @@ def padded_tokens(device: torch.device, probe: Callable[[int], object]) -> int:
 
 
 def tokens_for_memory(free: float, bytes_per_token: float) -> int:
-    """How many tokens fit into a share of the free bytes, within bounds."""
+    """Return the number of tokens for a share of the free bytes, within limits."""
     return int(min(MOST_TOKENS, max(LEAST_TOKENS, SHARE * free / max(1.0, bytes_per_token))))
 
 
 @contextmanager
 def device_run(model: str) -> Iterator[None]:
-    """A run of attributions or generation, which use the device without the batcher: observe how
-    long it takes; raises Unavailable where the device is full, for it may have memory later."""
+    """Observe a run of attributions or generation, which use the device without the batcher. Raises
+    Unavailable if the device is full, since it may have memory later."""
     try:
         with measure_stage(model, "run"):
             yield

@@ -2,8 +2,9 @@
 
 Usage: `python -m services.inference.weights.conversion FOLDER TARGET COMMIT`.
 
-A process of its own: it reads a stranger's pickle (tensors only, `weights_only=True`), so it first
-gives up the network and sets limits to memory and time. Source: specs "models" §2.1.
+It runs in a separate process, since it reads an untrusted pickle (tensors only,
+`weights_only=True`). It first disables the network and limits memory and time. Source: specs
+"models" §2.1.
 """
 
 from __future__ import annotations
@@ -40,33 +41,35 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("target", type=Path)
     parser.add_argument("commit", help="of the source, for the note")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     disable_network()  # first: it needs a process of one thread
     import torch  # noqa: F401 - before the limits: it reads many files
 
-    restrict_process((asked.folder / PICKLE).stat().st_size)
+    restrict_process((options.folder / PICKLE).stat().st_size)
     try:
-        convert(asked.folder, asked.target, asked.commit)
+        convert(options.folder, options.target, options.commit)
     except UnpicklingError as error:  # the library goes on with how to run it all the same
-        named = REFUSED.search(str(error))
-        what = f"more than numbers ({named[1]})" if named else "no weights that can be read"
-        sys.stderr.write(f"{asked.folder / PICKLE} holds {what}: nothing of it is run or read\n")
+        match = REFUSED.search(str(error))
+        contents = f"more than numbers ({match[1]})" if match else "no weights that can be read"
+        sys.stderr.write(
+            f"{options.folder / PICKLE} holds {contents}: nothing of it is run or read\n"
+        )
         return 1
     except Exception as error:  # noqa: BLE001 - whatever a stranger's file does
-        sys.stderr.write(f"{asked.folder / PICKLE}: {type(error).__name__}: {error}\n")
+        sys.stderr.write(f"{options.folder / PICKLE}: {type(error).__name__}: {error}\n")
         return 1
     return 0
 
 
 def disable_network() -> None:
-    """Where the kernel lets us; elsewhere the hook of `restrict_process` stands alone."""
+    """Disable the network if the kernel allows it; `restrict_process` blocks it as well."""
     libc = ctypes.CDLL(None, use_errno=True)
     if hasattr(libc, "unshare"):
         libc.unshare(CLONE_NEWUSER | CLONE_NEWNET)
 
 
 def restrict_process(size: int) -> None:
-    """No socket, no process, and so much memory and time."""
+    """Forbid sockets and processes, and limit memory and time."""
     most = MEMORY_TIMES * size + MEMORY_MORE
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
@@ -79,7 +82,6 @@ def _block_event(event: str, _arguments: tuple[Any, ...]) -> None:
 
 
 def convert(folder: Path, target: Path, commit: str) -> None:
-    """Write the folder anew, all at once."""
     import torch
     from safetensors.torch import save_file
 

@@ -1,6 +1,6 @@
-"""Where a model's weights lie, or why they are not there, and the command that mends it.
+"""The folder of a model's weights, or the reason why it is missing, with the command that helps.
 
-No model library is needed. Nothing is fetched: only `touchstone models` goes out.
+It needs no model library and fetches nothing: only `touchstone models` uses the network.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ STILL_SECONDS = 60.0  # a download that has written nothing for so long has been
 
 
 def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
-    """The folder of its files. Raises LoadingError where they are not whole, and OSError."""
+    """Return the folder of its files. Raises LoadingError if they are incomplete, and OSError."""
     folder = model_folder(catalogue, entry)
     if entry.scheme == "hf":
         _check_downloaded(entry, folder)
@@ -54,8 +54,8 @@ def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
         try:
             demand_files(folder)
         except ValueError as error:
-            said = f"the model {entry.name!r} cannot be loaded: {error}"
-            raise LoadingError(said, "failed") from error
+            message = f"the model {entry.name!r} cannot be loaded: {error}"
+            raise LoadingError(message, "failed") from error
         if not is_complete(folder):
             _check_converted(entry, folder)
             _demand_shards(entry, folder)
@@ -63,7 +63,7 @@ def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
 
 
 def model_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
-    """Where its files belong, whether they are there or not."""
+    """Return the folder for its files, which may not exist."""
     if entry.source == BASE:
         return base_folder()
     if entry.scheme == "hf":
@@ -75,7 +75,7 @@ def model_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether safetensors are here: all that an index names, where there is one."""
+    """Return True if there are safetensors: all that an index lists, if there is one."""
     try:
         listed = json.loads((folder / INDEX).read_text("utf-8"))["weight_map"].values()
     except FileNotFoundError:
@@ -86,45 +86,43 @@ def is_complete(folder: Path) -> bool:
 
 
 def _demand_shards(entry: ModelEntry, folder: Path) -> None:
-    """Of a folder that an index says to be incomplete."""
+    """Raises LoadingError for a folder whose index lists missing files."""
     if (folder / INDEX).is_file() and not (folder / WHOLE).is_file():
-        said = f"files that its {INDEX} names are not in {folder}: put them there"
-        raise LoadingError(f"the model {entry.name!r} is not whole: {said}", "absent")
+        reason = f"files that its {INDEX} names are not in {folder}: put them there"
+        raise LoadingError(f"the model {entry.name!r} is not whole: {reason}", "absent")
 
 
 def demand_usable(folder: Path) -> None:
-    """Raises ValueError for weights that are quantised, damaged or not to be read, and for models
-    that need their own code."""
+    """Raises ValueError for weights that are quantised, damaged or unreadable, and for models that
+    need their own code."""
     if any(folder.glob("*.gguf")) and not any(folder.glob("*.safetensors")):
         raise ValueError(f"its weights are quantised (gguf): {SERVE_IT}")
     demand_readable(folder)
-    if (found := read_checkpoint(folder)) is None:
+    if (checkpoint := read_checkpoint(folder)) is None:
         return
-    if found.quantised is not None:
-        raise ValueError(f"its weights are quantised ({found.quantised}): {SERVE_IT}")
-    if found.own_code:
+    if checkpoint.quantised is not None:
+        raise ValueError(f"its weights are quantised ({checkpoint.quantised}): {SERVE_IT}")
+    if checkpoint.own_code:
         raise ValueError(
-            f"needs-own-code: it runs on {', '.join(found.own_code)} of its repository"
+            f"needs-own-code: it runs on {', '.join(checkpoint.own_code)} of its repository"
         )
 
 
 def demand_readable(folder: Path) -> None:
-    """Raises ValueError for files of weights that are none, or not all of it.
-
-    Eight bytes say how long the header is, JSON that says where each tensor ends. Source:
-    https://github.com/huggingface/safetensors, "Format".
-    """
+    """Raises ValueError for incomplete files and for files that are not safetensors. Eight bytes
+    hold the length of the header, JSON with the end of each tensor. Source:
+    https://github.com/huggingface/safetensors, "Format"."""
     for file in sorted(folder.glob("*.safetensors")):
         try:
-            said = _unreadable(file)
+            fault = _unreadable(file)
         except OSError as error:  # a link that leads nowhere, or in a circle; no right to read
-            said = f"cannot be read: {error.strerror}"
-        if said is not None:
-            raise ValueError(f"{file.name} in {folder} {said}")
+            fault = f"cannot be read: {error.strerror}"
+        if fault is not None:
+            raise ValueError(f"{file.name} in {folder} {fault}")
 
 
 def _unreadable(file: Path) -> str | None:
-    """What is wrong with it. Raises OSError."""
+    """Return the fault of a file, or None. Raises OSError."""
     size = file.stat().st_size
     with file.open("rb") as stream:
         first = stream.read(8)
@@ -135,7 +133,9 @@ def _unreadable(file: Path) -> str | None:
             return f"is no file of safetensors, or cut off: {ANEW}"
         try:
             tensors = json.loads(stream.read(length))
-            ends = [one["data_offsets"][1] for name, one in tensors.items() if name[:2] != "__"]
+            ends = [
+                tensor["data_offsets"][1] for name, tensor in tensors.items() if name[:2] != "__"
+            ]
             whole = 8 + length + max(ends, default=0) == size
         except (ValueError, AttributeError, LookupError, TypeError):
             return f"is no file of safetensors: {ANEW}"
@@ -147,21 +147,21 @@ def _check_downloaded(entry: ModelEntry, folder: Path) -> None:
         return
     name = entry.name
     if (bytes_ := downloaded_size(folder)) is not None:
-        said = f"the model {name!r} is being downloaded: {bytes_ / 1e9:.2f} GB so far"
-        raise LoadingError(said, "downloading")
+        message = f"the model {name!r} is being downloaded: {bytes_ / 1e9:.2f} GB so far"
+        raise LoadingError(message, "downloading")
     _check_converted(entry, folder)
-    said = f"the model {name!r} is not on this disk: run `touchstone models pull {name}`"
-    raise LoadingError(said, "absent")
+    message = f"the model {name!r} is not on this disk: run `touchstone models pull {name}`"
+    raise LoadingError(message, "absent")
 
 
 def _check_converted(entry: ModelEntry, folder: Path) -> None:
     if (folder / PICKLE).is_file():
-        said = f"run `touchstone models convert {entry.name}`"
-        raise LoadingError(f"the model {entry.name!r} has no safetensors: {said}", "failed")
+        cure = f"run `touchstone models convert {entry.name}`"
+        raise LoadingError(f"the model {entry.name!r} has no safetensors: {cure}", "failed")
 
 
 def downloaded_size(snapshot: Path) -> int | None:
-    """Bytes of a download that is under way; None: there is none."""
+    """Return the bytes of a running download, or None."""
     try:
         parts = [file.stat() for file in (snapshot.parents[1] / "blobs").glob("*.incomplete")]
     except OSError:
@@ -172,11 +172,9 @@ def downloaded_size(snapshot: Path) -> int | None:
 
 
 def demand_same_network(report: Mapping[str, Any], network: Iterable[str]) -> None:
-    """Raises ValueError where the network that its configuration describes is another than that of
-    its files: what these lack would be filled with random numbers, what nobody uses is missed.
-
-    report: of Transformers' `from_pretrained`. network: names of the loaded network's weights.
-    """
+    """Raises ValueError if the configuration describes another network than the files. Missing
+    weights would be random, and unused ones would be lost. report: from Transformers'
+    `from_pretrained`. network: names of the loaded network's weights."""
     if missing := sorted(report["missing_keys"]):
         if all(name.startswith(HEADS) for name in missing):
             head = ", ".join(missing)
@@ -197,5 +195,6 @@ def demand_same_network(report: Mapping[str, Any], network: Iterable[str]) -> No
 
 
 def _layers(names: Iterable[str]) -> set[str]:
-    """`layer.0` of `bert.encoder.layer.0.output.dense.weight`; heads have none."""
-    return {found["layer"] for name in names if (found := LAYER.search(name))}
+    """Return the layers of weights: `layer.0` for `bert.encoder.layer.0.output.dense.weight`. Heads
+    have none."""
+    return {match["layer"] for name in names if (match := LAYER.search(name))}

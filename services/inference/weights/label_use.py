@@ -1,7 +1,6 @@
-"""What to know of a classifier's labels before a metric asks for one: names that say nothing, and
-labels that no metric knows.
+"""Doubts about a classifier's labels: names without meaning, and labels that no metric knows.
 
-Said as the model is added and as it is checked.
+They are reported when the model is added and when it is checked.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ UNNAMED_OUTPUTS = (
 
 
 def doubts(mapping: LabelMapping) -> Iterator[str]:
-    """Why metrics that ask for labels may not take the model, at most one sentence."""
+    """Yield why metrics that need labels may refuse the model, at most one sentence."""
     if any(UNNAMED.fullmatch(label) for label in mapping.by_label):
         yield UNNAMED_OUTPUTS
     elif mapping.task == "free":

@@ -1,4 +1,4 @@
-"""How long a text a network reads, and whether padding leaves its answers alone: proved by passes.
+"""The longest text of a network, and its invariance to padding, proved by passes.
 
 Source: specs "models" §1.4.
 """
@@ -23,7 +23,7 @@ NO_TOKEN = -1  # an id that no token has
 
 
 def find_max_length(entry: ModelEntry, model: Any, tokenizer: Any) -> int:
-    """Tokens that the model is given. Raises ValueError where nothing says so."""
+    """Return the limit in tokens. Raises ValueError if nothing states it."""
     limits = [tokenizer.model_max_length, max_positions(model), entry.max_length]
     longest = min(limit for limit in limits if limit is not None)
     if longest >= NO_LIMIT:
@@ -32,12 +32,12 @@ def find_max_length(entry: ModelEntry, model: Any, tokenizer: Any) -> int:
 
 
 def max_positions(network: Any) -> int | None:
-    """Tokens of the longest text that the network has positions for; None: it states none.
+    """Return the limit of positions in tokens, or None if there is none.
 
-    The least of `max_position_embeddings` and the rows of each table of positions, without those
-    up to its padding row where it has one. Relative and rotary positions have no table.
-    Source: RoBERTa, XLM-R, CamemBERT, MPNet and Longformer count positions from `padding_idx + 1`,
-    so that 514 rows read 512 tokens (huggingface/transformers issues 1726, 14243).
+    It is the least of `max_position_embeddings` and the rows of each table of positions, without
+    those up to its padding row. Relative and rotary positions have no table. Source: RoBERTa,
+    XLM-R, CamemBERT, MPNet and Longformer count positions from `padding_idx + 1`, so that 514 rows
+    read 512 tokens (huggingface/transformers issues 1726, 14243).
     """
     stated = getattr(network.config, "max_position_embeddings", None)
     limits = [int(stated)] if stated is not None and stated > 0 else []
@@ -49,15 +49,15 @@ def max_positions(network: Any) -> int | None:
 
 
 def counts_positions(model: Any) -> bool:
-    """Whether it looks anything but words up in a table: then a text may be longer than that."""
+    """Return True if a table other than the words is indexed, so that texts may be too long."""
     words = model.get_input_embeddings()
-    tables = (one for one in model.modules() if isinstance(one, torch.nn.Embedding))
+    tables = (module for module in model.modules() if isinstance(module, torch.nn.Embedding))
     return any(table is not words for table in tables)
 
 
 def demand_same_tokens(model: Any, tokenizer: Any) -> None:
-    """Raises ValueError where the tokenizer has words that the weights have no row for: the first
-    text with one would end in an error of its own, on a GPU of the whole process."""
+    """Raises ValueError if the tokenizer has words without a row in the weights. A text with such a
+    word would fail, and on a GPU would crash the process."""
     try:
         words = model.get_input_embeddings()
     except NotImplementedError:  # CANINE hashes characters
@@ -79,22 +79,20 @@ def demand_same_tokens(model: Any, tokenizer: Any) -> None:
 
 @torch.inference_mode()
 def demand_numbers(model: Any) -> None:
-    """Raises ValueError for weights that are NaN: texts with that word alone would have no answer.
-    A sum with one is one, and takes no memory."""
-    broken = [name for name, one in model.named_parameters() if one.sum().isnan()]
+    """Raises ValueError for NaN weights: texts with the affected word would have no answer. A sum
+    that includes NaN is NaN, and takes no memory."""
+    broken = [name for name, parameter in model.named_parameters() if parameter.sum().isnan()]
     if broken:
-        raise ValueError(
-            f"its weights are damaged, NaN stands in {listed(broken)}: fetch them again"
-        )
+        raise ValueError(f"its weights are damaged, NaN in {listed(broken)}: fetch them again")
 
 
 def max_length_ids(tokenizer: Any, longest: int) -> list[int]:
-    """(T,) ids of a text as long as the model reads, in the frame that its tokenizer puts around
-    texts: some heads look for a token of it."""
+    """Return (T,) ids of the longest text, with the tokenizer's special tokens, which some heads
+    need."""
     length = longest if longest <= LONGEST_PROOF else 8  # no table of positions is so long
-    found = tokenizer(WORD, return_special_tokens_mask=True, verbose=False)
-    ids, special = list(found["input_ids"]), list(found["special_tokens_mask"])
-    word = next((place for place, one in enumerate(special) if not one), None)
+    encoded = tokenizer(WORD, return_special_tokens_mask=True, verbose=False)
+    ids, special = list(encoded["input_ids"]), list(encoded["special_tokens_mask"])
+    word = next((index for index, is_special in enumerate(special) if not is_special), None)
     if word is None:
         raise ValueError(f"its tokenizer makes no token of {WORD!r}")
     return [*ids[:word], *ids[word : word + 1] * (length - len(ids) + 1), *ids[word + 1 :]]
@@ -102,10 +100,10 @@ def max_length_ids(tokenizer: Any, longest: int) -> list[int]:
 
 @torch.inference_mode()
 def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) -> None:
-    """One pass of the longest text. Raises ValueError where the model reads less than it states, or
-    its head has another number of outputs or answers no number."""
+    """Run the longest text. Raises ValueError if the model reads less than it states, or if its
+    head has another number of outputs or returns NaN."""
     try:
-        found = model(input_ids=torch.tensor([ids], device=model.device))
+        output = model(input_ids=torch.tensor([ids], device=model.device))
     except torch.OutOfMemoryError:
         raise
     except (IndexError, RuntimeError) as error:
@@ -114,9 +112,9 @@ def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) ->
         ) from error
     if outputs is None:
         return
-    if found.logits.shape[-1] != outputs:
-        raise ValueError(f"its head has {found.logits.shape[-1]} outputs, not {outputs}")
-    if not found.logits.isfinite().all():
+    if output.logits.shape[-1] != outputs:
+        raise ValueError(f"its head has {output.logits.shape[-1]} outputs, not {outputs}")
+    if not output.logits.isfinite().all():
         dtype = str(model.dtype).removeprefix("torch.")
         raise ValueError(
             f"its answer is not a number in {dtype}: its weights are damaged, or need another dtype"
@@ -125,10 +123,10 @@ def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) ->
 
 @torch.inference_mode()
 def is_padding_invariant(model: Any, tokenizer: Any, longest: int) -> bool:
-    """Whether a text's logits stay when padding follows it, as an attention mask should see to.
+    """Return True if padding does not change a text's logits, as an attention mask should ensure.
 
-    Not where the network has no mask (FNet), or reads its last token whatever it is (XLNet). A head
-    that takes the last token which is no padding is told which one pads; where nothing does, none.
+    It does if the network has no mask (FNet) or always reads its last token (XLNet). Heads that
+    read the last token before padding get the id of the padding token, or one that does not occur.
     """
     padding = tokenizer.pad_token_id
     if model.config.pad_token_id is None:

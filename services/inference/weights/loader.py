@@ -1,7 +1,7 @@
-"""From an entry of the catalogue to weights in memory: found, verified, read, placed.
+"""Load the weights of a catalogue entry: locate, verify, read, place.
 
-Safetensors only, a model's own code is never run, and what is loaded is hashed first. What is
-changed on the way (an adapter, shortened layers) is handed in as a function.
+It loads safetensors only, never runs a model's own code, and hashes weights before loading. Changes
+to the network (an adapter, shortened layers) are passed as a function.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ Shorten = Callable[[Any], None]  # changes a cross-encoder's network in place
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model as loaded, ready to answer. `temperature` divides a classifier's logits."""
+    """A loaded model. temperature: divides a classifier's logits."""
 
     model: Any
     tokenizer: Any
@@ -109,7 +109,7 @@ class LoadedModel:
 
 @dataclass(frozen=True)
 class LoadedEncoder:
-    """A sentence-transformers model as loaded. `output`: which of its features answers."""
+    """A loaded sentence-transformers model. output: the feature that it returns."""
 
     model: Any
     output: Literal["sentence_embedding", "scores"]
@@ -117,11 +117,11 @@ class LoadedEncoder:
 
 
 def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> LoadedModel:
-    """A sequence classifier; of an embedded one, what `adapt` makes of the base.
+    """Load a sequence classifier; for an embedded one `adapt` changes the base.
 
-    This and the other loaders raise LoadingError where the files are not there or the device is
-    full, ScoringError where they are altered, damaged or of another kind. What libraries raise
-    besides is for `LoadedModels` to refuse: one model fails, no other.
+    All loaders raise LoadingError if files are missing or the device is full. They raise
+    ScoringError if files are changed, damaged or of another kind. `LoadedModels` handles other
+    exceptions of libraries, so that one model fails and no other.
     """
     with _explained(entry), _unchanged(catalogue, entry):
         folder, use = _verify(catalogue, entry)
@@ -160,7 +160,7 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
 
 
 def _computed(model: Any, tokenizer: Any, longest: int, use: ModelUse) -> Any:
-    """A classifier's network as its dtype and runtime ask for."""
+    """Return a classifier's network in its dtype and runtime."""
     if use.runtime == "openvino":
         return converted(model, tokenizer, longest, output="logits", dtype=str(use.dtype))
     if use.dtype == "int8":
@@ -169,7 +169,6 @@ def _computed(model: Any, tokenizer: Any, longest: int, use: ModelUse) -> Any:
 
 
 def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
-    """A causal language model."""
     with _explained(entry), _unchanged(catalogue, entry):
         folder, use = _verify(catalogue, entry)
         tokenizer = _tokenizer(folder)
@@ -197,12 +196,12 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
 
 
 def _mask_text(entry: ModelEntry, tokenizer: Any) -> str:
-    """The entry's, else the tokenizer's mask token, which it reads as one."""
+    """Return the entry's mask text, or the tokenizer's mask token."""
     return entry.mask_text or tokenizer.mask_token or MASK_TEXT
 
 
 def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:
-    """A bi-encoder, or a cross-encoder whose network went through `shorten`."""
+    """Load a bi-encoder, or a cross-encoder whose network `shorten` changes."""
     with _explained(entry), _unchanged(catalogue, entry):
         folder, use = _verify(catalogue, entry)
         with without_progress():
@@ -227,20 +226,20 @@ def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> L
 
 @contextmanager
 def _explained(entry: ModelEntry) -> Iterator[None]:
-    """The errors of a model that cannot be loaded, as `load_classifier` names them."""
+    """Raise exceptions as described in `load_classifier`."""
     try:
         yield
     except (torch.OutOfMemoryError, MemoryError) as error:
-        said = f"the model {entry.name!r} finds no memory: {error}"
-        raise LoadingError(said, "waiting") from error
+        message = f"the model {entry.name!r} finds no memory: {error}"
+        raise LoadingError(message, "waiting") from error
     except Unsupported as error:
         raise LoadingError(load_error(entry.name, error), "failed", again=False) from error
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         if MISMATCHED in str(error):  # transformers names its own switch, and no weight
             error = ValueError("its weights have other sizes than its configuration says")
         if (unknown := UNKNOWN_TYPE.search(str(error))) is not None:
-            said = f"Transformers here knows no model of type {unknown[1]!r}: {SERVE_IT}"
-            error = ValueError(f"{said} or classify:")
+            message = f"Transformers here knows no model of type {unknown[1]!r}: {SERVE_IT}"
+            error = ValueError(f"{message} or classify:")
         raise ScoringError(load_error(entry.name, error)) from error
     finally:
         loaded(entry.name)
@@ -248,18 +247,18 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
 
 @contextmanager
 def _unchanged(catalogue: Catalogue, entry: ModelEntry) -> Iterator[None]:
-    """Raises LoadingError where files were replaced between their hash and the last that is read:
-    they are on their way, and jobs wait for them."""
+    """Raises LoadingError if files changed after they were hashed; jobs then wait for the new
+    files."""
     folder = model_folder(catalogue, entry)
     before = files_state(folder)
     yield
     if files_state(folder) != before:
-        said = f"the files of {entry.name!r} changed while they were read: they are read again"
-        raise LoadingError(said, "downloading")
+        message = f"the files of {entry.name!r} changed while they were read: they are read again"
+        raise LoadingError(message, "downloading")
 
 
 def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
-    """The folder of the model's files, which are those configured, and what the provenance says."""
+    """Return the verified folder of the model's files, and its provenance."""
     demand_usable(weights_folder(catalogue, entry))  # it is whole
     folder, placement = planned(catalogue, entry)
     if entry.scheme != "embedded":
@@ -287,7 +286,7 @@ def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
 
 
 def _numerics(entry: ModelEntry, device: str, dtype: str) -> Numerics:
-    """What a causal model writes and scores moves with what others ask it for at that time."""
+    """Return the numerics of an entry; the outputs of a causal model depend on its batch."""
     if entry.kind == "causal":
         return "tolerance"
     # a classifier's rows have 16 tokens and more (`padded_width`); of others any number
@@ -296,7 +295,7 @@ def _numerics(entry: ModelEntry, device: str, dtype: str) -> Numerics:
 
 
 def planned(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, Placement]:
-    """Where its files are, and how they would be loaded. Raises ValueError."""
+    """Return the folder of its files, and how they would be loaded. Raises ValueError."""
     folder, device = model_folder(catalogue, entry), device_of(entry)
     dtype = dtype_of(entry, device, folder)
     copies = 1 if entry.runtime == "torch" else 2  # the network as loaded, and as compiled
@@ -312,10 +311,8 @@ _library = RLock()
 
 @contextmanager
 def without_progress() -> Iterator[None]:
-    """Without transformers' load report and bars: we check what matters ourselves.
-
-    One at a time: the library loads with settings of the whole process (dtype, initialisers).
-    """
+    """Suppress transformers' load report and progress bars, since we check the weights. One load at
+    a time: the library uses process-wide settings (dtype, initialisers)."""
     with _library:
         verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
         logging.set_verbosity_error()
@@ -343,15 +340,15 @@ def _from_folder(folder: Path, kind: Any) -> Any:
 
 
 def _demand_stated_size(folder: Path) -> None:
-    """Raises ValueError where its configuration describes a network far larger than its files hold:
-    memory would be filled with random numbers before any size is compared."""
+    """Raises ValueError if the configuration describes a far larger network than the files hold.
+    Otherwise random numbers would fill the memory before sizes are compared."""
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
         with without_progress(), torch.device("meta"):  # nothing is allocated
             network = AutoModel.from_config(config, trust_remote_code=False)
     except Exception:  # noqa: BLE001 - whoever loads it says what is wrong
         return
-    stated, held = sum(one.numel() for one in network.parameters()), parameters(folder)
+    stated, held = sum(parameter.numel() for parameter in network.parameters()), parameters(folder)
     if stated > 2 * held + MOST_BESIDE:
         raise ValueError(
             f"its config.json describes a network of {stated:.3g} numbers, and its files hold "
@@ -360,30 +357,32 @@ def _demand_stated_size(folder: Path) -> None:
 
 
 def _tokenizer(folder: Path) -> Any:
-    """Raises ValueError where the folder holds none: the library then makes one up that reads every
-    word as unknown."""
+    """Load the tokenizer. Raises ValueError without files: the library would make one without
+    words."""
     try:
-        found = AutoTokenizer.from_pretrained(
+        tokenizer = AutoTokenizer.from_pretrained(
             folder, trust_remote_code=False, local_files_only=True
         )
     except Exception as error:
         if isinstance(error, MemoryError):
             raise
         reason = str(error).partition("\n")[0]
-        said = f"its tokenizer cannot be read ({type(error).__name__}: {reason}): {TOKENIZER_FILES}"
-        raise ValueError(said) from error
-    if len(found) < len(set(found.all_special_ids)) + FEWEST_TOKENS:
-        raise ValueError(_without_words(folder, len(found)))
-    return found
+        message = (
+            f"its tokenizer cannot be read ({type(error).__name__}: {reason}): {TOKENIZER_FILES}"
+        )
+        raise ValueError(message) from error
+    if len(tokenizer) < len(set(tokenizer.all_special_ids)) + FEWEST_TOKENS:
+        raise ValueError(_without_words(folder, len(tokenizer)))
+    return tokenizer
 
 
 def _without_words(folder: Path, entries: int) -> str:
-    """entries: of the tokenizer that was read, special ones included."""
-    there = [name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
-    if not there:
+    """Describe the missing words. entries: of the tokenizer, special ones included."""
+    files = [name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
+    if not files:
         return f"its files lack a tokenizer: {TOKENIZER_FILES}"
     return (
-        f"its tokenizer ({there[0]}) has {entries} entries, special ones included, and so no words "
+        f"its tokenizer ({files[0]}) has {entries} entries, special ones included, and so no words "
         f"to read a text by: {TOKENIZER_FILES}"
     )
 
@@ -391,12 +390,13 @@ def _without_words(folder: Path, entries: int) -> str:
 def _head(note: EmbeddedMetadata | None, config: Any) -> Head:
     if note is not None:
         return Head(note.labels, "single_label_classification")
-    names = tuple(config.id2label[place] for place in range(config.num_labels))
+    names = tuple(config.id2label[index] for index in range(config.num_labels))
     return Head(names, config.problem_type)
 
 
 def _to_device(model: Any, entry: ModelEntry, use: ModelUse) -> Any:
-    """The model on its device, for answers only: attributions need no gradient of its weights."""
+    """Move the model to its device without gradients of its weights, which attributions do not
+    need."""
     demand_numbers(model)
     with _own_memory(model, entry):
         model = model.to(device=torch.device(use.device), dtype=_weights_dtype(use))
@@ -405,15 +405,15 @@ def _to_device(model: Any, entry: ModelEntry, use: ModelUse) -> Any:
 
 @contextmanager
 def _own_memory(model: Any, entry: ModelEntry) -> Iterator[None]:
-    """Copies what is still a file's memory once the model is moved: a file that is overwritten in
-    place would change its answers under the hash of the old one, or end the process (SIGBUS). Those
-    that ship with us share the memory of one file, which nobody replaces."""
+    """Copy tensors that are still mapped from a file after the model was moved. Overwriting the
+    file would change the answers under the old hash, or end the process (SIGBUS). Models that ship
+    with us share the memory of one file, which nobody replaces."""
     is_ours = entry.scheme == "embedded"
-    mapped = set() if is_ours else {one.data_ptr() for one in _numbers(model)}
+    mapped = set() if is_ours else {tensor.data_ptr() for tensor in _numbers(model)}
     yield
-    for one in _numbers(model):
-        if one.data_ptr() in mapped and one.device.type == "cpu":
-            one.data = one.data.clone()
+    for tensor in _numbers(model):
+        if tensor.data_ptr() in mapped and tensor.device.type == "cpu":
+            tensor.data = tensor.data.clone()
 
 
 def _numbers(model: Any) -> list[torch.Tensor]:
@@ -421,25 +421,25 @@ def _numbers(model: Any) -> list[torch.Tensor]:
 
 
 def _weights_dtype(use: ModelUse) -> torch.dtype:
-    """OpenVINO rounds float32 weights itself."""
+    """Return the dtype of weights; OpenVINO rounds float32 weights itself."""
     return torch.float32 if use.runtime == "openvino" else torch_dtype(str(use.dtype))
 
 
 def _convert(model: Any, use: ModelUse) -> None:
-    """The transformer of a sentence-transformers model, in place."""
+    """Convert the transformer of a sentence-transformers model in place."""
     first, longest = model[0], int(model.max_seq_length or LONGEST_PROOF)
     reads = getattr(first, "modality_config", {}).get("text", {})
     output = reads.get("method_output_name")
     if reads.get("method") != "forward" or not isinstance(output, str):
         raise Unsupported("runtime openvino computes encoders whose one output is read")
-    made = converted(
+    network = converted(
         first.auto_model, model.tokenizer, longest, output=output, dtype=str(use.dtype)
     )
-    first.model = made
+    first.model = network
 
 
 def _bi_encoder(folder: Path, use: ModelUse) -> Any:
-    """What the folder's own `modules.json` describes."""
+    """Load the model that the folder's `modules.json` describes."""
     from sentence_transformers import SentenceTransformer  # slow: only where there is such a model
 
     file = folder / "modules.json"
@@ -447,14 +447,14 @@ def _bi_encoder(folder: Path, use: ModelUse) -> Any:
         raise ValueError("it is no bi-encoder: it has no modules.json, so nothing says how to pool")
     for module in json.loads(file.read_text("utf-8")):
         part = folder / module["path"]
-        pickled = any(found for pattern in PICKLES for found in part.glob(pattern))
+        pickled = any(file for pattern in PICKLES for file in part.glob(pattern))
         if pickled and not list(part.glob("*.safetensors")):
             raise ValueError(f"the weights of its module {module['path']!r} are no safetensors")
     return SentenceTransformer(str(folder), **_sentence_settings(use))
 
 
 def _cross_encoder(folder: Path, use: ModelUse) -> Any:
-    """A sequence classifier of one output, read through a sigmoid."""
+    """Load a sequence classifier with one output, read through a sigmoid."""
     from sentence_transformers import CrossEncoder
 
     model = CrossEncoder(str(folder), **_sentence_settings(use))
@@ -481,7 +481,7 @@ def _sentence_settings(use: ModelUse) -> dict[str, Any]:
 
 
 def _cut_to_positions(model: Any) -> None:
-    """Texts end where the positions do; the library counts those before the first one too."""
+    """Limit texts to usable positions; the library also counts those before the first one."""
     network = getattr(model[0], "auto_model", None)  # static embeddings have no positions
     usable = None if network is None else max_positions(network)
     if usable is not None:

@@ -1,9 +1,9 @@
-"""An encoder computed by OpenVINO in place of torch: quicker on processors, without gradients.
+"""An encoder computed by OpenVINO instead of torch: faster on processors, without gradients.
 
-The network is traced once and compiled for this processor; what it answers is then compared with
-torch on texts of other lengths, since a trace keeps whatever a network decided by its first input.
-Conversion goes through the frontend itself: the `convert_model` around it tells its makers of each
-use. Source: OpenVINO 2026, PyTorch frontend; `python -m bench.encoder_runtimes`.
+The network is traced once and compiled for this processor. Its outputs are compared with torch on
+texts of other lengths, since a trace fixes every decision that depends on its first input.
+Conversion uses the frontend directly, since the `convert_model` around it reports each use to its
+authors. Source: OpenVINO 2026, PyTorch frontend; `python -m bench.encoder_runtimes`.
 """
 
 from __future__ import annotations
@@ -31,18 +31,16 @@ SEGMENTS = "token_type_ids"
 
 
 class Unsupported(ValueError):
-    """This runtime does not compute this network, today as tomorrow."""
+    """This runtime can never compute this network."""
 
 
 class OpenVinoNetwork(nn.Module):
-    """The network as a function of ids, mask and segments; no parameters, one caller at a time.
-
-    Answers with an output of the network's own type that has the one tensor `output` alone, (N, K)
-    of a head or (N, T, d) of an encoder, float32.
-    """
+    """The network as a function of ids, mask and segments; no parameters, one caller at a time. The
+    output has the network's type with one tensor `output`, (N, K) of a head or (N, T, d) of an
+    encoder, float32."""
 
     def __init__(self, network: nn.Module, output: str, dtype: str) -> None:
-        """Raises Unsupported where it cannot be converted, or OpenVINO is not there."""
+        """Raises Unsupported if the network cannot be converted, or OpenVINO is not installed."""
         super().__init__()
         self.config = network.config
         self.dtype, self.device = torch.float32, torch.device("cpu")
@@ -56,15 +54,15 @@ class OpenVinoNetwork(nn.Module):
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **more: Any
     ) -> Any:
-        """As the network's; segments that are left out are 0, a mask is 1."""
-        found = {FIRST: input_ids, SECOND: attention_mask, SEGMENTS: more.get(SEGMENTS)}
-        asked = [_filled(found[name], name, input_ids) for name in self._inputs]
-        [answer] = self._compiled(asked).values()
+        """Compute the network; missing segments are 0, a missing mask is 1."""
+        tensors = {FIRST: input_ids, SECOND: attention_mask, SEGMENTS: more.get(SEGMENTS)}
+        inputs = [_filled(tensors[name], name, input_ids) for name in self._inputs]
+        [answer] = self._compiled(inputs).values()
         return _Output({self._output: torch.from_numpy(answer.copy())})
 
 
 class _Output(dict[str, torch.Tensor]):
-    """What transformers' outputs are to those who read one tensor: by name, key or place."""
+    """An output with one tensor, by name, key or index, as in transformers."""
 
     def __getattr__(self, name: str) -> torch.Tensor:
         try:
@@ -84,8 +82,8 @@ class _Tensors(nn.Module):
         self._network, self._inputs, self._output = network, inputs, output
 
     def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
-        named = dict(zip(self._inputs, tensors, strict=True))
-        answer: torch.Tensor = self._network(**named)[self._output]
+        by_name = dict(zip(self._inputs, tensors, strict=True))
+        answer: torch.Tensor = self._network(**by_name)[self._output]
         return answer
 
 
@@ -96,76 +94,77 @@ _conversion = Lock()  # tracing and the library's own patches of torch are of th
 def converted(
     network: nn.Module, tokenizer: Any, longest: int, *, output: str, dtype: str
 ) -> OpenVinoNetwork:
-    """The network, computed by OpenVINO.
-
-    tokenizer, longest: of the model; what is compared is made of them.
-    Raises Unsupported where OpenVINO is not installed, cannot convert the network, or answers
-    otherwise than torch.
-    """
+    """Return the network, computed by OpenVINO. tokenizer, longest: of the model, for the
+    comparison. Raises Unsupported if OpenVINO is not installed, cannot convert the network, or
+    gives other outputs than torch."""
     with _conversion:
-        made = OpenVinoNetwork(network, output, dtype)
+        compiled = OpenVinoNetwork(network, output, dtype)
     for rows, width in COMPARED:
-        batch = _texts(tokenizer, rows, min(width, longest), made._inputs)  # noqa: SLF001
-        expected, found = (_answer(one, batch, output) for one in (network, made))
-        if not _agree(expected, found, batch[SECOND].bool(), APART[dtype]):
+        batch = _texts(tokenizer, rows, min(width, longest), compiled._inputs)  # noqa: SLF001
+        expected, actual = (_answer(model, batch, output) for model in (network, compiled))
+        if not _agree(expected, actual, batch[SECOND].bool(), APART[dtype]):
             raise Unsupported(
                 "runtime openvino answers otherwise than torch: leave `runtime` out of its entry"
                 + _limited()
             )
-    return made
+    return compiled
 
 
-def _agree(expected: torch.Tensor, found: torch.Tensor, mask: torch.Tensor, far: float) -> bool:
-    """Of an encoder's states those of tokens count, (N, T) of the mask; not those of padding."""
-    if found.shape != expected.shape:
+def _agree(expected: torch.Tensor, actual: torch.Tensor, mask: torch.Tensor, far: float) -> bool:
+    """Compare outputs; for an encoder's states only tokens count, (N, T) of the mask."""
+    if actual.shape != expected.shape:
         return False
-    apart = (expected - found).abs()
-    kept = apart[mask] if expected.dim() > mask.dim() else apart
-    return bool(kept.max() <= far * (1 + expected.abs().max()))
+    apart = (expected - actual).abs()
+    differences = apart[mask] if expected.dim() > mask.dim() else apart
+    return bool(differences.max() <= far * (1 + expected.abs().max()))
 
 
 def _answer(network: nn.Module, batch: Mapping[str, Any], output: str) -> torch.Tensor:
     try:
-        found: torch.Tensor = network(**batch)[output]
+        answer: torch.Tensor = network(**batch)[output]
     except (RuntimeError, IndexError) as error:
         raise Unsupported(_refusal(error)) from error
-    return found
+    return answer
 
 
 def _refusal(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    named = [place for place, line in enumerate(lines) if line == CAUSE]  # then what was raised
-    reason = lines[named[0] + 1] if named and named[0] + 1 < len(lines) else lines[-1]
+    positions = [index for index, line in enumerate(lines) if line == CAUSE]  # then what was raised
+    reason = lines[positions[0] + 1] if positions and positions[0] + 1 < len(lines) else lines[-1]
     return f"runtime openvino cannot compute this network: {reason[:300]}{_limited()}"
 
 
 def _limited() -> str:
-    """OpenVINO counts on instructions that the processor has and a limit of oneDNN's takes away."""
+    """Return a hint if a limit of oneDNN disables instructions that OpenVINO needs."""
     limit = kernel_limit()
     return f" ({limit} takes instructions from it: unset it, or take dtype fast)" if limit else ""
 
 
 def _inputs(network: nn.Module) -> tuple[str, ...]:
-    taken = inspect.signature(network.forward).parameters
-    has_segments = SEGMENTS in taken and getattr(network.config, "type_vocab_size", 0) > 1
+    parameters = inspect.signature(network.forward).parameters
+    has_segments = SEGMENTS in parameters and getattr(network.config, "type_vocab_size", 0) > 1
     return (FIRST, SECOND, SEGMENTS) if has_segments else (FIRST, SECOND)
 
 
-def _filled(found: torch.Tensor | None, name: str, ids: torch.Tensor) -> Any:
-    if found is None:
-        found = torch.ones_like(ids) if name == SECOND else torch.zeros_like(ids)
-    return found.numpy()
+def _filled(tensor: torch.Tensor | None, name: str, ids: torch.Tensor) -> Any:
+    if tensor is None:
+        tensor = torch.ones_like(ids) if name == SECOND else torch.zeros_like(ids)
+    return tensor.numpy()
 
 
 def _texts(tokenizer: Any, rows: int, width: int, inputs: Sequence[str]) -> Mapping[str, Any]:
-    """Texts of different lengths; shorter ones are padded where the tokenizer can."""
+    """Return texts of different lengths, padded if the tokenizer can."""
     padding = tokenizer.pad_token_id
     ids = [
         max_length_ids(tokenizer, width if padding is None else width - row) for row in range(rows)
     ]
     batch = {
-        FIRST: torch.tensor([[*own, *[padding or 0] * (width - len(own))] for own in ids]),
-        SECOND: torch.tensor([[*[1] * len(own), *[0] * (width - len(own))] for own in ids]),
+        FIRST: torch.tensor(
+            [[*row_ids, *[padding or 0] * (width - len(row_ids))] for row_ids in ids]
+        ),
+        SECOND: torch.tensor(
+            [[*[1] * len(row_ids), *[0] * (width - len(row_ids))] for row_ids in ids]
+        ),
     }
     if SEGMENTS in inputs:
         batch[SEGMENTS] = torch.arange(width).ge(width // 2).long().expand(rows, width)
@@ -174,7 +173,7 @@ def _texts(tokenizer: Any, rows: int, width: int, inputs: Sequence[str]) -> Mapp
 
 @torch.inference_mode()
 def _compiled(network: _Tensors, inputs: int, dtype: str) -> Any:
-    """For this processor, with as many threads as torch has."""
+    """Compile for this processor, with as many threads as torch."""
     try:
         import openvino
         from openvino.frontend import FrontEndManager, OpConversionFailure
@@ -193,7 +192,7 @@ def _compiled(network: _Tensors, inputs: int, dtype: str) -> Any:
             decoder = TorchScriptPythonDecoder(network.eval(), example_input=traced)
             frontend = FrontEndManager().load_by_framework("pytorch")
             model = frontend.convert(frontend.load(decoder))
-        model.reshape({place: [-1, -1] for place in range(inputs)})
+        model.reshape({index: [-1, -1] for index in range(inputs)})
         return openvino.Core().compile_model(model, "CPU", settings)
     except (RuntimeError, IndexError, OpConversionFailure) as error:
         raise Unsupported(_refusal(error)) from error

@@ -1,8 +1,8 @@
-"""Where a model's weights go: which device, in which dtype, and whether there is room for them.
+"""Placement of a model's weights: device, dtype and memory.
 
-A model that finds no room waits, and nothing is killed. need = parameters x bytes of a number x 1.2
-+ one pass of the longest text, an estimate; free: what the device has, or what the machine and its
-container have left. Source: specs "models" §1.5, §2.4.
+A model without memory waits, and nothing is killed. need = parameters x bytes of a number x 1.2 +
+one pass of the longest text, an estimate. free: memory of the device, or of the machine and its
+container. Source: specs "models" §1.5, §2.4.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LARGE = 1_000_000_000  # parameters from which a causal model is worth bfloat16 
 
 
 def device_of(entry: ModelEntry) -> torch.device:
-    """Raises ValueError where a GPU is configured and there is none."""
+    """Return the device. Raises ValueError for a configured GPU that does not exist."""
     if entry.runtime == "openvino":
         return torch.device("cpu")
     if entry.device == "auto":
@@ -36,17 +36,17 @@ def device_of(entry: ModelEntry) -> torch.device:
 
 
 def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
-    """As configured; `auto`: bfloat16 where the hardware computes it and rounding may be afforded;
-    `fast`: what `fast_arithmetic` says, on a GPU as `auto`.
+    """Return the configured dtype; `auto`: bfloat16 if the hardware supports it and rounding is
+    acceptable; `fast`: as in `fast_arithmetic`, on a GPU as `auto`.
 
-    Under `auto` encoders on a processor stay in float32: their rows keep the same bits in any
-    batch. Raises ValueError for int8 where the hardware does not multiply it.
+    Under `auto` encoders on a processor stay in float32, so that rows keep the same bits in any
+    batch. Raises ValueError for int8 without hardware support.
     """
     if entry.dtype == "int8" and (device.type != "cpu" or not computes_int8()):
         raise ValueError("dtype int8 needs a processor with VNNI or AMX: take fast or auto")
     if entry.dtype == "fast" and device.type == "cpu":
-        found = fast_arithmetic(entry.kind).dtype
-        return "float32" if entry.runtime == "openvino" and found == "int8" else found
+        dtype = fast_arithmetic(entry.kind).dtype
+        return "float32" if entry.runtime == "openvino" and dtype == "int8" else dtype
     if entry.dtype not in ("auto", "fast"):
         return entry.dtype
     if device.type == "cuda":
@@ -57,14 +57,14 @@ def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
 
 
 def torch_dtype(dtype: str) -> torch.dtype:
-    """Of what is no quantised matrix: an int8 model's other numbers are float32."""
-    found: torch.dtype = getattr(torch, "float32" if dtype == "int8" else dtype)
-    return found
+    """Return the dtype of everything except quantised matrices: float32 for an int8 model."""
+    result: torch.dtype = getattr(torch, "float32" if dtype == "int8" else dtype)
+    return result
 
 
 def parameters(folder: Path) -> int:
-    """How many numbers the safetensors files of a folder hold, by their headers. Raises OSError,
-    and ValueError where one is no such file."""
+    """Count the numbers in the safetensors files of a folder, from their headers. Raises OSError,
+    and ValueError for a file that is not safetensors."""
     total = 0
     for file in folder.glob("*.safetensors"):
         try:
@@ -96,7 +96,7 @@ class MemoryEstimate:
 
 
 def estimate_memory(folder: Path, dtype: str, parameters: int) -> MemoryEstimate:
-    """parameters: numbers in the folder's files."""
+    """Estimate the memory. parameters: numbers in the folder's files."""
     size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
     number = BYTES[dtype]
     proof = PASS_TOKENS * NUMBERS_A_TOKEN * _hidden_size(folder) * number
@@ -112,7 +112,7 @@ def _hidden_size(folder: Path) -> int:
 
 
 def check_memory(name: str, needed: int, device: str) -> None:
-    """Raises LoadingError, state `waiting`, where it would take over 90 % of what is free."""
+    """Reserve memory. Raises LoadingError, state `waiting`, above 90 % of the free memory."""
     with _lock:
         promised = sum(size for other, size in _loading.items() if other[1] == device)
         free = free_bytes(device)
@@ -129,10 +129,10 @@ def check_memory(name: str, needed: int, device: str) -> None:
 
 
 def loaded(name: str) -> None:
-    """Its memory is taken, or it gave up: it is promised none any more."""
+    """Release the reservation after loading or giving up."""
     with _lock:
-        for place in [one for one in _loading if one[0] == name]:
-            del _loading[place]
+        for key in [key for key in _loading if key[0] == name]:
+            del _loading[key]
 
 
 _loading: dict[tuple[str, str], int] = {}  # (model, device) → bytes, of those on their way
@@ -140,14 +140,14 @@ _lock = Lock()
 
 
 def free_bytes(device: str) -> int | None:
-    """Of the device; of a processor what the machine has, or its container; None: unknown."""
+    """Return the free memory of the device, or of the machine or its container; None: unknown."""
     if device != "cpu":
         import torch  # only where a device other than a processor is asked for
 
         torch.cuda.empty_cache()  # what models that were let go of have left
         return int(torch.cuda.mem_get_info(torch.device(device))[0])
-    found = [one for one in (_machine(), _container()) if one is not None]
-    return min(found, default=None)
+    sizes = [size for size in (_machine(), _container()) if size is not None]
+    return min(sizes, default=None)
 
 
 def _machine() -> int | None:
@@ -160,7 +160,7 @@ def _machine() -> int | None:
 
 
 def _container() -> int | None:
-    """Of a control group, version 2 or 1; what can be given back at once counts as free."""
+    """Return the free memory of the control group, version 2 or 1; reclaimable memory counts."""
     for limit, used, statistics in (
         ("memory.max", "memory.current", "memory.stat"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),

@@ -1,10 +1,10 @@
-"""Encoders in int8: matrices of 8 bits an entry, a scale for each output and for each token.
+"""Encoders in int8: 8-bit matrices with one scale per output and one per token.
 
 y = (q(x) @ q(W)^T) * s_x * s_W + b, with q(v) = round(v / s) and s = max |v| / 127, of a row of W
 and of a token's x. Sums of integers are exact, so that a token has the same result in any batch.
 One scale for a whole batch, as in `torch.ao.quantization.quantize_dynamic` and in ONNX Runtime,
-would let a text's score depend on its company: by up to 0.26 (`python -m bench.fast_dtype`).
-Source: Dettmers et al., LLM.int8(), arXiv:2208.07339, section 2.1 (vector-wise quantization).
+would make a score depend on the batch, by up to 0.26 (`python -m bench.fast_dtype`). Source:
+Dettmers et al., LLM.int8(), arXiv:2208.07339, section 2.1 (vector-wise quantization).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ POOLER = "pooler"  # reads one token and feeds the head: nothing is gained there
 
 
 class Int8Linear(nn.Module):
-    """A linear layer whose product is of int8. Scale times integers is all that is kept of W."""
+    """A linear layer with an int8 product. Only the scale and the integers of W are kept."""
 
     weight: torch.Tensor  # (in, out) int8
     scale: torch.Tensor  # (out,)
@@ -33,35 +33,32 @@ class Int8Linear(nn.Module):
         self.out_features = layer.out_features
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """(..., in) to (..., out). Attributions' gradients are those of the layer with x unrounded:
-        rounding has none."""
+        """Map (..., in) to (..., out). Gradients are those of the layer with x unrounded."""
         if inputs.requires_grad:
             return linear(inputs, (self.weight.to(inputs.dtype) * self.scale).t(), self.bias)
         tokens, scale = _to_int8(inputs.flatten(0, -2))
         sums = torch._int_mm(tokens, self.weight)  # noqa: SLF001 - torch has no other name for it
-        found = sums.to(inputs.dtype).mul_(scale).mul_(self.scale)
+        outputs = sums.to(inputs.dtype).mul_(scale).mul_(self.scale)
         if self.bias is not None:
-            found.add_(self.bias)
-        return found.view(*inputs.shape[:-1], self.out_features)
+            outputs.add_(self.bias)
+        return outputs.view(*inputs.shape[:-1], self.out_features)
 
 
 def _to_int8(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """(N, d) numbers as (N, d) integers in [-127, 127] and (N, 1) what they are multiples of."""
+    """Return (N, d) integers in [-127, 127] and their (N, 1) scales."""
     scale = rows.abs().amax(dim=1, keepdim=True).clamp_(min=LEAST_SCALE).div_(LARGEST)
     return (rows / scale).round_().to(torch.int8), scale
 
 
 def quantize(network: nn.Module) -> None:
-    """Every linear layer of an encoder, in place; neither its pooler nor its head.
-
-    Raises ValueError where the encoder has none, so that int8 would be a word alone.
-    """
+    """Replace every linear layer of an encoder except its pooler and head, in place. Raises
+    ValueError for an encoder without linear layers."""
     if not _quantize(network):
         raise ValueError("dtype int8: it has no linear layers that could be quantised")
 
 
 def _quantize(module: nn.Module) -> int:
-    """How many layers were replaced."""
+    """Return the number of replaced layers."""
     replaced = 0
     for name, inner in list(module.named_children()):
         if name == POOLER:

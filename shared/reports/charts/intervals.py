@@ -70,7 +70,7 @@ def interval_panels(
     }
     cells = [
         {
-            **_panel(rows, named=index % columns == 0),
+            **_panel(rows, with_names=index % columns == 0),
             **size,
             "title": {"text": heading, "fontSize": 10, "fontWeight": "normal"},
         }
@@ -86,7 +86,9 @@ def interval_panels(
     return render_plot(spec, name=name, title=title, inches=inches)
 
 
-def _panel(rows: Sequence[IntervalRow], *, unit: str | None = None, named: bool = True) -> Part:
+def _panel(
+    rows: Sequence[IntervalRow], *, unit: str | None = None, with_names: bool = True
+) -> Part:
     """Return a panel; `unit` names an axis in percent, None: an untitled axis from 0 to 1."""
     along: Part = {
         "type": "quantitative",
@@ -95,7 +97,9 @@ def _panel(rows: Sequence[IntervalRow], *, unit: str | None = None, named: bool 
     }
     if unit is not None:
         along["axis"]["labelExpr"] = "round(100 * datum.value)"
-    labels = f"{json.dumps([sanitize(row.name) for row in rows])}[datum.value]" if named else "''"
+    labels = (
+        f"{json.dumps([sanitize(row.name) for row in rows])}[datum.value]" if with_names else "''"
+    )
     down: Part = {
         "field": "place",
         "type": "ordinal",

@@ -166,13 +166,13 @@ WIDE = 10  # up to this many rows cells are large
 FAINTEST, DARKEST = 0.04, 0.5  # opacity of the colour; the number must stay readable
 
 
-def matrix(values: Sequence[Sequence[float]], *, what: str, title: str, summary: str) -> Chart:
+def matrix(values: Sequence[Sequence[float]], *, name: str, title: str, summary: str) -> Chart:
     """Draw the first 24 rows of (n, n) values in [0, 1], darker = larger.
 
     `what` names a row, numbered from 1.
     """
     shown = [row[:MOST] for row in values[:MOST]]
-    axis: dict[str, Any] = {"title": what, "labelAngle": 0, "domain": False, "ticks": False}
+    axis: dict[str, Any] = {"title": name, "labelAngle": 0, "domain": False, "ticks": False}
     cells = [
         {"row": i, "column": j, "value": value, "says": f"{value:.2f}"}
         for i, row in enumerate(shown, 1)
@@ -201,9 +201,9 @@ def matrix(values: Sequence[Sequence[float]], *, what: str, title: str, summary:
         ],
     }
     rows: list[tuple[Cell, ...]] = [
-        (f"{what} {number}", *row) for number, row in enumerate(shown, 1)
+        (f"{name} {number}", *row) for number, row in enumerate(shown, 1)
     ]
-    table = ChartTable((what, *(str(number) for number in range(1, len(shown) + 1))), tuple(rows))
+    table = ChartTable((name, *(str(number) for number in range(1, len(shown) + 1))), tuple(rows))
     return render(spec, table, title=title, summary=summary)
 
 

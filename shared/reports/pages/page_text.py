@@ -36,7 +36,6 @@ class MarkedText:
 
     @property
     def classes(self) -> str:
-        """The CSS classes of all marks."""
         return " ".join(dict.fromkeys(f"mark-{mark.kind}" for mark in self.marks))
 
     @property
@@ -149,9 +148,9 @@ def _fill(length: int, tokens: Sequence[Warm]) -> Iterator[Warm]:
     before = Warm(0, 0)
     for token in tokens:
         if before.end < token.start:
-            same = token.level if token.level == before.level else 0
+            level = token.level if token.level == before.level else 0
             outlined = token.outlined and before.outlined
-            yield Warm(before.end, token.start, same, outlined)
+            yield Warm(before.end, token.start, level, outlined)
         yield token
         before = token
     if before.end < length:
@@ -192,7 +191,6 @@ def moment(unix_seconds: float | None) -> str:
 
 
 def span(seconds: float | None) -> str:
-    """Return a duration for readers."""
     if seconds is None:
         return "–"
     if seconds < 1:
@@ -245,7 +243,6 @@ class ResponseTable:
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 pair`, `2,000 pairs`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 

@@ -106,7 +106,6 @@ class HistogramBars:
 
     @property
     def summary(self) -> str:
-        """The chart in words."""
         fullest = max(self.bins, key=lambda item: item.count)
         text = f"{sum(self.counts):,} {self.unit}; most, {fullest.count:,}, from {fullest.low} to "
         text += f"{fullest.high}."
@@ -203,24 +202,20 @@ def is_shown(interval: Any) -> bool:
 
 
 def point(value: Any) -> Record:
-    """Return a value without an interval."""
     number = float(value) if isinstance(value, int | float) else None
     return {"value": number, "low": None, "high": None, "of": 0}
 
 
 def record(report: Record, name: str) -> Record:
-    """Return the object in this field, or {}."""
     value = report.get(name)
     return value if isinstance(value, Mapping) else {}
 
 
 def records(report: Record, name: str) -> list[Any]:
-    """Return the objects in this list, or []."""
     value = report.get(name)
     return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
 
 
 def integer(report: Record, name: str) -> int:
-    """Return the number in this field, or 0."""
     value = report.get(name)
     return value if isinstance(value, int) else 0

@@ -42,7 +42,6 @@ class ResultTally:
 
     @classmethod
     def of(cls, reports: Iterable[Report]) -> ResultTally:
-        """Count the results of a report."""
         rows = list(reports)
         untested = [
             row.untested[0].reason for row in rows if row.verdict == "not_tested" and row.untested

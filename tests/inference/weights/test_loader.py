@@ -67,7 +67,7 @@ def test_max_length_only_lowers(models: Models) -> None:
     ("name", "value", "said"),
     [
         ("classifier.out_proj.bias", "inf", "its answer is not a number in float32"),
-        ("roberta.embeddings.word_embeddings.weight", "nan", "NaN stands in roberta.embeddings"),
+        ("roberta.embeddings.word_embeddings.weight", "nan", "NaN in roberta.embeddings"),
     ],
 )
 def test_weights_that_answer_no_number_are_refused(

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, text
 from shared.contracts.errors import BadInput, Unavailable
 from shared.ledger import jobs, leases
 from shared.ledger.private_requests import (
-    KEPT,
+    PLAIN,
     check_encryption_key,
     check_readable,
     decrypted,
@@ -39,11 +39,11 @@ def _keys(monkeypatch: pytest.MonkeyPatch) -> Any:
     settings.cache_clear()
 
 
-@given(st.dictionaries(st.sampled_from([*KEPT, "text", "explanation", "options"]), JSON))
+@given(st.dictionaries(st.sampled_from([*PLAIN, "text", "explanation", "options"]), JSON))
 def test_it_reads_as_it_came_and_names_nothing_but_what_is_kept(request: dict[str, Any]) -> None:
     request["do_not_store_text"] = True
     stored = encrypted(request)
-    assert set(stored) <= {*KEPT, "encrypted"}
+    assert set(stored) <= {*PLAIN, "encrypted"}
     assert decrypted(stored) == request
 
 

@@ -1,4 +1,4 @@
-"""Calls that are tried again, streams of events, and waiting for an end."""
+"""Calls with retries, streams of events, and waiting for the end of jobs."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ See = Callable[[Fields], object]
 
 
 class StreamLost(Exception):
-    """Events do not come through; the end must be asked for."""
+    """The event stream is broken; poll instead."""
 
 
 class AsyncApi:
-    """One service. patience: seconds for which a service that is away is waited for."""
+    """One service. patience: seconds to wait for a service that is away."""
 
     def __init__(self, http: AsyncHttp, *, patience: float, timeout: float) -> None:
         self._http = http
@@ -61,16 +61,14 @@ class AsyncApi:
     async def close(self) -> None:
         await self._http.close()
 
-    async def ask(self, asked: Request, *, patience: float = 0.0, again: bool = True) -> Answer:
-        """The good answer. again: whether a call whose answer was lost may be sent once more.
-
-        Raises ApiError, ConnectionFailed.
-        """
-        asked = replace(asked, seconds=max(asked.seconds, self._timeout))
+    async def ask(self, request: Request, *, patience: float = 0.0, again: bool = True) -> Answer:
+        """Return a successful answer. again: True if the call may be repeated after a lost answer.
+        Raises ApiError, ConnectionFailed."""
+        request = replace(request, seconds=max(request.seconds, self._timeout))
         tries = Tries(patience)
         while True:
             try:
-                answer = await self._http.send(asked)
+                answer = await self._http.send(request)
             except ConnectionFailed:
                 pause = tries.pause(None) if again else None
                 if pause is None:
@@ -85,28 +83,28 @@ class AsyncApi:
             await self._http.sleep(pause)
 
     async def get(self, path: str, *, patience: float = 0.0, **params: Any) -> Answer:
-        """params: those that are None are left out."""
-        sent = {name: str(one) for name, one in params.items() if one is not None}
+        """Send a GET without parameters that are None."""
+        sent = {name: str(value) for name, value in params.items() if value is not None}
         return await self.ask(Request("GET", path, params=sent), patience=patience)
 
     async def post(
         self, path: str, body: Any, *, wait: float = 0.0, patience: float = 0.0, key: str = ""
     ) -> Answer:
-        """A call that may be sent twice without harm: its key is made once. wait: seconds for
-        which the service may hold the answer back."""
+        """Send a POST that is safe to repeat, since retries share one key. wait: seconds that the
+        service may wait before it answers."""
         headers = {"Idempotency-Key": key or new_key()}
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         if seconds > 0:
             headers["Prefer"] = f"wait={seconds}"
-        asked = Request(
+        request = Request(
             "POST", path, encoded(body), headers=headers, seconds=seconds + SLACK_SECONDS
         )
-        return await self.ask(asked, patience=patience)
+        return await self.ask(request, patience=patience)
 
     @asynccontextmanager
-    async def open(self, asked: Request) -> AsyncIterator[AsyncStream]:
-        """An answer that is read as it comes. Raises ApiError, ConnectionFailed."""
-        async with self._http.open(asked) as stream:
+    async def open(self, request: Request) -> AsyncIterator[AsyncStream]:
+        """Yield an answer as a stream. Raises ApiError, ConnectionFailed."""
+        async with self._http.open(request) as stream:
             if not 200 <= stream.status < 300:
                 raise refusal(stream.status, stream.headers, await stream.read())
             yield stream
@@ -114,10 +112,8 @@ class AsyncApi:
     async def events(
         self, path: str, deadline: float | None = None
     ) -> AsyncIterator[ServerSentEvent]:
-        """Until the last one. deadline: of `time.monotonic`; near to it nothing more is read.
-
-        Raises StreamLost where they do not come through, or no more in time.
-        """
+        """Yield events until the last one. deadline: of `time.monotonic`. Raises StreamLost if no
+        events arrive, or if the deadline is near."""
         parser = EventParser()
         broken = 0
         while broken < MOST_BROKEN:
@@ -137,13 +133,13 @@ class AsyncApi:
     async def _events_once(
         self, path: str, parser: EventParser, deadline: float | None
     ) -> AsyncIterator[ServerSentEvent]:
-        """Those that come through one stream, after the last one that the parser has seen."""
+        """Yield the events of one stream, after the last event that the parser has seen."""
         headers = {"Accept": "text/event-stream"}
         if parser.last_id is not None:
             headers["Last-Event-ID"] = parser.last_id
-        asked = Request("GET", path, headers=headers, seconds=_silence(deadline))
+        request = Request("GET", path, headers=headers, seconds=_silence(deadline))
         parser.begin()
-        async with self.open(asked) as stream:
+        async with self.open(request) as stream:
             parser.has_ended = stream.status == NO_CONTENT
             async for line in stream.lines():
                 event = parser.take(line)
@@ -155,11 +151,11 @@ class AsyncApi:
                     raise StreamLost
 
     async def ended_job(self, job_id: str, seconds: float | None) -> dict[str, Any]:
-        """The job at its end. Raises TimedOut, ApiError, ConnectionFailed."""
+        """Return the job at its end. Raises TimedOut, ApiError, ConnectionFailed."""
         return await self._ended(f"/v1/jobs/{job_id}", seconds, ENDED, unseen)
 
     async def ended_batch(self, batch_id: str, seconds: float | None, see: See) -> dict[str, Any]:
-        """The batch at its end; `see` is called on the way. Raises as `ended_job`."""
+        """Return the batch at its end; `see` gets intermediate states. Raises as `ended_job`."""
         return await self._ended(f"/v1/batches/{batch_id}", seconds, BATCH_ENDED, see)
 
     async def _ended(
@@ -174,35 +170,37 @@ class AsyncApi:
                 pass
         pause = POLL_SECONDS[0]
         while True:
-            found: dict[str, Any] = json.loads((await self.get(path, patience=self.patience)).body)
-            see(found)
-            if found["status"] in ends:
-                return found
+            document: dict[str, Any] = json.loads(
+                (await self.get(path, patience=self.patience)).body
+            )
+            see(document)
+            if document["status"] in ends:
+                return document
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
-                raise TimedOut(found["id"], seconds or 0.0)
+                raise TimedOut(document["id"], seconds or 0.0)
             await self._http.sleep(pause if left is None else min(pause, left))
             pause = min(2 * pause, POLL_SECONDS[1])
 
     async def jobs(self, ids: Sequence[str], *, wait: float = 0.0) -> list[Fields]:
-        """These jobs, 100 at most, in any order. wait: seconds until all have ended. Raises
-        NotFound where one no longer exists."""
-        query = urlencode([("expand", "result"), *(("id", one) for one in ids)])
+        """Return these jobs, at most 100, in any order. wait: seconds until all have ended. Raises
+        NotFound if one no longer exists."""
+        query = urlencode([("expand", "result"), *(("id", id) for id in ids)])
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         headers = {"Prefer": f"wait={seconds}"} if seconds > 0 else {}
-        asked = Request(
+        request = Request(
             "GET", f"/v1/jobs?{query}", headers=headers, seconds=seconds + SLACK_SECONDS
         )
-        answer = await self.ask(asked, patience=self.patience)
+        answer = await self.ask(request, patience=self.patience)
         listed: list[Fields] = json.loads(answer.body)["data"]
-        missing = sorted(set(ids) - {str(one["id"]) for one in listed})
+        missing = sorted(set(ids) - {str(job["id"]) for job in listed})
         if missing:
-            told = {"title": "No such job", "detail": f"there is no job {missing[0]!r}"}
-            raise NotFound(404, told)
+            problem = {"title": "No such job", "detail": f"there is no job {missing[0]!r}"}
+            raise NotFound(404, problem)
         return listed
 
     async def ended_jobs(self, ids: list[str]) -> AsyncIterator[Fields]:
-        """Each of these jobs once, as soon as it is seen to have ended."""
+        """Yield each of these jobs once, soon after its end."""
         open_ids = ids
         while open_ids:
             some, rest = open_ids[:MOST_AT_ONCE], open_ids[MOST_AT_ONCE:]
@@ -214,7 +212,7 @@ class AsyncApi:
 
 
 def unseen(_found: Fields) -> None:
-    """Nobody looks."""
+    """Ignore an intermediate state."""
 
 
 def _silence(deadline: float | None) -> float:

@@ -1,4 +1,4 @@
-"""The face of the service: a method a metric, and an object a resource."""
+"""The client: one method per metric, and one object per resource."""
 
 from __future__ import annotations
 
@@ -45,12 +45,11 @@ Asked = BaseModel | Fields | None  # a request; its fields may also be given by 
 
 
 class AsyncTouchstone:
-    """A client of one service; its connections are kept until `close`, or the end of a `with`
+    """A client of one service; its connections stay open until `close` or the end of a `with`
     block.
 
-    url, api_key: else those of TOUCHSTONE_URL and TOUCHSTONE_API_KEY. patience: seconds for which
-    a service that is away is waited for while something is under way. timeout: seconds without a
-    byte of an answer.
+    url, api_key: default to TOUCHSTONE_URL and TOUCHSTONE_API_KEY. patience: seconds to wait for a
+    service that is away while a call is in progress. timeout: seconds without a byte of an answer.
     """
 
     def __init__(
@@ -61,9 +60,9 @@ class AsyncTouchstone:
         patience: float = 60.0,
         timeout: float = 60.0,
     ) -> None:
-        chosen = url or os.environ.get("TOUCHSTONE_URL") or HERE
+        address = url or os.environ.get("TOUCHSTONE_URL") or HERE
         key = api_key or os.environ.get("TOUCHSTONE_API_KEY") or None
-        self._use(AsyncHttp(Access(chosen.rstrip("/"), key)), patience, timeout)
+        self._use(AsyncHttp(Access(address.rstrip("/"), key)), patience, timeout)
 
     def _use(self, http: AsyncHttp, patience: float, timeout: float) -> None:
         self._api = AsyncApi(http, patience=patience, timeout=timeout)
@@ -89,16 +88,16 @@ class AsyncTouchstone:
 
     @property
     def url(self) -> str:
-        """Where the service is."""
+        """Return the address of the service."""
         return self._api.url
 
     async def description(self) -> dict[str, Any]:
-        """The service's own description, OpenAPI 3.1."""
-        found: dict[str, Any] = json.loads((await self._api.get("/openapi.json")).body)
-        return found
+        """Return the service's OpenAPI 3.1 description."""
+        document: dict[str, Any] = json.loads((await self._api.get("/openapi.json")).body)
+        return document
 
     async def close(self) -> None:
-        """Let its connections go."""
+        """Close the connections."""
         await self._api.close()
 
     async def hatexscore(
@@ -218,21 +217,21 @@ class AsyncTouchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.ExplanationsRequest],
     ) -> list[models.ExplanationsResult]:
-        """The same of `items` (up to 32) and `draws` (up to 16), each a job of its own: the
-        results, item by item. Raises what `explain` does, for the first that fails."""
+        """Explain `items` (up to 32) with `draws` (up to 16), each in a separate job; return the
+        results in order. Raises the first exception of `explain`."""
         begun = time.monotonic()
         sent = fields_of(request, fields)
         answer = await self._api.post(endpoint_of("explanations"), sent, wait=0.0)
-        found = json.loads(answer.body)
+        document = json.loads(answer.body)
         jobs = [
-            AsyncJob[Any](self._api, job_of(one), sent)
-            for one in (found["data"] if found["object"] == "list" else [found])
+            AsyncJob[Any](self._api, job_of(entry), sent)
+            for entry in (document["data"] if document["object"] == "list" else [document])
         ]
         left = None if wait is None else max(0.0, begun + wait - time.monotonic())
         return [await job.wait(left) for job in jobs]
 
     async def explanation_schema(self) -> dict[str, Any]:
-        """The JSON schema of an explanation, to hand to a model that is asked for one."""
+        """Return the JSON schema of an explanation, for a prompt to a model."""
         answer = await self._api.get("/v1/schemas/explanation")
         schema: dict[str, Any] = json.loads(answer.body)
         return schema
@@ -268,11 +267,9 @@ class AsyncTouchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Any,
     ) -> Any:
-        """The metric's result. request: a message or a dict, and fields by name; wait: seconds,
-        None as long as it takes.
-
-        Raises BadRequest for what is not valid, JobFailed, TimedOut (the job goes on).
-        """
+        """Return the metric's result. request: a message or a dict; fields may also be given by
+        name. wait: seconds; None: no limit. Raises BadRequest, JobFailed, TimedOut (the job goes
+        on)."""
         return await self._score(metric, request, wait, fields)
 
     async def _score(
@@ -316,20 +313,20 @@ class AsyncTouchstone:
         on_error: OnError = "keep",
         via: Via = "auto",
     ) -> Any:
-        """Every row once, in order: a DataFrame of pandas or polars, or a `Dataset` of Hugging
-        Face, gives another of its kind with the columns `score`, `components.*`, `verdict`,
-        `reason`, `warnings`, `job_id` and `error` besides; any iterable of requests gives a list
-        of results.
+        """Score every row once, in order. A DataFrame of pandas or polars, or a `Dataset` of
+        Hugging Face, returns a new one with the additional columns `score`, `components.*`,
+        `verdict`, `reason`, `warnings`, `job_id` and `error`. Any other iterable of requests
+        returns a list of results.
 
-        columns:  field -> column; absent: columns that are named as a field, or by a synonym. Also
+        columns:  field -> column; absent: columns with the name of a field or a synonym. Also
                   `{"column": "flag", "values": {"1": "hateful"}}`, `{"value": 7}` for all rows,
                   and `"metadata": ["model", "market"]`. An empty cell is not sent.
-        progress: a bar by tqdm where it is installed; or a function of (done, total).
+        progress: a bar by tqdm if it is installed; or a function of (done, total).
         on_error: "keep": a row without a result has its error; "raise": the first one is raised.
         via:      "calls" of up to 1,000 rows, a "batch", or "auto": a batch above 1,000 rows, and
                   of `explanations`, which give the columns `elicitation.*` and `scores.*`.
 
-        Raises TypeError for what is neither, NotFound where there is no such metric.
+        Raises TypeError for other data, NotFound for an unknown metric.
         """
         table: Listed | Framed
         frame = frame_of(data)
@@ -351,13 +348,13 @@ class AsyncTouchstone:
         by: Sequence[str] = (),
         timeout: float | None = None,
     ) -> models.SystemComparison:
-        """Two batches of one metric on the same texts, text by text, with intervals: every
-        difference is `a` minus `b`. A part of a batch is named `batch_…:metadata.KEY=VALUE` or
-        `batch_…:model=NAME`. by: what `slices` are made by, as `metadata.market`. Raises
-        BadRequest where they cannot be compared, ValueError for a part that is named otherwise."""
-        first, other = (part_of(one if isinstance(one, str) else one.id) for one in (a, b))
+        """Compare two batches of one metric on the same texts, with intervals: every difference is
+        `a` minus `b`. A part of a batch is `batch_…:metadata.KEY=VALUE` or
+        `batch_…:model=NAME`. by: the keys of `slices`, such as `metadata.market`. Raises
+        BadRequest if they cannot be compared, ValueError for another form of a part."""
+        first, other = (part_of(side if isinstance(side, str) else side.id) for side in (a, b))
         batch = await self.batches.get(first["batch"]) if isinstance(a, str) else a
         fields: Any = {**first, "against": other, **({"by": list(by)} if by else {})}
         report = await self.reports.make(batch.metric, timeout=timeout, **fields)
-        found: models.SystemComparison = report.comparison
-        return found
+        comparison: models.SystemComparison = report.comparison
+        return comparison

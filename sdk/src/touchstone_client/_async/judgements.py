@@ -1,4 +1,4 @@
-"""What people think of scores: judgements, and the queues that give them lines to judge."""
+"""Judgements of scores by people, and review queues."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ P = TypeVar("P", bound=Place)
 
 
 class AsyncJudgements(AsyncResource):
-    """`/v1/judgements`: what people think of scores."""
+    """`/v1/judgements`: people's judgements of scores."""
 
     async def give(
         self, job_id: str, verdict: str, /, **fields: Unpack[_requests.JudgementRequest]
@@ -54,7 +54,7 @@ class AsyncJudgements(AsyncResource):
         return self._pages("/v1/judgements", entry, **filters)
 
     async def withdraw(self, judgement_id: str) -> models.ReviewerJudgement:
-        """Its note is deleted. Raises NotFound."""
+        """Withdraw a judgement and delete its note. Raises NotFound."""
         answer = await self._api.post(f"/v1/judgements/{judgement_id}/withdraw", {})
         return read(models.ReviewerJudgement, answer)
 
@@ -66,11 +66,11 @@ class AsyncJudgements(AsyncResource):
         batch: str | None = None,
         queue: str | None = None,
     ) -> P:
-        """Into a file; the target. format: jsonl, csv or label-studio."""
+        """Export judgements into a file; return the target. format: jsonl, csv or label-studio."""
         headers = {"Accept": KINDS[format]}
-        chosen = fields_of(None, {"batch": batch, "queue": queue})
-        asked = Request("GET", "/v1/judgements", params=chosen, headers=headers)
-        async with self._api.open(asked) as stream:
+        filters = fields_of(None, {"batch": batch, "queue": queue})
+        request = Request("GET", "/v1/judgements", params=filters, headers=headers)
+        async with self._api.open(request) as stream:
             with created(target) as file:
                 async for piece in stream.pieces():
                     file.write(piece)
@@ -79,14 +79,14 @@ class AsyncJudgements(AsyncResource):
     async def take_in(
         self, lines: str | PathLike[str] | Iterable[Mapping[str, Any]], source: str
     ) -> models.Import:
-        """Judgements that were made elsewhere, up to 5,000, with `job_id`, `reviewer` and
-        `verdict` each: all or none, and what is there already stays. lines: a file of JSON Lines,
-        or the judgements; source: where they are from. Raises BadRequest."""
+        """Import up to 5,000 judgements with `job_id`, `reviewer` and `verdict`: all or none.
+        Existing judgements stay. lines: a file of JSON Lines, or the judgements. source: their
+        origin. Raises BadRequest."""
         if isinstance(lines, str | PathLike):
             with opened(lines) as stream:
                 body = stream.read()
         else:
-            body = b"".join(encoded(one) + b"\n" for one in lines)
+            body = b"".join(encoded(line) + b"\n" for line in lines)
         path = f"/v1/judgements?{urlencode({'source': source})}"
         headers = {"Content-Type": "application/jsonl"}
         return read(
@@ -114,25 +114,24 @@ class AsyncReviewQueues(AsyncResource):
         return self._pages(QUEUES, models.ReviewQueue.model_validate, batch=batch)
 
     async def get(self, queue_id: str) -> models.ReviewQueue:
-        """With its progress. Raises NotFound."""
+        """Return the queue with its progress. Raises NotFound."""
         return read(models.ReviewQueue, await self._api.get(f"{QUEUES}/{queue_id}"))
 
     async def lease(
         self, queue_id: str, *, reviewer: str | None = None, skip: int | None = None
     ) -> models.NextReview:
-        """The line to judge, held for ten minutes; `item` is None where nothing is left for this
-        reviewer. Its judgement is given by `judgements.give(item.job_id, …, queue=queue_id)`.
-        skip: position of a line that this reviewer is not given again; others may still judge it.
-        """
+        """Return the next line to judge, held for ten minutes; `item` is None if nothing is left.
+        Judge it with `judgements.give(item.job_id, …, queue=queue_id)`. skip: position of a line
+        that this reviewer does not want again; others may still judge it."""
         body = fields_of(None, {"reviewer": reviewer, "skip": skip})
         return read(models.NextReview, await self._api.post(f"{QUEUES}/{queue_id}/lease", body))
 
     async def close(self, queue_id: str) -> models.ReviewQueue:
-        """Gives out no more lines; what was judged stays."""
+        """Close the queue; its judgements stay."""
         answer = await self._api.ask(Request("POST", f"{QUEUES}/{queue_id}/close"))
         return read(models.ReviewQueue, answer)
 
     async def agreement(self, queue_id: str, timeout: float | None = None) -> Any:
-        """The metric's report on the queue's lines, with `agreement`: how far people agree, with
-        each other and with the metric. Raises Conflict, TimedOut."""
+        """Return the metric's report on the queue's lines with `agreement`, of people with each
+        other and with the metric. Raises Conflict, TimedOut."""
         return await report_at(self._api, f"{QUEUES}/{queue_id}/agreement", timeout)

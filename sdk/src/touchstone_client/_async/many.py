@@ -1,7 +1,7 @@
-"""Many rows through the service: none is lost, none is scored twice.
+"""Scoring of many rows: no row is lost, and none is scored twice.
 
-Up to 1,000 rows go by `:batchCreate`, whose key makes a repeated call the same call; more go as a
-batch. What the service refuses of a call is named by its place, and the others are sent again.
+Up to 1,000 rows are sent by `:batchCreate`, with a key that makes repeats safe; more are sent as a
+batch. An error of a call names the invalid rows, and the others are sent again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_A_CALL = 1_000
 MOST_CALL_BYTES = 8_388_608
 MOST_A_BATCH = 50_000
 MOST_BATCH_BYTES = 180_000_000
-PLACE = re.compile(r"#/requests/(\d+)(/.*)?")
+ROW_POINTER = re.compile(r"#/requests/(\d+)(/.*)?")
 TOO_LARGE = 413
 
 
@@ -72,7 +72,7 @@ class AsyncMany:
         self._done += 1
 
     async def _by_call(self, rows: list[TableRow]) -> None:
-        """These rows in one call, or in two where they are too much at once."""
+        """Score these rows in one call, or in two if they are too much for one."""
         while rows:
             try:
                 ids = await self._accepted(rows)
@@ -83,10 +83,10 @@ class AsyncMany:
                     return
                 rows = self._without_faulty(rows, error)
                 continue
-            places = dict(zip(ids, (row.index for row in rows), strict=True))
-            async for found in self._api.ended_jobs(ids):
-                job = job_of(found)
-                self._add(places[job.id], outcome_of(job) or JobCancelled(job.id), job.id)
+            indices = dict(zip(ids, (row.index for row in rows), strict=True))
+            async for document in self._api.ended_jobs(ids):
+                job = job_of(document)
+                self._add(indices[job.id], outcome_of(job) or JobCancelled(job.id), job.id)
                 self._progress.reach(self._done)
             return
         self._progress.reach(self._done)
@@ -99,20 +99,19 @@ class AsyncMany:
                 patience=self._api.patience,
             )
         except BadRequest as error:
-            if self._metric in METRICS or [one.pointer for one in error.errors] != ["#/metric"]:
+            if self._metric in METRICS or [fault.pointer for fault in error.errors] != ["#/metric"]:
                 raise
-            told = {**error.problem, "title": f"there is no metric {self._metric!r}"}
-            raise NotFound(404, told, error.request_id) from None
+            problem = {**error.problem, "title": f"there is no metric {self._metric!r}"}
+            raise NotFound(404, problem, error.request_id) from None
         return [job["id"] for job in json.loads(answer.body)["data"]]
 
     def _without_faulty(self, rows: list[TableRow], error: ApiError) -> list[TableRow]:
-        """The rows that the refusal does not name; those that it names have their error. Raises it
-        where it names none."""
+        """Return the valid rows and store the errors of the others; raise an error without rows."""
         faulty = faults_by_row(error)
         if not faulty:
             raise error
-        for number, own in faulty.items():
-            self._add(rows[number].index, own)
+        for number, refusal in faulty.items():
+            self._add(rows[number].index, refusal)
         return [row for number, row in enumerate(rows) if number not in faulty]
 
     async def _by_batches(self, rows: Iterable[TableRow]) -> None:
@@ -123,14 +122,13 @@ class AsyncMany:
                     left = await self._by_batch(left)
 
     async def _by_batch(self, content: BinaryIO) -> BinaryIO | None:
-        """None once all lines of this file are answered; where some are refused, those have their
-        error, and the file of the others is to go again."""
+        """Score a file; return None, or a file of the remaining lines if some were refused."""
         before = self._done
         batch = await AsyncBatches(self._api).create(content, self._metric)
         try:
             await batch.wait(progress=lambda done, _: self._progress.reach(before + done))
         except BatchFailed as error:
-            refused = {line: said for line, said in error.faults if line}
+            refused = {line: reason for line, reason in error.faults if line}
             if not refused:
                 raise
             return self._refuse(content, refused)
@@ -148,36 +146,36 @@ class AsyncMany:
         self._progress.reach(self._done)
 
     def _refuse(self, content: BinaryIO, refused: dict[int, str]) -> BinaryIO | None:
-        """The file without these lines; None where none is left."""
+        """Store the errors of these lines and return a file of the others, or None."""
         content.seek(0)
-        with ExitStack() as held:
-            kept = held.enter_context(TemporaryFile())
+        with ExitStack() as stack:
+            valid = stack.enter_context(TemporaryFile())
             for number, raw in enumerate(content, 1):
                 if number in refused:
                     problem = {"type": "invalid-line", "detail": refused[number]}
                     self._add(int(json.loads(raw)["custom_id"]), BadRequest(422, problem))
                 else:
-                    kept.write(raw)
-            if not kept.tell():
+                    valid.write(raw)
+            if not valid.tell():
                 self._progress.reach(self._done)
                 return None
-            held.pop_all()
-        return kept
+            stack.pop_all()
+        return valid
 
 
 def is_too_much(error: ApiError) -> bool:
-    """Whether fewer rows might pass."""
+    """Return True if fewer rows might be accepted."""
     full = isinstance(error, RateLimited) and "open-jobs" in error.policies
     return full or error.status == TOO_LARGE
 
 
 def faults_by_row(error: ApiError) -> dict[int, BadRequest]:
-    """row of the call -> its own refusal."""
+    """Map each row of the call to its errors."""
     by_row: dict[int, list[dict[str, str]]] = {}
     for fault in error.errors:
-        if found := PLACE.fullmatch(fault.pointer):
-            own = {"detail": fault.detail, "pointer": f"#{found[2] or ''}"}
-            by_row.setdefault(int(found[1]), []).append(own)
+        if match := ROW_POINTER.fullmatch(fault.pointer):
+            fault_of_row = {"detail": fault.detail, "pointer": f"#{match[2] or ''}"}
+            by_row.setdefault(int(match[1]), []).append(fault_of_row)
     return {
         row: BadRequest(error.status, _own_problem(error, faults), error.request_id)
         for row, faults in by_row.items()
@@ -185,13 +183,15 @@ def faults_by_row(error: ApiError) -> dict[int, BadRequest]:
 
 
 def _own_problem(error: ApiError, faults: list[dict[str, str]]) -> dict[str, object]:
-    said = "; ".join(f"{one['detail']} (at {one['pointer'].removeprefix('#')})" for one in faults)
-    kept = {name: one for name, one in error.problem.items() if name != "error"}
-    return {**kept, "detail": said, "errors": faults}
+    detail = "; ".join(
+        f"{fault['detail']} (at {fault['pointer'].removeprefix('#')})" for fault in faults
+    )
+    rest = {name: value for name, value in error.problem.items() if name != "error"}
+    return {**rest, "detail": detail, "errors": faults}
 
 
 def chunks(rows: Iterable[TableRow], most: int, most_bytes: int) -> Iterator[list[TableRow]]:
-    """Rows in their order, so many and so many bytes at a time."""
+    """Yield rows in order, in groups within these limits."""
     several: list[TableRow] = []
     size = 0
     for row in rows:
@@ -206,15 +206,17 @@ def chunks(rows: Iterable[TableRow], most: int, most_bytes: int) -> Iterator[lis
 
 
 def files(rows: Iterable[TableRow], endpoint: str) -> Iterator[BinaryIO]:
-    """Files of batch lines whose custom_id is the row's place; a row is in memory alone."""
-    with ExitStack() as held:
-        made = held.enter_context(TemporaryFile())
+    """Yield files of batch lines with the row's index as custom_id; one row is in memory at a
+    time.
+    """
+    with ExitStack() as stack:
+        file = stack.enter_context(TemporaryFile())
         count = 0
         for row in rows:
-            if count >= MOST_A_BATCH or made.tell() >= MOST_BATCH_BYTES:
-                yield made
-                made, count = held.enter_context(TemporaryFile()), 0
-            made.write(encoded(line_of(str(row.index), endpoint, row.fields)) + b"\n")
+            if count >= MOST_A_BATCH or file.tell() >= MOST_BATCH_BYTES:
+                yield file
+                file, count = stack.enter_context(TemporaryFile()), 0
+            file.write(encoded(line_of(str(row.index), endpoint, row.fields)) + b"\n")
             count += 1
         if count:
-            yield made
+            yield file

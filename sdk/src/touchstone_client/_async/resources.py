@@ -1,4 +1,4 @@
-"""The operations of the API, one object a resource; lists page by themselves."""
+"""The operations of the API, one class per resource; lists fetch further pages when needed."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class AsyncPages(Generic[T]):
         while True:
             answer = await self._api.get(self._path, limit=MOST_A_PAGE, after=after, **self._params)
             page = json.loads(answer.body)
-            for one in page["data"]:
-                yield self._entry(one)
+            for entry in page["data"]:
+                yield self._entry(entry)
             after = page.get("last_id")
             if not page.get("has_more") or after is None:
                 return
@@ -58,7 +58,7 @@ class AsyncPages(Generic[T]):
 
 
 class AsyncResource:
-    """Base: the service that is asked."""
+    """The base of resources, with the service."""
 
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -67,7 +67,7 @@ class AsyncResource:
         return AsyncPages(self._api, path, entry, params)
 
     async def _once(self, method: str, path: str, body: Any) -> Fields:
-        """Not repeated where its answer was lost."""
+        """Send a request once, without a repeat after a lost answer."""
         content = None if body is None else json.dumps(body).encode()
         answer = await self._api.ask(Request(method, path, content), again=False)
         return cast(Fields, json.loads(answer.body))
@@ -89,22 +89,21 @@ class AsyncJobs(AsyncResource):
         return AsyncJob(self._api, job_of(json.loads(answer.body)))
 
     async def get_many(self, ids: Sequence[str], *, wait: float = 0.0) -> Sequence[AsyncJob[Any]]:
-        """Jobs in this order. wait: seconds until all have ended, 30 at most. Raises NotFound."""
-        found: dict[str, Fields] = {}
+        """Return jobs in this order. wait: seconds until all have ended, at most 30. Raises
+        NotFound."""
+        by_id: dict[str, Fields] = {}
         for start in range(0, len(ids), MOST_A_PAGE):
             some = list(dict.fromkeys(ids[start : start + MOST_A_PAGE]))
-            found |= {str(one["id"]): one for one in await self._api.jobs(some, wait=wait)}
-        return [AsyncJob(self._api, job_of(found[one])) for one in ids]
+            by_id |= {str(job["id"]): job for job in await self._api.jobs(some, wait=wait)}
+        return [AsyncJob(self._api, job_of(by_id[id])) for id in ids]
 
     async def create_many(
         self, metric: str, requests: Sequence[dict[str, Any]], *, key: str = ""
     ) -> Sequence[str]:
-        """The ids of up to 1,000 new jobs, in this order: all are made, or none.
-
-        key: the `Idempotency-Key`, of your own where another process may send the same again.
-        Raises BadRequest with a pointer (`/requests/17/…`) to everything that is wrong.
-        """
-        body = {"metric": metric, "requests": [dict(one) for one in requests]}
+        """Create up to 1,000 jobs, all or none; return their ids in this order. key: the
+        `Idempotency-Key`; set it if another process may repeat the call. Raises BadRequest with a
+        pointer (`/requests/17/…`) to each fault."""
+        body = {"metric": metric, "requests": [dict(request) for request in requests]}
         answer = await self._api.post("/v1/scores:batchCreate", body, key=key)
         return [str(job["id"]) for job in json.loads(answer.body)["data"]]
 
@@ -116,21 +115,21 @@ class AsyncJobs(AsyncResource):
         def entry(value: Any) -> AsyncJob[Any]:
             return AsyncJob(self._api, job_of(value))
 
-        chosen = {"status": status, "metric": metric, "batch": batch, "expand": "result"}
-        return self._pages("/v1/jobs", entry, **chosen)
+        filters = {"status": status, "metric": metric, "batch": batch, "expand": "result"}
+        return self._pages("/v1/jobs", entry, **filters)
 
     async def cancel(self, job_id: str) -> AsyncJob[Any]:
-        """Raises Conflict where it has ended."""
+        """Cancel a job. Raises Conflict if it has ended."""
         answer = await self._api.post(f"/v1/jobs/{job_id}/cancel", {})
         return AsyncJob(self._api, job_of(json.loads(answer.body)))
 
     async def delete(self, job_id: str) -> models.DeletedJob:
-        """Deletes the job with its text and result. Raises NotFound, Conflict while it is open."""
+        """Delete the job with its text and result. Raises NotFound, Conflict while it is open."""
         answer = await self._api.ask(Request("DELETE", f"/v1/jobs/{job_id}"))
         return read(models.DeletedJob, answer)
 
     async def delete_where(self, metadata: Mapping[str, str]) -> models.DeletedJobs:
-        """Deletes all ended jobs and lines of batches with this metadata, with their texts."""
+        """Delete all ended jobs and lines of batches with this metadata, with their texts."""
         params = {f"metadata[{key}]": value for key, value in metadata.items()}
         return read(
             models.DeletedJobs,
@@ -144,18 +143,18 @@ class AsyncFiles(AsyncResource):
     async def upload(
         self, file: str | PathLike[str] | BinaryIO, name: str = ""
     ) -> models.StoredFile:
-        """A file of batch lines, read as it is sent."""
+        """Upload a file of batch lines, as a stream."""
         if isinstance(file, str | PathLike):
             with opened(file) as stream:
                 return await self.upload(stream, name or name_of(file))
-        asked = Request(
+        request = Request(
             "POST",
             "/v1/files",
             headers={"Idempotency-Key": new_key()},
             file=(name or "lines.jsonl", file),
             seconds=UPLOAD_SECONDS,
         )
-        return read(models.StoredFile, await self._api.ask(asked, patience=self._api.patience))
+        return read(models.StoredFile, await self._api.ask(request, patience=self._api.patience))
 
     async def get(self, file_id: str) -> models.StoredFile:
         """Raises NotFound."""
@@ -166,20 +165,20 @@ class AsyncFiles(AsyncResource):
         return self._pages("/v1/files", models.StoredFile.model_validate, purpose=purpose)
 
     async def content(self, file_id: str) -> AsyncIterator[bytes]:
-        """A piece at a time."""
+        """Yield the content in pieces."""
         async with self._api.open(Request("GET", f"/v1/files/{file_id}/content")) as stream:
             async for piece in stream.pieces():
                 yield piece
 
     async def download(self, file_id: str, target: P) -> P:
-        """Into a file, which is there once it is whole; the target."""
+        """Download into a file, which appears when it is complete; return the target."""
         with created(target) as stream:
             async for piece in self.content(file_id):
                 stream.write(piece)
         return target
 
     async def delete(self, file_id: str) -> models.DeletedFile:
-        """Raises Conflict where an open batch reads it."""
+        """Delete a file. Raises Conflict if an open batch reads it."""
         answer = await self._api.ask(Request("DELETE", f"/v1/files/{file_id}"))
         return read(models.DeletedFile, answer)
 
@@ -196,11 +195,13 @@ class AsyncBatches(AsyncResource):
         reading: Reading = AS_NAMED,
         metadata: Mapping[str, str] | None = None,
     ) -> AsyncBatch:
-        """Create a batch. lines: a file or folder (JSON Lines, CSV, TSV, Parquet, Arrow, what
-        `datasets` saves), also by an address of fsspec; an iterable of requests; or a file that
-        `files.upload` returned. Plain requests become lines; their `custom_id`, else `id`, else
-        number from 1 is the line's. columns: as in `score_many`. Raises ValueError for what cannot
-        be read, with its line."""
+        """Create a batch.
+
+        lines: a file or folder (JSON Lines, CSV, TSV, Parquet, Arrow, the formats of `datasets`),
+        also by an address of fsspec; an iterable of requests; or a file that `files.upload`
+        returned. Plain requests become lines with their `custom_id`, or `id`, or number from 1.
+        columns: as in `score_many`. Raises ValueError with the number of an unreadable line.
+        """
         endpoint = endpoint_of(metric)
         if isinstance(lines, models.StoredFile):
             stored = lines
@@ -225,13 +226,13 @@ class AsyncBatches(AsyncResource):
         return self._pages("/v1/batches", lambda value: AsyncBatch(self._api, value))
 
     async def cancel(self, batch_id: str) -> AsyncBatch:
-        """Raises Conflict where it has ended."""
+        """Cancel a batch. Raises Conflict if it has ended."""
         answer = await self._api.post(f"/v1/batches/{batch_id}/cancel", {})
         return AsyncBatch(self._api, json.loads(answer.body))
 
 
 class AsyncModels(AsyncResource):
-    """`/v1/models`: what a request may name."""
+    """`/v1/models`: the models that a request may use."""
 
     async def list(self) -> Sequence[models.Model]:
         """Return the models in the order of `models.toml`."""
@@ -246,7 +247,7 @@ class AsyncModels(AsyncResource):
 
 
 class AsyncReports(AsyncResource):
-    """`/v1/reports`: what many results say together."""
+    """`/v1/reports`: reports on many results."""
 
     async def make(
         self,
@@ -258,7 +259,9 @@ class AsyncReports(AsyncResource):
     ) -> Any:
         """Return the metric's report, as in `models.HatexscoreBatchReport`, on `jobs` or on a
         `batch`, by ids. Raises as `Job.wait`."""
-        sent = {name: one for name, one in {"metric": metric, **fields}.items() if one is not None}
+        sent = {
+            name: value for name, value in {"metric": metric, **fields}.items() if value is not None
+        }
         answer = await self._api.post("/v1/reports", sent, wait=30)
         return await AsyncJob[Any](self._api, job_of(json.loads(answer.body))).wait(timeout)
 
@@ -272,9 +275,9 @@ class AsyncWebhooks(AsyncResource):
 
     async def get(self, endpoint_id: str) -> models.Endpoint:
         """Raises NotFound."""
-        async for one in self.list():
-            if one.id == endpoint_id:
-                return one
+        async for endpoint in self.list():
+            if endpoint.id == endpoint_id:
+                return endpoint
         raise not_found("webhook endpoint", endpoint_id)
 
     async def create(
@@ -289,55 +292,55 @@ class AsyncWebhooks(AsyncResource):
         self, endpoint_id: str, /, **changes: Unpack[_requests.EndpointChange]
     ) -> models.Endpoint:
         """Change these fields of an endpoint."""
-        answer = await self._once("PATCH", _place(endpoint_id), changes)
+        answer = await self._once("PATCH", _path_of(endpoint_id), changes)
         return models.Endpoint.model_validate(answer)
 
     async def delete(self, endpoint_id: str) -> None:
         """Raises NotFound."""
-        await self._api.ask(Request("DELETE", _place(endpoint_id)))
+        await self._api.ask(Request("DELETE", _path_of(endpoint_id)))
 
     async def rotate_secret(
         self, endpoint_id: str, *, overlap_seconds: int = 86_400
     ) -> models.EndpointWithSecret:
-        """A new secret; the previous one signs as well for so long."""
+        """Create a new secret; the previous one also signs for `overlap_seconds`."""
         body = {"overlap_seconds": overlap_seconds}
-        answer = await self._api.post(f"{_place(endpoint_id)}/rotate-secret", body)
+        answer = await self._api.post(f"{_path_of(endpoint_id)}/rotate-secret", body)
         return read(models.EndpointWithSecret, answer)
 
     async def test(self, endpoint_id: str) -> models.WebhookTest:
-        """Sends `endpoint.test` at once."""
-        answer = await self._once("POST", f"{_place(endpoint_id)}/test", None)
+        """Send `endpoint.test` now."""
+        answer = await self._once("POST", f"{_path_of(endpoint_id)}/test", None)
         return models.WebhookTest.model_validate(answer)
 
     def deliveries(
         self, endpoint_id: str, *, status: str | None = None
     ) -> AsyncPages[models.Delivery]:
         """Return deliveries, newest first. status: pending, succeeded or failed."""
-        path = f"{_place(endpoint_id)}/deliveries"
+        path = f"{_path_of(endpoint_id)}/deliveries"
         return self._pages(path, models.Delivery.model_validate, status=status)
 
     async def replay(self, endpoint_id: str, delivery_id: str | None = None) -> int:
-        """Sends a delivery once more, or all failed ones; how many they are."""
+        """Send a delivery again, or all failed ones; return their number."""
         body = fields_of(None, {"delivery": delivery_id})
-        found = await self._once("POST", f"{_place(endpoint_id)}/replay", body)
-        return cast(int, found["replayed"])
+        answer = await self._once("POST", f"{_path_of(endpoint_id)}/replay", body)
+        return cast(int, answer["replayed"])
 
 
-def not_found(what: str, name: str) -> NotFound:
-    """As the service says it."""
-    return NotFound(404, {"title": f"No such {what}", "detail": f"there is no {what} {name!r}"})
+def not_found(kind: str, name: str) -> NotFound:
+    """Return the error that the service would return."""
+    return NotFound(404, {"title": f"No such {kind}", "detail": f"there is no {kind} {name!r}"})
 
 
 async def created_job(api: AsyncApi, metric: str, sent: Fields, wait: float) -> AsyncJob[Any]:
-    """Send a request. wait: seconds that the service may take to answer with the end."""
+    """Create a job. wait: seconds that the service may wait for its end."""
     answer = await api.post(endpoint_of(metric), sent, wait=wait)
     return AsyncJob(api, job_of(json.loads(answer.body)), sent)
 
 
-def _place(endpoint_id: str) -> str:
+def _path_of(endpoint_id: str) -> str:
     return f"/v1/webhook-endpoints/{endpoint_id}"
 
 
 def endpoint_of(metric: str) -> str:
-    """Where requests of this metric, or of a service that is none, are posted."""
+    """Return the path for requests of this metric, or of another service."""
     return f"/v1/{metric}" if metric in OTHERS else f"/v1/scores/{metric}"

@@ -1,5 +1,5 @@
 # Made by sdk/generate.py from _async/api.py; do not edit.
-"""Calls that are tried again, streams of events, and waiting for an end."""
+"""Calls with retries, streams of events, and waiting for the end of jobs."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ See = Callable[[Fields], object]
 
 
 class StreamLost(Exception):
-    """Events do not come through; the end must be asked for."""
+    """The event stream is broken; poll instead."""
 
 
 class Api:
-    """One service. patience: seconds for which a service that is away is waited for."""
+    """One service. patience: seconds to wait for a service that is away."""
 
     def __init__(self, http: Http, *, patience: float, timeout: float) -> None:
         self._http = http
@@ -62,16 +62,14 @@ class Api:
     def close(self) -> None:
         self._http.close()
 
-    def ask(self, asked: Request, *, patience: float = 0.0, again: bool = True) -> Answer:
-        """The good answer. again: whether a call whose answer was lost may be sent once more.
-
-        Raises ApiError, ConnectionFailed.
-        """
-        asked = replace(asked, seconds=max(asked.seconds, self._timeout))
+    def ask(self, request: Request, *, patience: float = 0.0, again: bool = True) -> Answer:
+        """Return a successful answer. again: True if the call may be repeated after a lost answer.
+        Raises ApiError, ConnectionFailed."""
+        request = replace(request, seconds=max(request.seconds, self._timeout))
         tries = Tries(patience)
         while True:
             try:
-                answer = self._http.send(asked)
+                answer = self._http.send(request)
             except ConnectionFailed:
                 pause = tries.pause(None) if again else None
                 if pause is None:
@@ -86,28 +84,28 @@ class Api:
             self._http.sleep(pause)
 
     def get(self, path: str, *, patience: float = 0.0, **params: Any) -> Answer:
-        """params: those that are None are left out."""
-        sent = {name: str(one) for name, one in params.items() if one is not None}
+        """Send a GET without parameters that are None."""
+        sent = {name: str(value) for name, value in params.items() if value is not None}
         return self.ask(Request("GET", path, params=sent), patience=patience)
 
     def post(
         self, path: str, body: Any, *, wait: float = 0.0, patience: float = 0.0, key: str = ""
     ) -> Answer:
-        """A call that may be sent twice without harm: its key is made once. wait: seconds for
-        which the service may hold the answer back."""
+        """Send a POST that is safe to repeat, since retries share one key. wait: seconds that the
+        service may wait before it answers."""
         headers = {"Idempotency-Key": key or new_key()}
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         if seconds > 0:
             headers["Prefer"] = f"wait={seconds}"
-        asked = Request(
+        request = Request(
             "POST", path, encoded(body), headers=headers, seconds=seconds + SLACK_SECONDS
         )
-        return self.ask(asked, patience=patience)
+        return self.ask(request, patience=patience)
 
     @contextmanager
-    def open(self, asked: Request) -> Iterator[Stream]:
-        """An answer that is read as it comes. Raises ApiError, ConnectionFailed."""
-        with self._http.open(asked) as stream:
+    def open(self, request: Request) -> Iterator[Stream]:
+        """Yield an answer as a stream. Raises ApiError, ConnectionFailed."""
+        with self._http.open(request) as stream:
             if not 200 <= stream.status < 300:
                 raise refusal(stream.status, stream.headers, stream.read())
             yield stream
@@ -115,10 +113,8 @@ class Api:
     def events(
         self, path: str, deadline: float | None = None
     ) -> Iterator[ServerSentEvent]:
-        """Until the last one. deadline: of `time.monotonic`; near to it nothing more is read.
-
-        Raises StreamLost where they do not come through, or no more in time.
-        """
+        """Yield events until the last one. deadline: of `time.monotonic`. Raises StreamLost if no
+        events arrive, or if the deadline is near."""
         parser = EventParser()
         broken = 0
         while broken < MOST_BROKEN:
@@ -138,13 +134,13 @@ class Api:
     def _events_once(
         self, path: str, parser: EventParser, deadline: float | None
     ) -> Iterator[ServerSentEvent]:
-        """Those that come through one stream, after the last one that the parser has seen."""
+        """Yield the events of one stream, after the last event that the parser has seen."""
         headers = {"Accept": "text/event-stream"}
         if parser.last_id is not None:
             headers["Last-Event-ID"] = parser.last_id
-        asked = Request("GET", path, headers=headers, seconds=_silence(deadline))
+        request = Request("GET", path, headers=headers, seconds=_silence(deadline))
         parser.begin()
-        with self.open(asked) as stream:
+        with self.open(request) as stream:
             parser.has_ended = stream.status == NO_CONTENT
             for line in stream.lines():
                 event = parser.take(line)
@@ -156,11 +152,11 @@ class Api:
                     raise StreamLost
 
     def ended_job(self, job_id: str, seconds: float | None) -> dict[str, Any]:
-        """The job at its end. Raises TimedOut, ApiError, ConnectionFailed."""
+        """Return the job at its end. Raises TimedOut, ApiError, ConnectionFailed."""
         return self._ended(f"/v1/jobs/{job_id}", seconds, ENDED, unseen)
 
     def ended_batch(self, batch_id: str, seconds: float | None, see: See) -> dict[str, Any]:
-        """The batch at its end; `see` is called on the way. Raises as `ended_job`."""
+        """Return the batch at its end; `see` gets intermediate states. Raises as `ended_job`."""
         return self._ended(f"/v1/batches/{batch_id}", seconds, BATCH_ENDED, see)
 
     def _ended(
@@ -175,35 +171,37 @@ class Api:
                 pass
         pause = POLL_SECONDS[0]
         while True:
-            found: dict[str, Any] = json.loads((self.get(path, patience=self.patience)).body)
-            see(found)
-            if found["status"] in ends:
-                return found
+            document: dict[str, Any] = json.loads(
+                (self.get(path, patience=self.patience)).body
+            )
+            see(document)
+            if document["status"] in ends:
+                return document
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
-                raise TimedOut(found["id"], seconds or 0.0)
+                raise TimedOut(document["id"], seconds or 0.0)
             self._http.sleep(pause if left is None else min(pause, left))
             pause = min(2 * pause, POLL_SECONDS[1])
 
     def jobs(self, ids: Sequence[str], *, wait: float = 0.0) -> list[Fields]:
-        """These jobs, 100 at most, in any order. wait: seconds until all have ended. Raises
-        NotFound where one no longer exists."""
-        query = urlencode([("expand", "result"), *(("id", one) for one in ids)])
+        """Return these jobs, at most 100, in any order. wait: seconds until all have ended. Raises
+        NotFound if one no longer exists."""
+        query = urlencode([("expand", "result"), *(("id", id) for id in ids)])
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         headers = {"Prefer": f"wait={seconds}"} if seconds > 0 else {}
-        asked = Request(
+        request = Request(
             "GET", f"/v1/jobs?{query}", headers=headers, seconds=seconds + SLACK_SECONDS
         )
-        answer = self.ask(asked, patience=self.patience)
+        answer = self.ask(request, patience=self.patience)
         listed: list[Fields] = json.loads(answer.body)["data"]
-        missing = sorted(set(ids) - {str(one["id"]) for one in listed})
+        missing = sorted(set(ids) - {str(job["id"]) for job in listed})
         if missing:
-            told = {"title": "No such job", "detail": f"there is no job {missing[0]!r}"}
-            raise NotFound(404, told)
+            problem = {"title": "No such job", "detail": f"there is no job {missing[0]!r}"}
+            raise NotFound(404, problem)
         return listed
 
     def ended_jobs(self, ids: list[str]) -> Iterator[Fields]:
-        """Each of these jobs once, as soon as it is seen to have ended."""
+        """Yield each of these jobs once, soon after its end."""
         open_ids = ids
         while open_ids:
             some, rest = open_ids[:MOST_AT_ONCE], open_ids[MOST_AT_ONCE:]
@@ -215,7 +213,7 @@ class Api:
 
 
 def unseen(_found: Fields) -> None:
-    """Nobody looks."""
+    """Ignore an intermediate state."""
 
 
 def _silence(deadline: float | None) -> float:

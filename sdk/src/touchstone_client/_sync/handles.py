@@ -1,5 +1,5 @@
 # Made by sdk/generate.py from _async/handles.py; do not edit.
-"""A job and a batch that can be waited for, watched and cancelled."""
+"""Handles of jobs and batches, to wait for, watch and cancel them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SPLIT = b"\n"
 
 
 class Job(Generic[R]):
-    """A job; R: its result. What it shows is as fresh as the last call."""
+    """A job; R: the type of its result. Its fields are those of the last call."""
 
     def __init__(self, api: Api, data: JobMessage, sent: Fields = NOTHING) -> None:
         self._api = api
@@ -60,45 +60,43 @@ class Job(Generic[R]):
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing can change any more."""
+        """Return True if the job is in a final state."""
         return self.data.status in ENDED
 
     @property
     def result(self) -> R | None:
-        """None until the job has succeeded."""
-        found: R | None = self.data.result
-        if isinstance(found, Answered):
-            found._job, found._sent = self, self._sent  # noqa: SLF001 - a result knows its job
-        return found
+        """Return the result; None until the job has succeeded."""
+        result: R | None = self.data.result
+        if isinstance(result, Answered):
+            result._job, result._sent = self, self._sent  # noqa: SLF001 - a result knows its job
+        return result
 
     def refresh(self) -> Job[R]:
-        """Itself, as it is now."""
+        """Update the fields and return the job."""
         self.data = job_of(json.loads((self._api.get(f"/v1/jobs/{self.id}")).body))
         return self
 
     def wait(self, timeout: float | None = None) -> R:
-        """Its result. timeout: seconds; None: as long as it takes.
-
-        Raises JobFailed, JobCancelled, TimedOut (the job goes on).
-        """
+        """Return the result. timeout: seconds; None: no limit. Raises JobFailed, JobCancelled,
+        TimedOut (the job goes on)."""
         if not self.is_final:
             self.data = job_of(self._api.ended_job(self.id, timeout))
         if self.status == "cancelled":
             raise JobCancelled(self.id)
         if self.result is None:
             problem = self.data.error
-            told = problem.model_dump(by_alias=True, exclude_none=True) if problem else {}
-            raise JobFailed(self.id, told, self.data)
+            fields = problem.model_dump(by_alias=True, exclude_none=True) if problem else {}
+            raise JobFailed(self.id, fields, self.data)
         return self.result
 
     def cancel(self) -> Job[R]:
-        """Itself, cancelled. Raises Conflict where it has ended."""
+        """Cancel the job and return it. Raises Conflict if it has ended."""
         answer = self._api.post(f"/v1/jobs/{self.id}/cancel", {})
         self.data = job_of(json.loads(answer.body))
         return self
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """What happens to it, `{"status", "attempts", "at", …}` each, until it has ended."""
+        """Yield its events, `{"status", "attempts", "at", …}`, until its end."""
         try:
             for event in self._api.events(f"/v1/jobs/{self.id}/events"):
                 yield json.loads(event.data)
@@ -115,8 +113,7 @@ class Job(Generic[R]):
 
 
 class Batch(BatchFields):
-    """Many requests in one file: a handle with the fields of `models.Batch`, which are as fresh as
-    the last call."""
+    """Many requests in one file, with the fields of `models.Batch` from the last call."""
 
     data: models.Batch
 
@@ -131,51 +128,53 @@ class Batch(BatchFields):
 
     def __repr__(self) -> str:
         counts = self.request_counts
-        answered = f"{counts.completed + counts.failed} of {counts.total} answered"
-        return f"<{self.metric} batch {self.id}: {self.status}, {answered}>"
+        done = f"{counts.completed + counts.failed} of {counts.total} answered"
+        return f"<{self.metric} batch {self.id}: {self.status}, {done}>"
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing can change any more."""
+        """Return True if the batch is in a final state."""
         return self.status in BATCH_ENDED
 
     @property
     def faults(self) -> list[tuple[int, str]]:
-        """(line, sentence) of why its file is not valid; line 0: the file as a whole."""
-        return [(one.line or 0, _said(one)) for one in (self.errors.data if self.errors else [])]
+        """Return (line, sentence) for each fault of its file; line 0: the file as a whole."""
+        return [
+            (error.line or 0, _sentence_of(error))
+            for error in (self.errors.data if self.errors else [])
+        ]
 
     def refresh(self) -> Batch:
-        """Itself, as it is now."""
-        return self._taken(json.loads((self._api.get(f"/v1/batches/{self.id}")).body))
+        """Update the fields and return the batch."""
+        return self._updated(json.loads((self._api.get(f"/v1/batches/{self.id}")).body))
 
     def wait(
         self, timeout: float | None = None, *, progress: Progressing = True
     ) -> Batch:
-        """Itself, at its end. timeout: seconds; None: as long as it takes.
-
-        Raises BatchFailed where its file is not valid, TimedOut (the batch goes on).
-        """
+        """Wait for the end and return the batch. timeout: seconds; None: no limit. Raises
+        BatchFailed for an invalid file, TimedOut (the batch goes on)."""
         with progress_of(progress, self.request_counts.total or None) as shown:
 
-            def see(found: Fields) -> None:
-                counts = found.get("request_counts") or {}
+            def see(batch: Fields) -> None:
+                counts = batch.get("request_counts") or {}
                 shown.reach(
                     counts.get("completed", 0) + counts.get("failed", 0), counts.get("total")
                 )
 
-            found = self._api.ended_batch(self.id, timeout, see)
-        self._taken(found)
+            document = self._api.ended_batch(self.id, timeout, see)
+        self._updated(document)
         if self.status == "failed":
             raise BatchFailed(self.id, self.faults)
         return self
 
     def cancel(self) -> Batch:
-        """Itself; what runs may still end. Raises Conflict where it has ended."""
+        """Cancel the batch and return it; running jobs may still end. Raises Conflict if it has
+        ended."""
         answer = self._api.post(f"/v1/batches/{self.id}/cancel", {})
-        return self._taken(json.loads(answer.body))
+        return self._updated(json.loads(answer.body))
 
     def events(self) -> Iterator[models.Batch]:
-        """The batch at each change, until it has ended."""
+        """Yield the batch at each change, until its end."""
         try:
             for event in self._api.events(f"/v1/batches/{self.id}/events"):
                 yield models.Batch.model_validate_json(event.data)
@@ -184,71 +183,72 @@ class Batch(BatchFields):
             yield models.Batch.model_validate(last)
 
     def results(self) -> Iterator[BatchLine]:
-        """The lines that have a result, read as they come."""
+        """Yield the lines with a result, as a stream."""
         if self.output_file_id is not None:
             for raw in _lines(self._api, self.output_file_id):
                 yield answer_of(raw)
 
     def failures(self) -> Iterator[BatchLine]:
-        """The lines that have none, each with its error."""
+        """Yield the lines without a result, each with its error."""
         if self.error_file_id is not None:
             for raw in _lines(self._api, self.error_file_id):
                 yield answer_of(raw)
 
     def save(self, target: Place, *, form: Form | None = None) -> int:
-        """All answers into a file or an address of fsspec, in the form of its name, or this
-        one; how many. Raises ValueError for a name that says none of them.
+        """Save all answers to a file or an address of fsspec; return their number.
 
-        CSV, TSV, Parquet, Arrow: a row a line, also of those without a result; JSON Lines: those
-        with one, as the service wrote them."""
+        The form follows the name unless `form` is set. Raises ValueError for an unknown name. CSV,
+        TSV, Parquet, Arrow: one row per line, including lines without a result. JSON Lines: lines
+        with a result, as the service wrote them.
+        """
         form = form or target_form(target)
-        wanted = [self.output_file_id, *([] if form == "jsonl" else [self.error_file_id])]
-        with TemporaryFile() as held:
-            for file_id in filter(None, wanted):
+        file_ids = [self.output_file_id, *([] if form == "jsonl" else [self.error_file_id])]
+        with TemporaryFile() as lines:
+            for file_id in filter(None, file_ids):
                 for raw in _lines(self._api, file_id):
-                    held.write(raw.rstrip(SPLIT) + SPLIT)
-            with created(target) as made:
-                return copied(held, made) if form == "jsonl" else as_table(held, made, form)
+                    lines.write(raw.rstrip(SPLIT) + SPLIT)
+            with created(target) as written:
+                return copied(lines, written) if form == "jsonl" else as_table(lines, written, form)
 
     def report(self, timeout: float | None = None) -> Any:
-        """The metric's report on it, as in `HatexscoreBatchReport`. Raises Conflict where there is
-        nothing to report yet, JobFailed, TimedOut."""
+        """Return the metric's report, as in `HatexscoreBatchReport`. Raises Conflict without
+        results, JobFailed, TimedOut."""
         return report_at(self._api, f"/v1/batches/{self.id}/report", timeout)
 
     def report_html(self, timeout: float | None = None) -> str:
-        """The same with plots and the worst lines, as one HTML file."""
+        """Return the report with plots and the worst lines, as one HTML file."""
         return (self._shown("text/html", timeout)).decode()
 
     def plot(self, name: str, *, format: str = "svg", timeout: float | None = None) -> bytes:
-        """One of the report's plots; format: svg or png. Raises NotFound, TimedOut."""
+        """Return one of the report's plots. format: svg or png. Raises NotFound, TimedOut."""
         kind = {"svg": "image/svg+xml", "png": "image/png"}[format]
         return self._shown(kind, timeout, plot=name)
 
     def _shown(self, kind: str, timeout: float | None, **params: str) -> bytes:
-        """The report in this media type, once it is made."""
+        """Return the report in this media type; make it first."""
         self.report(timeout)
         path, headers = f"/v1/batches/{self.id}/report", {"Accept": kind}
-        asked = Request("GET", path, params=params, headers=headers)
-        answer: Answer = self._api.ask(asked)
+        request = Request("GET", path, params=params, headers=headers)
+        answer: Answer = self._api.ask(request)
         return answer.body
 
     def items_csv(self) -> str:
-        """Every line with all its numbers, as CSV."""
+        """Return all lines with all their numbers, as CSV."""
         path, headers = f"/v1/batches/{self.id}/report", {"Accept": "text/csv"}
         answer: Answer = self._api.ask(Request("GET", path, headers=headers))
         return answer.body.decode()
 
-    def _taken(self, found: Fields) -> Batch:
-        self.data = models.Batch.model_validate(found)
+    def _updated(self, fields: Fields) -> Batch:
+        self.data = models.Batch.model_validate(fields)
         return self
 
 
-def _said(fault: models.BatchFault) -> str:
+def _sentence_of(fault: models.BatchFault) -> str:
     return f"{fault.message} (at {fault.param})" if fault.param else fault.message
 
 
 def _lines(api: Api, file_id: str) -> Iterator[bytes]:
-    """A file, line by line: nothing but the line is in memory."""
+    """Yield the lines of a file, with one line in memory at a time."""
     rest = b""
     with api.open(Request("GET", f"/v1/files/{file_id}/content")) as stream:
         for piece in stream.pieces():
@@ -260,6 +260,6 @@ def _lines(api: Api, file_id: str) -> Iterator[bytes]:
 
 
 def report_at(api: Api, path: str, timeout: float | None) -> Any:
-    """The report that a POST to this address makes."""
+    """Return the report that a POST to this address makes."""
     answer = api.post(path, {}, wait=MOST_WAIT_SECONDS, patience=api.patience)
     return Job[Any](api, job_of(json.loads(answer.body))).wait(timeout)

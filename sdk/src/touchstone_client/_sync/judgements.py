@@ -1,5 +1,5 @@
 # Made by sdk/generate.py from _async/judgements.py; do not edit.
-"""What people think of scores: judgements, and the queues that give them lines to judge."""
+"""Judgements of scores by people, and review queues."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ P = TypeVar("P", bound=Place)
 
 
 class Judgements(Resource):
-    """`/v1/judgements`: what people think of scores."""
+    """`/v1/judgements`: people's judgements of scores."""
 
     def give(
         self, job_id: str, verdict: str, /, **fields: Unpack[_requests.JudgementRequest]
@@ -55,7 +55,7 @@ class Judgements(Resource):
         return self._pages("/v1/judgements", entry, **filters)
 
     def withdraw(self, judgement_id: str) -> models.ReviewerJudgement:
-        """Its note is deleted. Raises NotFound."""
+        """Withdraw a judgement and delete its note. Raises NotFound."""
         answer = self._api.post(f"/v1/judgements/{judgement_id}/withdraw", {})
         return read(models.ReviewerJudgement, answer)
 
@@ -67,11 +67,11 @@ class Judgements(Resource):
         batch: str | None = None,
         queue: str | None = None,
     ) -> P:
-        """Into a file; the target. format: jsonl, csv or label-studio."""
+        """Export judgements into a file; return the target. format: jsonl, csv or label-studio."""
         headers = {"Accept": KINDS[format]}
-        chosen = fields_of(None, {"batch": batch, "queue": queue})
-        asked = Request("GET", "/v1/judgements", params=chosen, headers=headers)
-        with self._api.open(asked) as stream:
+        filters = fields_of(None, {"batch": batch, "queue": queue})
+        request = Request("GET", "/v1/judgements", params=filters, headers=headers)
+        with self._api.open(request) as stream:
             with created(target) as file:
                 for piece in stream.pieces():
                     file.write(piece)
@@ -80,14 +80,14 @@ class Judgements(Resource):
     def take_in(
         self, lines: str | PathLike[str] | Iterable[Mapping[str, Any]], source: str
     ) -> models.Import:
-        """Judgements that were made elsewhere, up to 5,000, with `job_id`, `reviewer` and
-        `verdict` each: all or none, and what is there already stays. lines: a file of JSON Lines,
-        or the judgements; source: where they are from. Raises BadRequest."""
+        """Import up to 5,000 judgements with `job_id`, `reviewer` and `verdict`: all or none.
+        Existing judgements stay. lines: a file of JSON Lines, or the judgements. source: their
+        origin. Raises BadRequest."""
         if isinstance(lines, str | PathLike):
             with opened(lines) as stream:
                 body = stream.read()
         else:
-            body = b"".join(encoded(one) + b"\n" for one in lines)
+            body = b"".join(encoded(line) + b"\n" for line in lines)
         path = f"/v1/judgements?{urlencode({'source': source})}"
         headers = {"Content-Type": "application/jsonl"}
         return read(
@@ -115,25 +115,24 @@ class ReviewQueues(Resource):
         return self._pages(QUEUES, models.ReviewQueue.model_validate, batch=batch)
 
     def get(self, queue_id: str) -> models.ReviewQueue:
-        """With its progress. Raises NotFound."""
+        """Return the queue with its progress. Raises NotFound."""
         return read(models.ReviewQueue, self._api.get(f"{QUEUES}/{queue_id}"))
 
     def lease(
         self, queue_id: str, *, reviewer: str | None = None, skip: int | None = None
     ) -> models.NextReview:
-        """The line to judge, held for ten minutes; `item` is None where nothing is left for this
-        reviewer. Its judgement is given by `judgements.give(item.job_id, …, queue=queue_id)`.
-        skip: position of a line that this reviewer is not given again; others may still judge it.
-        """
+        """Return the next line to judge, held for ten minutes; `item` is None if nothing is left.
+        Judge it with `judgements.give(item.job_id, …, queue=queue_id)`. skip: position of a line
+        that this reviewer does not want again; others may still judge it."""
         body = fields_of(None, {"reviewer": reviewer, "skip": skip})
         return read(models.NextReview, self._api.post(f"{QUEUES}/{queue_id}/lease", body))
 
     def close(self, queue_id: str) -> models.ReviewQueue:
-        """Gives out no more lines; what was judged stays."""
+        """Close the queue; its judgements stay."""
         answer = self._api.ask(Request("POST", f"{QUEUES}/{queue_id}/close"))
         return read(models.ReviewQueue, answer)
 
     def agreement(self, queue_id: str, timeout: float | None = None) -> Any:
-        """The metric's report on the queue's lines, with `agreement`: how far people agree, with
-        each other and with the metric. Raises Conflict, TimedOut."""
+        """Return the metric's report on the queue's lines with `agreement`, of people with each
+        other and with the metric. Raises Conflict, TimedOut."""
         return report_at(self._api, f"{QUEUES}/{queue_id}/agreement", timeout)

@@ -1,1 +1,3 @@
-"""The command line, `touchstone`. Nothing is imported before it is used: help needs no extra."""
+"""The command line, `touchstone`. Modules are imported at their first use, so that help needs no
+extra.
+"""

@@ -1,4 +1,4 @@
-"""`doctor`: what is not as it should be, every fault with its cure."""
+"""`doctor`: check the service and print every fault with its cure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ READY = ("ready", "loading", "waiting", "downloading")
 
 @dataclass(frozen=True)
 class Finding:
-    """What was looked at. state: ok, fault, unknown; cure: what to do."""
+    """The result of one check. state: ok, fault, unknown; cure: what to do."""
 
     name: str
     state: str
@@ -41,20 +41,22 @@ class Finding:
     cure: str = ""
 
 
-def doctor(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """1 where there is a fault."""
-    found: list[Finding] = []
-    for one in examined(ts):
-        found.append(one)
+def doctor(ts: Touchstone, options: Namespace, output: Output) -> int:
+    """Print all findings; return 1 if there is a fault."""
+    findings: list[Finding] = []
+    for finding in examined(ts):
+        findings.append(finding)
         if not output.is_json:
-            cure = f" ({one.cure})" if one.cure and one.state != "ok" else ""
-            output.line(f"{output.coloured(one.state):8} {one.name}: {one.detail}{cure}")
-    output.document([vars(one) for one in found])
-    return REFUSED if any(one.state == "fault" for one in found) else DONE
+            cure = f" ({finding.cure})" if finding.cure and finding.state != "ok" else ""
+            output.line(
+                f"{output.coloured(finding.state):8} {finding.name}: {finding.detail}{cure}"
+            )
+    output.document([vars(finding) for finding in findings])
+    return REFUSED if any(finding.state == "fault" for finding in findings) else DONE
 
 
 def examined(ts: Touchstone) -> Iterator[Finding]:
-    """One after another; what cannot be asked is not."""
+    """Yield findings one by one; checks that need a failed one are skipped."""
     url = ts.url
     try:
         alive = ts._api.get("/healthz")  # noqa: SLF001 - of this package
@@ -92,10 +94,10 @@ def _encryption(url: str) -> Finding:
 
 
 def _clock(alive: Answer) -> Finding:
-    told = alive.headers.get("date")
-    if told is None:
+    date = alive.headers.get("date")
+    if date is None:
         return Finding("clock", "unknown", "the service does not say its time")
-    off = abs(parsedate_to_datetime(told).timestamp() - time.time())
+    off = abs(parsedate_to_datetime(date).timestamp() - time.time())
     if off <= CLOCK_SECONDS + 1:  # the header has whole seconds
         return Finding("clock", "ok", "the same here and there")
     cure = "set one of the clocks: webhooks are refused after 5 minutes"
@@ -118,7 +120,7 @@ def _stores(ts: Touchstone) -> Iterator[Finding]:
 
 
 def _workers(states: dict[str, str]) -> Iterator[Finding]:
-    """service -> ready, or why its jobs wait."""
+    """Check workers. states: service → ready, or why its jobs wait."""
     ready = [name for name, state in states.items() if state == "ready"]
     if ready:
         yield Finding("workers", "ok", f"ready: {', '.join(ready)}")
@@ -131,10 +133,12 @@ def _workers(states: dict[str, str]) -> Iterator[Finding]:
 
 def _version(answer: Answer) -> Finding:
     theirs = answer.headers.get("x-touchstone-version", "unknown")
-    said = f"service {theirs}, client {CLIENT_VERSION}"
+    versions = f"service {theirs}, client {CLIENT_VERSION}"
     if theirs.split(".")[0] in ("unknown", CLIENT_VERSION.split(".")[0]):
-        return Finding("version", "ok", said)
-    return Finding("version", "fault", said, "install the client of the service's major version")
+        return Finding("version", "ok", versions)
+    return Finding(
+        "version", "fault", versions, "install the client of the service's major version"
+    )
 
 
 def _scopes(ts: Touchstone) -> Iterator[str]:
@@ -147,7 +151,7 @@ def _scopes(ts: Touchstone) -> Iterator[str]:
 
 
 def _files(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
-    """Written, read and taken away again."""
+    """Upload, read and delete a file."""
     if "batch" not in scopes:
         return
     try:
@@ -162,7 +166,7 @@ def _files(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
 
 
 def _queues(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
-    """Jobs that nobody takes: their worker is missing."""
+    """Find old queued jobs, whose worker is missing."""
     if "score" not in scopes:
         return
     waiting: dict[str, list[int]] = {}
@@ -187,7 +191,7 @@ def _model(card: dict[str, Any]) -> Finding:
     if state is None:
         cure = "a worker loads it at its first use; is one of inference or similarity running?"
         return Finding(name, "unknown", "no worker reports it", cure)
-    cure = f"`touchstone models check {card['id']}` on the service's machine says what is wrong"
+    cure = f"`touchstone models check {card['id']}` on the service's machine shows the reason"
     return Finding(name, "fault", f"{state}: {card.get('error') or 'no reason'}", cure)
 
 
@@ -202,9 +206,9 @@ def _webhooks(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
         cure = "set TOUCHSTONE_WEBHOOK_KEYS where webhooks are wanted"
         yield Finding("webhook key", "unknown", str(error), cure)
         return
-    off = [one for one in ts.webhooks.list() if not one.enabled]
-    for one in off:
-        cure = f"`touchstone webhooks test {one.id}`, then `touchstone webhooks enable {one.id}`"
-        yield Finding(f"webhook {one.id}", "fault", one.disabled_reason or "disabled", cure)
+    off = [hook for hook in ts.webhooks.list() if not hook.enabled]
+    for hook in off:
+        cure = f"`touchstone webhooks test {hook.id}`, then `touchstone webhooks enable {hook.id}`"
+        yield Finding(f"webhook {hook.id}", "fault", hook.disabled_reason or "disabled", cure)
     if not off:
         yield Finding("webhooks", "ok", "every endpoint is enabled")

@@ -1,4 +1,4 @@
-"""`webhooks`: endpoints that are told what happened, and where scores are pushed."""
+"""`webhooks`: endpoints for events, and for pushed scores."""
 
 from __future__ import annotations
 
@@ -14,96 +14,103 @@ STANDARD = "standard-webhooks"
 PUSHES = ("authorization", "sample", "metric", "parts")
 
 
-def webhooks(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """Endpoints and what was not delivered."""
-    if asked.action == "list":
+def webhooks(ts: Touchstone, options: Namespace, output: Output) -> int:
+    """Manage endpoints and failed deliveries."""
+    if options.action == "list":
         return _list(ts, output)
-    if asked.action == "create":
-        return _create(ts, asked, output)
-    if asked.action == "test":
-        return _test(ts, asked, output)
-    found = OTHERS[asked.action](ts, asked, output)
-    output.document(found)
+    if options.action == "create":
+        return _create(ts, options, output)
+    if options.action == "test":
+        return _test(ts, options, output)
+    document = OTHERS[options.action](ts, options, output)
+    output.document(document)
     return DONE
 
 
 def _list(ts: Touchstone, output: Output) -> int:
-    found = list(ts.webhooks.list())
-    rows = [(one.id, one.url, "on" if one.enabled else "off", _gets(one)) for one in found]
+    endpoints = list(ts.webhooks.list())
+    rows = [
+        (endpoint.id, endpoint.url, "on" if endpoint.enabled else "off", _gets(endpoint))
+        for endpoint in endpoints
+    ]
     output.table(("endpoint", "address", "", "events"), rows)
-    output.document(found)
+    output.document(endpoints)
     return DONE
 
 
 def _gets(endpoint: Any) -> str:
-    """Its events; of a push its format. An older service says none."""
+    """Return its events, or the format of a push; "" for an older service."""
     is_push = endpoint.format not in (None, STANDARD)
     return str(endpoint.format) if is_push else ",".join(endpoint.events)
 
 
-def _create(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    found = ts.webhooks.create(
-        asked.receiver, events=asked.event, description=asked.description, **push_of(asked)
+def _create(ts: Touchstone, options: Namespace, output: Output) -> int:
+    endpoint = ts.webhooks.create(
+        options.receiver, events=options.event, description=options.description, **push_of(options)
     )
-    if asked.format is None:
-        output.line(f"{found.id} {found.secret}")
+    if options.format is None:
+        output.line(f"{endpoint.id} {endpoint.secret}")
         output.say("the secret is shown this once")
     else:
-        output.line(found.id)
-        output.say(f"`touchstone webhooks test {found.id}` tries it")
-    output.document(found)
+        output.line(endpoint.id)
+        output.say(f"`touchstone webhooks test {endpoint.id}` tries it")
+    output.document(endpoint)
     return DONE
 
 
-def push_of(asked: Namespace) -> dict[str, Any]:
-    """What is sent of a push, none where it is none. Raises WrongUse, OSError."""
-    told = {name: getattr(asked, name) for name in PUSHES}
-    given = {name: one for name, one in told.items() if one is not None and one is not False}
-    if asked.format is None:
-        if given:
-            raise WrongUse(f"--{next(iter(given))} is of a push: say its --format")
+def push_of(options: Namespace) -> dict[str, Any]:
+    """Return the options of a push, {} for other endpoints. Raises WrongUse, OSError."""
+    values = {name: getattr(options, name) for name in PUSHES}
+    fields = {
+        name: value for name, value in values.items() if value is not None and value is not False
+    }
+    if options.format is None:
+        if fields:
+            raise WrongUse(f"--{next(iter(fields))} is of a push: say its --format")
         return {}
-    if "metric" in given:
-        given["metrics"] = given.pop("metric")
-    if str(given.get("authorization", "")).startswith("@"):
-        given["authorization"] = Path(given["authorization"][1:]).read_text("utf-8").strip()
-    return {"format": asked.format, **given}
+    if "metric" in fields:
+        fields["metrics"] = fields.pop("metric")
+    if str(fields.get("authorization", "")).startswith("@"):
+        fields["authorization"] = Path(fields["authorization"][1:]).read_text("utf-8").strip()
+    return {"format": options.format, **fields}
 
 
-def _test(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    found = ts.webhooks.test(asked.id)
-    output.line(f"delivered: {found.delivered}, status {found.status}, {found.error or ''}")
-    output.document(found)
-    return DONE if found.delivered else REFUSED
+def _test(ts: Touchstone, options: Namespace, output: Output) -> int:
+    outcome = ts.webhooks.test(options.id)
+    output.line(f"delivered: {outcome.delivered}, status {outcome.status}, {outcome.error or ''}")
+    output.document(outcome)
+    return DONE if outcome.delivered else REFUSED
 
 
-def _rotate(ts: Touchstone, asked: Namespace, output: Output) -> Any:
-    found = ts.webhooks.rotate_secret(asked.id)
-    output.line(found.secret)
-    return found
+def _rotate(ts: Touchstone, options: Namespace, output: Output) -> Any:
+    endpoint = ts.webhooks.rotate_secret(options.id)
+    output.line(endpoint.secret)
+    return endpoint
 
 
-def _failed(ts: Touchstone, asked: Namespace, output: Output) -> Any:
-    found = list(ts.webhooks.deliveries(asked.id, status="failed"))
-    rows = [(one.id, one.event, one.status, one.attempts) for one in found]
+def _failed(ts: Touchstone, options: Namespace, output: Output) -> Any:
+    deliveries = list(ts.webhooks.deliveries(options.id, status="failed"))
+    rows = [
+        (delivery.id, delivery.event, delivery.status, delivery.attempts) for delivery in deliveries
+    ]
     output.table(("delivery", "event", "status", "attempts"), rows)
-    return found
+    return deliveries
 
 
-def _switched(ts: Touchstone, asked: Namespace, output: Output) -> Any:
-    found = ts.webhooks.change(asked.id, enabled=asked.action == "enable")
-    output.line(f"{found.id} {'on' if found.enabled else 'off'}")
-    return found
+def _switched(ts: Touchstone, options: Namespace, output: Output) -> Any:
+    endpoint = ts.webhooks.change(options.id, enabled=options.action == "enable")
+    output.line(f"{endpoint.id} {'on' if endpoint.enabled else 'off'}")
+    return endpoint
 
 
-def _deleted(ts: Touchstone, asked: Namespace, output: Output) -> Any:
-    ts.webhooks.delete(asked.id)
-    output.line(f"{asked.id} deleted")
-    return {"id": asked.id, "deleted": True}
+def _deleted(ts: Touchstone, options: Namespace, output: Output) -> Any:
+    ts.webhooks.delete(options.id)
+    output.line(f"{options.id} deleted")
+    return {"id": options.id, "deleted": True}
 
 
-def _replayed(ts: Touchstone, asked: Namespace, output: Output) -> Any:
-    count = ts.webhooks.replay(asked.id, asked.delivery)
+def _replayed(ts: Touchstone, options: Namespace, output: Output) -> Any:
+    count = ts.webhooks.replay(options.id, options.delivery)
     output.line(f"{count} deliveries go out again")
     return {"replayed": count}
 

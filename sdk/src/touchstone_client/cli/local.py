@@ -1,5 +1,4 @@
-"""What needs no service: `convert`, `completion`, and the commands that the service's own
-distribution brings along."""
+"""Commands without a service: `convert`, `completion`, and those of the service's distribution."""
 
 from __future__ import annotations
 
@@ -19,35 +18,35 @@ ELSEWHERE = (
 )
 
 
-def convert(asked: Namespace, output: Output) -> int:
-    """How many rows were written."""
+def convert(options: Namespace, output: Output) -> int:
+    """Convert a file and print the number of rows."""
     count = converted(
-        asked.source,
-        asked.target,
-        metric=asked.metric,
-        columns=from_words(asked.map, asked.value, asked.field, asked.keep),
-        how=Reading(delimiter=asked.delimiter, split=asked.split),
+        options.source,
+        options.target,
+        metric=options.metric,
+        columns=from_words(options.map, options.value, options.field, options.keep),
+        how=Reading(delimiter=options.delimiter, split=options.split),
     )
-    output.document({"rows": count, "file": asked.target})
-    output.say(f"{count} rows in {asked.target}")
+    output.document({"rows": count, "file": options.target})
+    output.say(f"{count} rows in {options.target}")
     return DONE
 
 
-def completion(asked: Namespace, output: Output) -> int:
-    """shtab's, of the parser itself."""
+def completion(options: Namespace, output: Output) -> int:
+    """Print the completion script of shtab for the parser."""
     try:
         import shtab
     except ImportError:
         raise WrongUse("completion needs shtab: pip install 'path/to/sdk[cli]'") from None
     from touchstone_client.cli.parser import parser
 
-    script = shtab.complete(parser(), asked.shell)
-    output.document({"shell": asked.shell, "script": script})
+    script = shtab.complete(parser(), options.shell)
+    output.document({"shell": options.shell, "script": script})
     output.line(script)
     return DONE
 
 
 def service_command(name: str) -> Callable[[list[str]], int] | None:
-    """The service's own command; None where its code is not installed."""
-    found = next(iter(entry_points(group=GROUP, name=name)), None)
-    return None if found is None else found.load()
+    """Return a command of the service, or None if its code is not installed."""
+    entry = next(iter(entry_points(group=GROUP, name=name)), None)
+    return None if entry is None else entry.load()

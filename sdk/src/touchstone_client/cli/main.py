@@ -1,4 +1,4 @@
-"""`touchstone`: from what was typed to an exit code."""
+"""`touchstone`: runs the command and returns an exit code."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ MOST_LANGUAGES = 3  # of a model, in a row of the list
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code, as `--help` lists them. A closed pipe is no
-    fault."""
-    given = sys.argv[1:] if arguments is None else arguments
+    error.
+    """
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        return _ran(given)
+        return _ran(words)
     except BrokenPipeError:
         _forget_stdout()
         return DONE
@@ -44,18 +45,18 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
     except WrongUse as error:
-        return _told(str(error), WRONG)
+        return _fail(str(error), WRONG)
     except ValidationError as error:
-        said = f"{error.error_count()} fields of {error.title} are not as this version knows them"
-        return _told(f"the service's answer cannot be read: {said}", REFUSED)
+        detail = f"{error.error_count()} fields of {error.title} are not as this version knows them"
+        return _fail(f"the service's answer cannot be read: {detail}", REFUSED)
     except (ValueError, OSError) as error:
-        return _told(_words(error), WRONG)
+        return _fail(_words(error), WRONG)
     except TouchstoneError as error:
-        return _told(str(error), REFUSED)
+        return _fail(str(error), REFUSED)
 
 
 def run() -> None:
-    """The console script. After the first Ctrl-C a second one ends the process at once."""
+    """Run the console script. After the first Ctrl-C a second one ends the process at once."""
     code = main()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
@@ -65,41 +66,41 @@ def run() -> None:
     raise SystemExit(code)
 
 
-def _ran(given: list[str]) -> int:
-    if given[:1] and given[0] in OF_THE_SERVICE:
-        return _of_the_service(given[0], given[1:])
+def _ran(words: list[str]) -> int:
+    if words[:1] and words[0] in OF_THE_SERVICE:
+        return _of_the_service(words[0], words[1:])
     reader = parser()
-    asked = reader.parse_args(given)
-    if asked.version:
-        return _version(asked.url)
-    if asked.command is None:
+    options = reader.parse_args(words)
+    if options.version:
+        return _version(options.url)
+    if options.command is None:
         reader.error("name a command; --help lists them")
-    output = Output(asked.json)
-    if asked.command in WITHOUT_SERVICE:
-        return int(asked.run(asked, output))
-    return _asked(asked, output)
+    output = Output(options.json)
+    if options.command in WITHOUT_SERVICE:
+        return int(options.run(options, output))
+    return _run_with_service(options, output)
 
 
-def _asked(asked: Namespace, output: Output) -> int:
+def _run_with_service(options: Namespace, output: Output) -> int:
     from touchstone_client._sync.client import Touchstone
 
-    patience = 60.0 if asked.command in ("submit", "watch", "score") else 0.0
-    with Touchstone(asked.url, api_key(), patience=patience) as ts:
-        return int(asked.run(ts, asked, output))
+    patience = 60.0 if options.command in ("submit", "watch", "score") else 0.0
+    with Touchstone(options.url, api_key(), patience=patience) as ts:
+        return int(options.run(ts, options, output))
 
 
 def api_key() -> str | None:
-    """Of TOUCHSTONE_API_KEY_FILE; None leaves it to TOUCHSTONE_API_KEY. Raises OSError."""
+    """Return the key in TOUCHSTONE_API_KEY_FILE; None: use TOUCHSTONE_API_KEY. Raises OSError."""
     file = os.environ.get("TOUCHSTONE_API_KEY_FILE")
     return Path(file).read_text("utf-8").strip() if file else None
 
 
 def _of_the_service(name: str, arguments: list[str]) -> int:
-    """Commands that work on the service's machine; without its code `models` asks the service."""
+    """Run a command on the service's machine; without its code `models` asks the service."""
     from touchstone_client.cli import local
 
     command = local.service_command(name)
-    asks_service = name == "models" and all(one in LIST for one in arguments)
+    asks_service = name == "models" and all(word in LIST for word in arguments)
     if asks_service and (command is None or arguments[:1] != ["list"]):
         return _models("--json" in arguments)
     if command is None:
@@ -115,13 +116,19 @@ def _models(is_json: bool) -> int:
 
     output = Output(is_json)
     with Touchstone(None, api_key(), patience=0.0) as ts:
-        found = list(ts.models.list())
+        models = list(ts.models.list())
     rows = [
-        (m.name, m.kind, m.state or "not loaded", m.revision[:12], _languages(m.languages))
-        for m in found
+        (
+            model.name,
+            model.kind,
+            model.state or "not loaded",
+            model.revision[:12],
+            _languages(model.languages),
+        )
+        for model in models
     ]
     output.table(("model", "kind", "state", "revision", "languages"), rows)
-    output.document(found)
+    output.document(models)
     return DONE
 
 
@@ -130,13 +137,13 @@ def _languages(tags: Sequence[str] | None) -> str:
 
 
 def _version(url: str | None) -> int:
-    """Of the client; of the service, if it answers soon."""
+    """Print the version of the client, and of the service if it answers soon."""
     from touchstone_client._http import Access, Http, Request
     from touchstone_client._sync.client import HERE
 
     sys.stdout.write(f"client {CLIENT_VERSION}\n")
-    place = (url or os.environ.get("TOUCHSTONE_URL") or HERE).rstrip("/")
-    http = Http(Access(place))
+    address = (url or os.environ.get("TOUCHSTONE_URL") or HERE).rstrip("/")
+    http = Http(Access(address))
     try:
         answer = http.send(Request("GET", "/v1/models", seconds=VERSION_SECONDS))
     except ConnectionFailed as error:
@@ -154,12 +161,12 @@ def _words(error: Exception) -> str:
     return str(error)
 
 
-def _told(said: str, code: int) -> int:
-    sys.stderr.write(f"touchstone: {said}\n")
+def _fail(message: str, code: int) -> int:
+    sys.stderr.write(f"touchstone: {message}\n")
     return code
 
 
 def _forget_stdout() -> None:
-    """What the interpreter would still flush goes nowhere."""
+    """Discard the output that the interpreter would flush at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`list`, `get`, `cancel`, `judgements`, `metrics`: what the service has."""
+"""`list`, `get`, `cancel`, `judgements`, `metrics`: the objects of the service."""
 
 from __future__ import annotations
 
@@ -28,56 +28,56 @@ SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 def moment(seconds: int | None) -> str:
-    """Local time, to the minute."""
+    """Format as local time, to the minute."""
     if seconds is None:
         return "-"
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def since(asked: str | None) -> float:
+def since(text: str | None) -> float:
     """Return the earliest moment: `2d` or `1h30m` ago, or a date with or without a time, which is
     local unless it names its zone. Raises WrongUse."""
-    if asked is None:
+    if text is None:
         return 0.0
-    if SPANS.fullmatch(asked):
-        parts = SPAN.findall(asked)
+    if SPANS.fullmatch(text):
+        parts = SPAN.findall(text)
         return time.time() - sum(int(count) * SECONDS[unit] for count, unit in parts)
     try:
-        return datetime.fromisoformat(asked.replace("Z", "+00:00")).timestamp()
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
     except ValueError:
         raise WrongUse(
-            f"--since {asked!r} is no time: 30m, 1h30m, 2d, 2026-11-26, 2026-11-26T08:00"
+            f"--since {text!r} is no time: 30m, 1h30m, 2d, 2026-11-26, 2026-11-26T08:00"
         ) from None
 
 
-def listing(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """Newest first."""
-    if asked.kind == "files" and (asked.metric or asked.status):
+def listing(ts: Touchstone, options: Namespace, output: Output) -> int:
+    """List objects, newest first."""
+    if options.kind == "files" and (options.metric or options.status):
         raise WrongUse("files have no metric and no status: leave out --metric and --status")
     of = {"jobs": _jobs, "batches": _batches, "files": _files}
-    head, rows, found = of[asked.kind](ts, asked)
+    head, rows, documents = of[options.kind](ts, options)
     output.table(head, rows)
-    output.document(found)
+    output.document(documents)
     return DONE
 
 
-def judgements(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """Out into a file, or in from one."""
-    if asked.action == "import":
-        found = ts.judgements.take_in(asked.file, asked.source)
-        output.line(f"{found.imported} taken in, {found.unchanged} were there already")
-        output.document(found)
+def judgements(ts: Touchstone, options: Namespace, output: Output) -> int:
+    """Export judgements into a file, or import them from one."""
+    if options.action == "import":
+        imported = ts.judgements.take_in(options.file, options.source)
+        output.line(f"{imported.imported} taken in, {imported.unchanged} were there already")
+        output.document(imported)
         return DONE
-    chosen = {"batch": asked.batch, "queue": asked.queue}
-    form = asked.format or form_of(asked.output)
-    ts.judgements.export(asked.output, format=form, **chosen)
-    output.line(f"written to {asked.output}")
-    output.document({"output": asked.output, "format": form})
+    filters = {"batch": options.batch, "queue": options.queue}
+    form = options.format or form_of(options.output)
+    ts.judgements.export(options.output, format=form, **filters)
+    output.line(f"written to {options.output}")
+    output.document({"output": options.output, "format": form})
     return DONE
 
 
 def form_of(target: str) -> str:
-    """By the ending. Raises WrongUse for one that says something else."""
+    """Return the format by the ending. Raises WrongUse for an unknown one."""
     name = target.removesuffix(".gz")
     if Path(name).suffix.lower() not in ("", ".jsonl", ".ndjson", ".csv"):
         raise WrongUse(f"{target!r} ends in no .jsonl or .csv: say --format")
@@ -85,90 +85,98 @@ def form_of(target: str) -> str:
 
 
 def _until(
-    listed: Iterable[Any], asked: Namespace, fits: Callable[[Any], bool], made: Callable[[Any], int]
+    listed: Iterable[Any],
+    options: Namespace,
+    fits: Callable[[Any], bool],
+    created_at: Callable[[Any], int],
 ) -> list[Any]:
-    """Those that fit, back to the moment that is asked for."""
-    earliest = since(asked.since)
+    """Return the matching entries back to `--since`."""
+    earliest = since(options.since)
 
     def fresh() -> Iterator[Any]:
-        for one in listed:
-            if made(one) < earliest:
+        for entry in listed:
+            if created_at(entry) < earliest:
                 return
-            if fits(one):
-                yield one
+            if fits(entry):
+                yield entry
 
-    return list(islice(fresh(), asked.limit))
+    return list(islice(fresh(), options.limit))
 
 
-def _jobs(ts: Touchstone, asked: Namespace) -> tuple[Any, Any, Any]:
-    listed = ts.jobs.list(status=asked.status, metric=asked.metric)
-    found = _until(listed, asked, lambda _: True, lambda one: one.data.created_at)
+def _jobs(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
+    listed = ts.jobs.list(status=options.status, metric=options.metric)
+    jobs = _until(listed, options, lambda _: True, lambda job: job.data.created_at)
     rows = [
-        (one.id, one.metric, one.status, _score_of(one.result),
-         moment(one.data.created_at))
-        for one in found
+        (job.id, job.metric, job.status, _score_of(job.result),
+         moment(job.data.created_at))
+        for job in jobs
     ]  # fmt: skip
-    return ("job", "metric", "status", "score", "made"), rows, [one.data for one in found]
+    return ("job", "metric", "status", "score", "made"), rows, [job.data for job in jobs]
 
 
 def _score_of(result: Any) -> float | None:
-    """Of a result; of a report its estimate's value."""
+    """Return the score of a result, or the mean of a report."""
     score = getattr(result, "score", None)
     value = getattr(score, "value", score)
     return float(value) if isinstance(value, int | float) else None
 
 
-def _batches(ts: Touchstone, asked: Namespace) -> tuple[Any, Any, Any]:
-    def fits(one: Any) -> bool:
-        return asked.status in (None, one.status) and asked.metric in (None, one.metric)
+def _batches(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
+    def fits(batch: Any) -> bool:
+        return options.status in (None, batch.status) and options.metric in (None, batch.metric)
 
-    found = _until(ts.batches.list(), asked, fits, lambda one: one.created_at)
+    batches = _until(ts.batches.list(), options, fits, lambda batch: batch.created_at)
     rows = []
-    for one in found:
-        counts = one.request_counts
+    for batch in batches:
+        counts = batch.request_counts
         done = f"{counts.completed + counts.failed}/{counts.total}"
-        rows.append((one.id, one.metric, one.status, done, counts.failed, moment(one.created_at)))
-    return ("batch", "metric", "status", "done", "failed", "made"), rows, found
+        rows.append(
+            (batch.id, batch.metric, batch.status, done, counts.failed, moment(batch.created_at))
+        )
+    return ("batch", "metric", "status", "done", "failed", "made"), rows, batches
 
 
-def _files(ts: Touchstone, asked: Namespace) -> tuple[Any, Any, Any]:
-    found = _until(ts.files.list(), asked, lambda _: True, lambda one: one.created_at)
-    rows = [(f.id, f.filename, f.purpose, f.bytes, moment(f.created_at)) for f in found]
-    return ("file", "name", "purpose", "bytes", "made"), rows, found
+def _files(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
+    files = _until(ts.files.list(), options, lambda _: True, lambda file: file.created_at)
+    rows = [
+        (file.id, file.filename, file.purpose, file.bytes, moment(file.created_at))
+        for file in files
+    ]
+    return ("file", "name", "purpose", "bytes", "made"), rows, files
 
 
-def get(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """A job as its page shows it, a batch's counts, a file's content."""
-    kind = asked.id.partition("_")[0]
+def get(ts: Touchstone, options: Namespace, output: Output) -> int:
+    """Show a job, a batch's counts, or a file's content."""
+    kind = options.id.partition("_")[0]
     if kind == "file":
-        return _file(ts, asked, output)
+        return _file(ts, options, output)
     if kind not in ("job", "batch"):
-        raise WrongUse(f"{asked.id!r} is no id: ids begin with job_, batch_ or file_")
-    if kind == "batch" and asked.output is not None:
-        target_form(asked.output)
-    found: Any = ts.jobs.get(asked.id) if kind == "job" else ts.batches.get(asked.id)
-    if asked.output is not None:
+        raise WrongUse(f"{options.id!r} is no id: ids begin with job_, batch_ or file_")
+    if kind == "batch" and options.output is not None:
+        target_form(options.output)
+    handle: Any = ts.jobs.get(options.id) if kind == "job" else ts.batches.get(options.id)
+    if options.output is not None:
         if kind == "batch":
-            if not has_ended(found, output):
+            if not has_ended(handle, output):
                 return REFUSED
-            output.say(f"{found.save(asked.output)} answers in {asked.output}")
+            output.say(f"{handle.save(options.output)} answers in {options.output}")
             return DONE
-        with created(asked.output) as stream:
-            stream.write(found.data.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
+        with created(options.output) as stream:
+            stream.write(handle.data.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
         return DONE
-    output.document(found.data if kind == "job" else found)
+    output.document(handle.data if kind == "job" else handle)
     if not output.is_json:
-        (_show_job if kind == "job" else _show_batch)(found, output)
+        (_show_job if kind == "job" else _show_batch)(handle, output)
     return DONE
 
 
-def _file(ts: Touchstone, asked: Namespace, output: Output) -> int:
+def _file(ts: Touchstone, options: Namespace, output: Output) -> int:
     if output.is_json:
-        output.document(ts.files.get(asked.id))
-    elif asked.output is not None:
-        ts.files.download(asked.id, asked.output)
+        output.document(ts.files.get(options.id))
+    elif options.output is not None:
+        ts.files.download(options.id, options.output)
     else:
-        for piece in ts.files.content(asked.id):
+        for piece in ts.files.content(options.id):
             output.raw(piece)
         output.write("")
     return DONE
@@ -179,7 +187,7 @@ def _show_job(job: Any, output: Output) -> None:
     facts = [("status", data.status), ("made", moment(data.created_at)), ("batch", data.batch_id)]
     facts += [("ended", moment(data.finished_at)), *data.metadata.items()]
     output.line(f"{data.id}  {data.metric}")
-    output.table(("", ""), [one for one in facts if one[1] not in (None, "-")])
+    output.table(("", ""), [fact for fact in facts if fact[1] not in (None, "-")])
     if data.error is not None:
         output.line(f"{data.error.title}: {data.error.detail}")
     result = job.result
@@ -189,15 +197,15 @@ def _show_job(job: Any, output: Output) -> None:
     if isinstance(result, Result):
         _show_evidence(result, output)
     provenance = getattr(result, "provenance", None)
-    for one in getattr(provenance, "models", None) or ():
-        output.line(f"model {one.name} {(one.sha256 or '')[:12]}")
+    for model in getattr(provenance, "models", None) or ():
+        output.line(f"model {model.name} {(model.sha256 or '')[:12]}")
 
 
 def _show_evidence(result: Result, output: Output) -> None:
-    marked = [one for one in result.evidence or () if getattr(one, "start", None) is not None]
+    marked = [span for span in result.evidence or () if getattr(span, "start", None) is not None]
     if marked:
         output.line("")
-        rows = [(one.kind, one.start, one.end, getattr(one, "value", None)) for one in marked]
+        rows = [(span.kind, span.start, span.end, getattr(span, "value", None)) for span in marked]
         output.table(("evidence", "from", "to", "value"), rows)
 
 
@@ -210,47 +218,47 @@ def _show_batch(batch: Any, output: Output) -> None:
         ("input", batch.input_file_id), ("output", batch.output_file_id),
         ("errors", batch.error_file_id), *batch.metadata.items(),
     ]  # fmt: skip
-    output.table(("", ""), [one for one in rows if one[1] is not None])
+    output.table(("", ""), [row for row in rows if row[1] is not None])
     for fault in (batch.errors.data if batch.errors else [])[:20]:
         output.line(f"line {fault.line or '-'}: {fault.message}")
 
 
-def cancel(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """Each; 1 where one had ended or is not there."""
-    code, found = DONE, []
-    for id in asked.ids:
+def cancel(ts: Touchstone, options: Namespace, output: Output) -> int:
+    """Cancel each; return 1 if one has ended or does not exist."""
+    code, documents = DONE, []
+    for id in options.ids:
         try:
             is_batch = id.startswith("batch_")
-            one: Any = ts.batches.cancel(id) if is_batch else ts.jobs.cancel(id)
+            handle: Any = ts.batches.cancel(id) if is_batch else ts.jobs.cancel(id)
         except ApiError as error:
             output.say(f"{id}: {error}")
             code = REFUSED
             continue
-        found.append(one if is_batch else one.data)
-        output.line(f"{id} {one.status}")
-    output.document(found)
+        documents.append(handle if is_batch else handle.data)
+        output.line(f"{id} {handle.status}")
+    output.document(documents)
     return code
 
 
-def metrics(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """What can be asked for: of the service's own description."""
+def metrics(ts: Touchstone, options: Namespace, output: Output) -> int:
+    """List the metrics from the service's description."""
     described = ts.description()
     listed = described_metrics(described)
-    if asked.name is None:
-        rows = [(name, one.question) for name, one in listed.items()]
+    if options.name is None:
+        rows = [(name, metric.question) for name, metric in listed.items()]
         output.table(("metric", "the question"), rows)
         output.document([{"name": name, "summary": question} for name, question in rows])
         return DONE
-    found = {**listed, **_others(described)}.get(asked.name)
-    if found is None:
-        raise WrongUse(f"there is no metric {asked.name!r}; there are: {', '.join(listed)}")
-    _metric(asked.name, found, output)
+    metric = {**listed, **_others(described)}.get(options.name)
+    if metric is None:
+        raise WrongUse(f"there is no metric {options.name!r}; there are: {', '.join(listed)}")
+    _metric(options.name, metric, output)
     return DONE
 
 
 @dataclass(frozen=True)
 class Described:
-    """What the service's description says of a metric, or of another service."""
+    """The description of a metric, or of another service."""
 
     question: str
     schema: Any  # of its request
@@ -258,43 +266,47 @@ class Described:
 
 
 def described_metrics(described: Any) -> dict[str, Described]:
-    """Of each metric, by the examples of the operation that they share."""
+    """Return each metric from the examples of their common operation."""
     body = described["paths"]["/v1/scores/{metric}"]["post"]["requestBody"]
     schemas = described["components"]["schemas"]
     examples = body["content"]["application/json"]["examples"]
     return {
-        name: Described(one["summary"], schemas[f"{name.capitalize()}Request"], one["value"])
-        for name, one in examples.items()
+        name: Described(
+            example["summary"], schemas[f"{name.capitalize()}Request"], example["value"]
+        )
+        for name, example in examples.items()
     }
 
 
 def _others(described: Any) -> dict[str, Described]:
-    found = {}
+    operations = {}
     for name in OTHERS:
         operation = described["paths"][f"/v1/{name}"]["post"]
         body = operation["requestBody"]["content"]["application/json"]
         schema = described["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]
-        example: Any = next((one["value"] for one in body.get("examples", {}).values()), {})
-        found[name] = Described(operation["description"].partition("\n")[0], schema, example)
-    return found
+        example: Any = next((entry["value"] for entry in body.get("examples", {}).values()), {})
+        operations[name] = Described(operation["description"].partition("\n")[0], schema, example)
+    return operations
 
 
 def needed(schema: Any) -> list[str]:
-    """The fields that a request must have; with the one that may stand for another."""
-    others = (f"{name} (or {other})" for name, other in schema.get("x-required-unless", {}).items())
-    return [*schema.get("required", []), *others]
-
-
-def _metric(name: str, found: Described, output: Output) -> None:
-    schema, example, needs = found.schema, found.example, needed(found.schema)
-    output.document(
-        {"name": name, "summary": found.question, "required": needs, "example": example}
+    """Return the required fields of a request, with their alternatives."""
+    alternatives = (
+        f"{name} (or {other})" for name, other in schema.get("x-required-unless", {}).items()
     )
-    output.line(f"{name}: {found.question}")
+    return [*schema.get("required", []), *alternatives]
+
+
+def _metric(name: str, metric: Described, output: Output) -> None:
+    schema, example, needs = metric.schema, metric.example, needed(metric.schema)
+    output.document(
+        {"name": name, "summary": metric.question, "required": needs, "example": example}
+    )
+    output.line(f"{name}: {metric.question}")
     output.line(f"needs: {', '.join(needs) or 'nothing'}")
-    others = schema["properties"].keys() - schema.get("required", ())
-    others -= schema.get("x-required-unless", {}).keys()
-    output.line(f"takes: {', '.join(one for one in schema['properties'] if one in others)}")
+    optional = schema["properties"].keys() - schema.get("required", ())
+    optional -= schema.get("x-required-unless", {}).keys()
+    output.line(f"takes: {', '.join(field for field in schema['properties'] if field in optional)}")
     output.line("")
     output.line(f"touchstone score {name} - <<'JSON'")
     output.line(json.dumps(example, ensure_ascii=False, indent=2))

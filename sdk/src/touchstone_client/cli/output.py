@@ -1,6 +1,6 @@
-"""What a command says: data on stdout, words for people on stderr; colours on a terminal alone.
+"""Output of commands: data on stdout, messages on stderr, colours only on a terminal.
 
-Texts of others come without control characters: a terminal obeys them.
+Foreign texts are printed without control characters, which a terminal would obey.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ DONE, REFUSED, WORSE, SOME_FAILED, WRONG, INTERRUPTED = 0, 1, 2, 3, 64, 130
 
 
 class WrongUse(Exception):
-    """The command line or a setting must change; the message is for people."""
+    """The command line or a setting is wrong; the message is for people."""
 
 
 class Output:
-    """One command's. is_json: one JSON document on stdout, in place of tables and sentences."""
+    """The output of one command. is_json: one JSON document on stdout, no tables and sentences."""
 
     def __init__(self, is_json: bool) -> None:
         self.is_json = is_json
         self._is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
     def say(self, text: str) -> None:
-        """For people."""
+        """Print a message for people."""
         sys.stderr.write(f"{clean(text)}\n")
         sys.stderr.flush()
 
     def line(self, text: str) -> None:
-        """Data, or a sentence of a table's; not of `--json`."""
+        """Print data or a sentence, except with `--json`."""
         if not self.is_json:
             self.write(f"{text}\n")
 
     def document(self, value: Any) -> None:
-        """The one JSON document, where that is asked for."""
+        """Print the JSON document with `--json`."""
         if self.is_json:
             self.write(json.dumps(plain(value), ensure_ascii=False, indent=2) + "\n")
 
@@ -63,8 +63,8 @@ class Output:
         return word if code is None else f"\x1b[{code}m{word}\x1b[0m"
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Aligned columns; the widest is cut where the terminal ends, but never the first, which
-        has the id. head: without a word it is left out."""
+        """Print aligned columns within the width of the terminal. The widest is cut, but never the
+        first, which has the id. head: omitted if empty."""
         if self.is_json:
             return
         width = shutil.get_terminal_size((UNBOUNDED, 24)).columns
@@ -79,7 +79,7 @@ class Output:
 
     @contextmanager
     def progress(self, total: int | None) -> Iterator[Callable[[int, int | None], None]]:
-        """A bar of rich on a terminal that has it, else silence."""
+        """Yield a function that updates a progress bar on a terminal."""
         bar = _rich_progress() if sys.stderr.isatty() else None
         if bar is None:
             yield lambda _done, _total: None
@@ -101,9 +101,9 @@ def _rich_progress() -> Any:
 def aligned(
     head: Sequence[str], rows: Sequence[Sequence[Any]], width: int
 ) -> list[list[tuple[str, int, bool]]]:
-    """(cell, blanks behind it, whether it is the last) of each row, the head first."""
-    cells = [[clean(shown(one)) for one in row] for row in (head, *rows)]
-    wide = [max(display_width(row[place]) for row in cells) for place in range(len(head))]
+    """Return (cell, padding, is last) for each row, the head first."""
+    cells = [[clean(shown(value)) for value in row] for row in (head, *rows)]
+    wide = [max(display_width(row[column]) for row in cells) for column in range(len(head))]
     while sum(wide) + 2 * (len(wide) - 1) > width and max(wide[1:], default=0) > 8:
         wide[wide.index(max(wide[1:]), 1)] -= 1
     cut = [[shortened(cell, most) for cell, most in zip(row, wide, strict=True)] for row in cells]
@@ -115,25 +115,26 @@ def aligned(
 
 
 def shown(value: Any) -> str:
-    """Three digits; a dash for what is undefined."""
+    """Format with three decimals; a dash for None."""
     if value is None:
         return "-"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def clean(text: str) -> str:
-    """Without control characters but the end of a line."""
+    """Replace control characters except line breaks."""
     return "".join(
-        one if one == "\n" or unicodedata.category(one)[0] != "C" else "\ufffd" for one in text
+        character if character == "\n" or unicodedata.category(character)[0] != "C" else "\ufffd"
+        for character in text
     )
 
 
 def display_width(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def shortened(text: str, most: int) -> str:
-    """At most so many columns."""
+    """Cut the text to `most` columns."""
     text = text.replace("\n", " ")
     if display_width(text) <= most:
         return text
@@ -143,14 +144,14 @@ def shortened(text: str, most: int) -> str:
 
 
 def has_ended(batch: Any, output: Output) -> bool:
-    """Whether its answers are there; else it is said."""
+    """Return True if the batch has ended; else print its state."""
     if not batch.is_final:
         output.say(f"{batch.id} has not ended, it is {batch.status}: `touchstone watch {batch.id}`")
     return bool(batch.is_final)
 
 
 def plain(value: Any) -> Any:
-    """Messages as JSON values."""
+    """Return messages as JSON values."""
     from touchstone_client._sync.handles import Batch  # which `--help` need not load
 
     if isinstance(value, Batch):
@@ -158,7 +159,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True)
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     return value

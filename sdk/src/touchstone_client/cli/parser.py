@@ -41,7 +41,7 @@ Parsers: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argp
 
 
 class Parser(argparse.ArgumentParser):
-    """Ends with 64 for a wrong command line: 2 says that explanations became worse."""
+    """Exits with 64 for a wrong command line: 2 means that explanations became worse."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -49,43 +49,42 @@ class Parser(argparse.ArgumentParser):
 
 
 def runs(module: str, name: str) -> Run:
-    """The command's function, imported when it runs."""
+    """Return the command's function, imported when it runs."""
 
     def run(*arguments: object) -> int:
-        found: Run = getattr(importlib.import_module(f"touchstone_client.cli.{module}"), name)
-        return found(*arguments)
+        function: Run = getattr(importlib.import_module(f"touchstone_client.cli.{module}"), name)
+        return function(*arguments)
 
     return run
 
 
 def parser() -> Parser:
-    """The command line."""
-    made = Parser(
+    result = Parser(
         prog="touchstone",
         description="Score explanations with a Touchstone service.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument(
+    result.add_argument(
         "--version", action="store_true", help="Print the versions of client and service."
     )
-    made.add_argument("--url", help="Address of the service, instead of TOUCHSTONE_URL.")
-    commands: Parsers = made.add_subparsers(dest="command", metavar="COMMAND")
+    result.add_argument("--url", help="Address of the service, instead of TOUCHSTONE_URL.")
+    commands: Parsers = result.add_subparsers(dest="command", metavar="COMMAND")
     for add in (_scoring, _objects, _reports, _webhooks, _files):
         add(commands)
     for name, says in OF_THE_SERVICE.items():
         commands.add_parser(name, help=says, add_help=False)
-    return made
+    return result
 
 
 def command(commands: Parsers, name: str, says: str, run: Run) -> Parser:
-    """Add a command with the options that all have."""
-    made = commands.add_parser(name, help=says, description=says)
-    made.add_argument(
+    """Add a command with the common options."""
+    result = commands.add_parser(name, help=says, description=says)
+    result.add_argument(
         "--json", action="store_true", help="Print one JSON document instead of tables."
     )
-    made.set_defaults(run=run)
-    return made
+    result.set_defaults(run=run)
+    return result
 
 
 def _scoring(commands: Parsers) -> None:
@@ -131,7 +130,7 @@ def _fields(add: Callable[..., Any], says: str) -> None:
 
 
 def _mapping(add: Callable[..., Any]) -> None:
-    """Options of a table. In each, our name is on the left and the table's on the right."""
+    """Add the options of a table. Our name is on the left and the table's on the right."""
     add("--metric", help="Metric of lines that name none, such as hatexscore.")
     add(
         "--map", action="append", default=[], metavar="FIELD=COLUMN",
@@ -161,7 +160,7 @@ def _objects(commands: Parsers) -> None:
         "--since", metavar="TIME",
         help="List only newer ones: 30m, 1h30m or 2d ago, or a date such as 2026-11-26.",
     )  # fmt: skip
-    add("--limit", type=at_least_one, default=20, help="List at most so many (default 20).")
+    add("--limit", type=at_least_one, default=20, help="Maximum number to list (default 20).")
 
     says = "Show a job or a batch, or the content of a file."
     add = command(commands, "get", says, runs("objects", "get")).add_argument
@@ -173,11 +172,11 @@ def _objects(commands: Parsers) -> None:
     ).add_argument
     add("ids", nargs="+", metavar="ID", help="Ids of jobs or batches.")
 
-    says = "List the metrics, or show what one of them needs, with an example."
+    says = "List the metrics, or show the required fields of a metric with an example."
     add = command(commands, "metrics", says, runs("objects", "metrics")).add_argument
     add("name", nargs="?", metavar="NAME", help="Metric to show.")
 
-    says = "Export or import what people think of scores."
+    says = "Export or import people's judgements of scores."
     actions = group(commands, "judgements", says)
     run = runs("objects", "judgements")
     add = command(actions, "export", "Write judgements into a file.", run).add_argument
@@ -196,14 +195,14 @@ def _objects(commands: Parsers) -> None:
 
 def group(commands: Parsers, name: str, says: str) -> Parsers:
     """Add a command that has actions."""
-    made = commands.add_parser(name, help=says, description=says)
-    return made.add_subparsers(dest="action", required=True, metavar="ACTION")
+    result = commands.add_parser(name, help=says, description=says)
+    return result.add_subparsers(dest="action", required=True, metavar="ACTION")
 
 
 def _reports(commands: Parsers) -> None:
     says = "Sum up the results of a batch that has ended."
-    made = command(commands, "report", says, runs("reports", "report"))
-    add, instead = made.add_argument, made.add_mutually_exclusive_group().add_argument
+    report = command(commands, "report", says, runs("reports", "report"))
+    add, instead = report.add_argument, report.add_mutually_exclusive_group().add_argument
     add("batch", metavar="BATCH", help="Id of the batch.")
     add("--by", metavar="WHAT", help=f"Mean scores by {SPLITS}.")
     add(
@@ -267,7 +266,7 @@ def _webhooks(commands: Parsers) -> None:
     )  # fmt: skip
     add("--sample", type=float, metavar="SHARE", help="Share of the jobs to push, such as 0.1.")
     add("--metric", action="append", help="Push only scores of this metric. Repeatable.")
-    add("--parts", action="store_true", help="Push each part as a score of its own, too.")
+    add("--parts", action="store_true", help="Push each part as a separate score, too.")
     for name, says in (
         ("test", "Send a test event."),
         ("rotate", "Create a new secret. The previous one is valid for another day."),

@@ -1,4 +1,4 @@
-"""`report`, `compare` and `plan`: what many results say together, and how many it takes."""
+"""`report`, `compare` and `plan`: reports on many results, and sample sizes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BIGGEST = 10
 LEAST_P = 0.001  # a smaller p-value is shown as below it
 RULE = re.compile(r"\s*(difference|low|high|p)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)\s*")
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-WANTED = ("effect", "beat_rate", "power", "alpha")
+PLAN_OPTIONS = ("effect", "beat_rate", "power", "alpha")
 NEEDED = {
     "texts": "texts, for a mean score",
     "texts_upper": "texts, if scores spread as far as these few allow",
@@ -47,127 +47,127 @@ class Lines:
 
     @classmethod
     def of(cls, batch: Any) -> Lines:
-        """Reads the output file, a line at a time."""
-        made = cls()
+        """Read the output file, one line at a time."""
+        lines = cls()
         for line in batch.results():
             result = line.result
             if not isinstance(result, Result):
                 continue
-            made.scores[line.custom_id] = result.score
-            made.reasons[line.custom_id] = f"{result.verdict}: {result.reason}"
-            made.is_higher_better = result.direction != "lower_is_better"
-        return made
+            lines.scores[line.custom_id] = result.score
+            lines.reasons[line.custom_id] = f"{result.verdict}: {result.reason}"
+            lines.is_higher_better = result.direction != "lower_is_better"
+        return lines
 
     def worst(self) -> list[tuple[str, float, str]]:
-        """(custom id, score, why), the worst first."""
+        """Return (custom id, score, reason), the worst first."""
         scored = [(id, score) for id, score in self.scores.items() if score is not None]
-        scored.sort(key=lambda one: one[1], reverse=not self.is_higher_better)
+        scored.sort(key=lambda row: row[1], reverse=not self.is_higher_better)
         return [(id, score, self.reasons[id]) for id, score in scored[:WORST]]
 
 
 @contextmanager
-def target_of(asked: Namespace, output: Output) -> Iterator[Any]:
-    """What takes bytes: the file of `--output`, or stdout."""
-    if asked.output is not None:
-        with created(asked.output) as stream:
+def target_of(options: Namespace, output: Output) -> Iterator[Any]:
+    """Yield a function that writes bytes to the file of `--output`, or to stdout."""
+    if options.output is not None:
+        with created(options.output) as stream:
             yield stream.write
     else:
         yield output.raw
         output.write("")
 
 
-def report(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """Sentence, parts, chance, worst lines, slices; or a file of them."""
-    batch = ts.batches.get(asked.batch)
-    if asked.against is not None:
-        return _against(ts, asked, output)
-    if asked.csv is not None:
-        with created(asked.csv) as stream:
+def report(ts: Touchstone, options: Namespace, output: Output) -> int:
+    """Print sentence, parts, chance, worst lines and slices, or write a file of them."""
+    batch = ts.batches.get(options.batch)
+    if options.against is not None:
+        return _against(ts, options, output)
+    if options.csv is not None:
+        with created(options.csv) as stream:
             stream.write(batch.items_csv().encode())
-    elif asked.parquet is not None:
+    elif options.parquet is not None:
         if not has_ended(batch, output):
             return REFUSED
-        count = batch.save(asked.parquet, form="parquet")
-        output.say(f"{count} answers in {asked.parquet}")
-    elif asked.html is not None:
+        count = batch.save(options.parquet, form="parquet")
+        output.say(f"{count} answers in {options.parquet}")
+    elif options.html is not None:
         content = batch.report_html().encode()
-        with created(asked.html) as stream:
+        with created(options.html) as stream:
             stream.write(content)
-    elif asked.plot is not None:
-        _plot(batch, asked, output)
+    elif options.plot is not None:
+        _plot(batch, options, output)
     else:
-        _numbers(ts, batch, asked, output)
+        _numbers(ts, batch, options, output)
     return DONE
 
 
-def _against(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    if asked.csv or asked.html or asked.plot or asked.parquet:
+def _against(ts: Touchstone, options: Namespace, output: Output) -> int:
+    if options.csv or options.html or options.plot or options.parquet:
         raise WrongUse("--against brings the numbers alone: leave out --plot, --html, --csv")
-    first = ts.batches.get(asked.batch)
-    ts.batches.get(asked.against)
-    found = ts.reports.make(first.metric, batch=first.id, against={"batch": asked.against})
-    with target_of(asked, output) as write:
-        write(found.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
+    first = ts.batches.get(options.batch)
+    ts.batches.get(options.against)
+    report = ts.reports.make(first.metric, batch=first.id, against={"batch": options.against})
+    with target_of(options, output) as write:
+        write(report.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
     return DONE
 
 
-def _plot(batch: Any, asked: Namespace, output: Output) -> None:
-    if asked.output is None and asked.format == "png":
+def _plot(batch: Any, options: Namespace, output: Output) -> None:
+    if options.output is None and options.format == "png":
         raise WrongUse("a png goes into a file: give --output FILE.png")
-    content = batch.plot(asked.plot, format=asked.format)
-    with target_of(asked, output) as write:
+    content = batch.plot(options.plot, format=options.format)
+    with target_of(options, output) as write:
         write(content)
 
 
-def _numbers(ts: Touchstone, batch: Any, asked: Namespace, output: Output) -> None:
-    found = batch.report() if asked.by is None else _split_report(ts, batch, asked.by)
-    if output.is_json or asked.output is not None:
-        with target_of(asked, output) as write:
-            write(found.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
+def _numbers(ts: Touchstone, batch: Any, options: Namespace, output: Output) -> None:
+    report = batch.report() if options.by is None else _split_report(ts, batch, options.by)
+    if output.is_json or options.output is not None:
+        with target_of(options, output) as write:
+            write(report.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
         return
-    output.line(getattr(found, "finding", "") or sentence_of(found))
-    for reason, count in sorted(found.reasons.items(), key=lambda one: -one[1]):
+    output.line(getattr(report, "finding", "") or sentence_of(report))
+    for reason, count in sorted(report.reasons.items(), key=lambda pair: -pair[1]):
         output.line(f"  {count} for {reason}")
     output.line("")
-    titles = ("mean of", "value", "low", "high", "n", _notebook.NAMED)
-    output.table(titles, _notebook.named(batch.metric, parts_in(found)))
-    _show_without(found, output)
-    if worth := what_it_can_tell(found.score):
+    titles = ("mean of", "value", "low", "high", "n", _notebook.PLAIN_NAME)
+    output.table(titles, _notebook.with_plain_names(batch.metric, parts_in(report)))
+    _show_without(report, output)
+    if worth := what_it_can_tell(report.score):
         output.line(worth)
-    if told := list(beside_people(found)):
+    if figures := list(beside_people(report)):
         output.line("")
-        output.table(("beside people", "value", "low", "high", "n"), told)
+        output.table(("beside people", "value", "low", "high", "n"), figures)
     if rows := Lines.of(batch).worst():
         output.line("")
         output.table(("worst lines", "score", "why"), rows)
-    for split in getattr(found, "splits", ()):
+    for split in getattr(report, "splits", ()):
         _show_split(split, output)
-    _warn(found, output)
+    _warn(report, output)
 
 
-def _warn(found: Any, output: Output) -> None:
-    """Of what the finding does not say already."""
-    gold = getattr(found, "gold", None)
-    said = getattr(found, "finding", "").lower()
-    for one in (*found.warnings, *(() if gold is None else gold.warnings)):
-        if one.lower() not in said:
-            output.say(f"warning: {one}")
+def _warn(report: Any, output: Output) -> None:
+    """Print warnings that the finding does not include."""
+    gold = getattr(report, "gold", None)
+    finding = getattr(report, "finding", "").lower()
+    for warning in (*report.warnings, *(() if gold is None else gold.warnings)):
+        if warning.lower() not in finding:
+            output.say(f"warning: {warning}")
 
 
-def _show_without(found: Any, output: Output) -> None:
-    if rows := list(_notebook.parts_without(found)):
+def _show_without(report: Any, output: Output) -> None:
+    if rows := list(_notebook.parts_without(report)):
         output.line("")
         output.table(("results without", "undefined", "does not apply"), rows)
 
 
 def _split_report(ts: Touchstone, batch: Any, by: str) -> Any:
-    with _named(by):
+    with _by_errors(by):
         return ts.reports.make(batch.metric, batch=batch.id, by=[by])
 
 
 @contextmanager
-def _named(by: str | None) -> Iterator[None]:
-    """What the service says against `--by` is a wrong use of the command."""
+def _by_errors(by: str | None) -> Iterator[None]:
+    """Turn the service's error about `--by` into a wrong use of the command."""
     try:
         yield
     except BadRequest as error:
@@ -177,37 +177,38 @@ def _named(by: str | None) -> Iterator[None]:
 
 
 def _show_split(split: Any, output: Output) -> None:
-    """The mean of each value with its interval, and whether the values differ."""
+    """Print the mean of each value with its interval, and the test that all are equal."""
     output.line("")
     rows = [
-        (_value_name(split.by, one.value), *_ends(one.score), one.undefined) for one in split.values
+        (_value_name(split.by, group.value), *_ends(group.score), group.undefined)
+        for group in split.values
     ]
     output.table((split.by, "mean score", "low", "high", "n", "undefined"), rows)
     if split.without:
         output.line(f"{split.without} lines say nothing of {split.by}")
     if split.p_value is not None:
         output.line(f"that all means are equal: p = {p_shown(split.p_value)}")
-    for one in split.warnings:
-        output.say(f"warning: {one}")
+    for warning in split.warnings:
+        output.say(f"warning: {warning}")
 
 
-def sentence_of(found: Any) -> str:
-    """How many could be scored, and what their mean is: of a service that gives no finding."""
-    defined = found.scored - found.undefined
-    said = f"{defined} of {found.scored} explanations could be scored"
-    if found.undefined:
-        said += f", {found.undefined} ({found.undefined / found.scored:.0%}) are undefined"
-    if found.score.value is None:
-        return f"{said}."
-    low, high = found.score.low, found.score.high
+def sentence_of(report: Any) -> str:
+    """Return the number of scored explanations and their mean, for services without a finding."""
+    defined = report.scored - report.undefined
+    sentence = f"{defined} of {report.scored} explanations could be scored"
+    if report.undefined:
+        sentence += f", {report.undefined} ({report.undefined / report.scored:.0%}) are undefined"
+    if report.score.value is None:
+        return f"{sentence}."
+    low, high = report.score.low, report.score.high
     bounds = "" if low is None or high is None else f" (95 % interval {low:.3f} to {high:.3f})"
-    if found.confidence != 0.95:
-        bounds = bounds.replace("95 %", f"{found.confidence:.0%}")
-    return f"{said}. Their mean score is {found.score.value:.3f}{bounds}."
+    if report.confidence != 0.95:
+        bounds = bounds.replace("95 %", f"{report.confidence:.0%}")
+    return f"{sentence}. Their mean score is {report.score.value:.3f}{bounds}."
 
 
 def what_it_can_tell(mean: Any) -> str:
-    """Return how many independent lines the mean rests on, and the difference that they find."""
+    """Return the number of independent lines, and the difference that they can detect."""
     sentences = []
     if (count := getattr(mean, "effective", None)) is not None and mean.of:
         independent = f"{count:.1f}".removesuffix(".0")
@@ -221,7 +222,7 @@ def what_it_can_tell(mean: Any) -> str:
 
 
 def p_shown(value: float | None) -> str | None:
-    """Of a p-value, which is never 0, as the pages show it: three decimals."""
+    """Format a p-value with three decimals, as the pages do; it is never 0."""
     if value is None:
         return None
     if value < LEAST_P:
@@ -229,131 +230,133 @@ def p_shown(value: float | None) -> str | None:
     return f"{value:.3f}"
 
 
-def beside_people(found: Any) -> Iterator[tuple[Any, ...]]:
-    """What gold labels, marked passages and ratings of the lines say of the results."""
-    gold = getattr(found, "gold", None)
+def beside_people(report: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the agreement of results with gold labels, marked passages and ratings."""
+    gold = getattr(report, "gold", None)
     for group in ("labels", "rationales", "ratings"):
         figures = getattr(gold, group, None)
-        for one in (figures, getattr(figures, "threshold", None)):
-            for name in type(one).model_fields if one is not None else ():
-                if _is_interval(value := getattr(one, name)) and value.value is not None:
+        for group_figures in (figures, getattr(figures, "threshold", None)):
+            for name in type(group_figures).model_fields if group_figures is not None else ():
+                if _is_interval(value := getattr(group_figures, name)) and value.value is not None:
                     yield (name.replace("_", " "), *_ends(value))
 
 
-def _is_interval(one: Any) -> bool:
-    return hasattr(one, "value") and hasattr(one, "of")
+def _is_interval(value: Any) -> bool:
+    return hasattr(value, "value") and hasattr(value, "of")
 
 
-def parts_in(found: Any) -> Iterator[tuple[Any, ...]]:
-    """The score, its parts, and what chance would do, where the report says it; of answers that
-    have no score of their own, the mean of each metric that scored them."""
-    means = getattr(found, "scores", None)
+def parts_in(report: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the score, its parts and chance; without a score, the mean of each metric."""
+    means = getattr(report, "scores", None)
     if means is None:
-        yield ("score", *_ends(found.score))
+        yield ("score", *_ends(report.score))
     for mean in means or ():
         yield (mean.metric, *_ends(mean.score))
-    for name, one in _notebook.part_means(found):
-        yield (name, *_ends(one))
+    for name, mean_of_part in _notebook.part_means(report):
+        yield (name, *_ends(mean_of_part))
     for name in CHANCE:
-        for whose, one in _by_decision(found, name):
-            if _is_interval(one):
-                yield (f"chance: {name.replace('_', ' ')}{whose}", *_ends(one))
+        for suffix, mean_of_part in _by_decision(report, name):
+            if _is_interval(mean_of_part):
+                yield (f"chance: {name.replace('_', ' ')}{suffix}", *_ends(mean_of_part))
 
 
-def _by_decision(found: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Whose number it is, and the number: what is high for one decision is low for another, so
-    that both together are the mix of the labels."""
-    means = getattr(found, "by_decision", None)
+def _by_decision(report: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield a number by decision, since a high value for one decision is low for the other."""
+    means = getattr(report, "by_decision", None)
     if not means or not hasattr(next(iter(means.values())), name):
-        yield "", getattr(found, name, None)
+        yield "", getattr(report, name, None)
         return
-    for decision, own in means.items():
-        yield f", {decision}", getattr(own, name)
+    for decision, means_of_decision in means.items():
+        yield f", {decision}", getattr(means_of_decision, name)
 
 
-def _ends(one: Any) -> tuple[Any, ...]:
-    return one.value, one.low, one.high, one.of
+def _ends(mean: Any) -> tuple[Any, ...]:
+    return mean.value, mean.low, mean.high, mean.of
 
 
-def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """The new one minus the baseline, text by text."""
-    rule = None if asked.fail_if is None else RULE.fullmatch(asked.fail_if)
-    if asked.fail_if is not None and rule is None:
-        raise WrongUse(f"--fail-if {asked.fail_if!r} is no rule, as in 'high < 0'")
+def compare(ts: Touchstone, options: Namespace, output: Output) -> int:
+    """Print the differences of a new batch minus a baseline, text by text."""
+    rule = None if options.fail_if is None else RULE.fullmatch(options.fail_if)
+    if options.fail_if is not None and rule is None:
+        raise WrongUse(f"--fail-if {options.fail_if!r} is no rule, as in 'high < 0'")
     try:
-        sides = [part_of(one) for one in (asked.a, asked.b)]
+        sides = [part_of(side) for side in (options.a, options.b)]
     except ValueError as error:
         raise WrongUse(str(error)) from error
-    named = dict.fromkeys(one["batch"] for one in sides)
-    batches = {one: ts.batches.get(one) for one in named}
+    batch_ids = dict.fromkeys(side["batch"] for side in sides)
+    batches = {batch_id: ts.batches.get(batch_id) for batch_id in batch_ids}
     first = batches[sides[0]["batch"]]
-    found = _comparison(ts, first.metric, sides, asked.by)
-    if empty := _without_lines(found, asked):
+    comparison = _comparison(ts, first.metric, sides, options.by)
+    if empty := _without_lines(comparison, options):
         output.say(empty)
         return REFUSED
-    pairs = [_change(one) for one in found.changes]
-    titles = {"a": asked.a, "b": asked.b, "difference": "a - b"}
-    told = found.model_dump(mode="json", by_alias=True)
-    output.document({**titles, **told, "changes": pairs[:BIGGEST]})
+    pairs = [_change(change) for change in comparison.changes]
+    titles = {"a": options.a, "b": options.b, "difference": "a - b"}
+    document = comparison.model_dump(mode="json", by_alias=True)
+    output.document({**titles, **document, "changes": pairs[:BIGGEST]})
     if not output.is_json:
-        output.line(f"A, the new one, is {asked.a}; B, the baseline, is {asked.b}")
+        output.line(f"A, the new one, is {options.a}; B, the baseline, is {options.b}")
         output.line(
-            f"the same as a page: /compare?{urlencode({'left': asked.b, 'right': asked.a})}"
+            f"the same as a page: /compare?{urlencode({'left': options.b, 'right': options.a})}"
         )
-        output.line(in_words(found, is_higher_better=_is_higher_better(first)))
-        _show_comparison(found, pairs, output)
-        if asked.by is not None:
+        output.line(in_words(comparison, is_higher_better=_is_higher_better(first)))
+        _show_comparison(comparison, pairs, output)
+        if options.by is not None:
             output.line("")
-            output.table((asked.by, "A - B", "low", "high", "n"), list(_slices(found)))
-    return _judged(found, rule, output)
+            output.table((options.by, "A - B", "low", "high", "n"), list(_slices(comparison)))
+    return _judged(comparison, rule, output)
 
 
 def _comparison(
     ts: Touchstone, metric: str, sides: Sequence[dict[str, Any]], by: str | None
 ) -> Any:
-    """Of the first with the second, whose batches are known."""
+    """Compare the first side with the second."""
     new, baseline = sides
-    with _named(by):
+    with _by_errors(by):
         fields: Any = {**new, "against": baseline, **({} if by is None else {"by": [by]})}
         return ts.reports.make(metric, **fields).comparison
 
 
-def _without_lines(found: Any, asked: Namespace) -> str:
-    """Why there is nothing to compare: a side without a result; empty where there is none."""
-    if found.pairs:
+def _without_lines(comparison: Any, options: Namespace) -> str:
+    """Return why there is nothing to compare, or ""."""
+    if comparison.pairs:
         return ""
-    counts = ((asked.a, found.unpaired_a), (asked.b, found.unpaired_b))
-    none = [named for named, lines in counts if not lines]
+    counts = ((options.a, comparison.unpaired_a), (options.b, comparison.unpaired_b))
+    none = [name for name, lines in counts if not lines]
     return f"nothing to compare: no result of {' and none of '.join(none)}" if none else ""
 
 
-def plan(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """Texts and draws that find an effect, if further texts vary as those of the batch do."""
-    if asked.effect is None and asked.beat_rate is None:
-        raise WrongUse("what is to be found? give --effect, --beat-rate or both")
-    batch = ts.batches.get(asked.batch)
-    wanted = {name: getattr(asked, name) for name in WANTED if getattr(asked, name) is not None}
-    fields: Any = {"batch": batch.id, "plan": wanted}
-    if asked.against is not None:
-        fields["against"] = {"batch": asked.against}
-    found = ts.reports.make(batch.metric, **fields).plan
-    output.document(found)
-    asked_for = found.wanted
+def plan(ts: Touchstone, options: Namespace, output: Output) -> int:
+    """Print the texts and draws that find an effect, if further texts vary like those of the
+    batch.
+    """
+    if options.effect is None and options.beat_rate is None:
+        raise WrongUse("give the effect to detect: --effect, --beat-rate or both")
+    batch = ts.batches.get(options.batch)
+    target = {
+        name: getattr(options, name) for name in PLAN_OPTIONS if getattr(options, name) is not None
+    }
+    fields: Any = {"batch": batch.id, "plan": target}
+    if options.against is not None:
+        fields["against"] = {"batch": options.against}
+    plan_of_report = ts.reports.make(batch.metric, **fields).plan
+    output.document(plan_of_report)
+    asked_for = plan_of_report.wanted
     how = f"power {asked_for.power:g} at alpha {asked_for.alpha:g}"
     for name, says in (("effect", "an effect of"), ("beat_rate", "a beat rate of")):
         if (value := getattr(asked_for, name)) is not None:
             output.line(f"to find {says} {value:g} with {how}")
-    rows = [(says, getattr(found, name)) for name, says in NEEDED.items()]
+    rows = [(says, getattr(plan_of_report, name)) for name, says in NEEDED.items()]
     output.table(("needed", "at least"), [row for row in rows if row[1] is not None])
-    for one in found.warnings:
-        output.say(f"warning: {one}")
+    for warning in plan_of_report.warnings:
+        output.say(f"warning: {warning}")
     return DONE
 
 
-def _slices(found: Any) -> Iterator[tuple[Any, ...]]:
-    for one in found.slices:
-        gap = one.difference
-        yield _value_name(one.by, one.value), gap.value, gap.low, gap.high, one.pairs
+def _slices(comparison: Any) -> Iterator[tuple[Any, ...]]:
+    for part in comparison.slices:
+        gap = part.difference
+        yield _value_name(part.by, part.value), gap.value, gap.low, gap.high, part.pairs
 
 
 def _value_name(by: str, value: str) -> str:
@@ -361,22 +364,22 @@ def _value_name(by: str, value: str) -> str:
 
 
 def _is_higher_better(batch: Any) -> bool:
-    """As its first result says."""
+    """Return the direction of the first result."""
     for line in batch.results():
         if isinstance(line.result, Result):
             return bool(line.result.direction != "lower_is_better")
     return True
 
 
-def _change(found: Any) -> dict[str, Any]:
-    """A pair: its custom id, or the jobs of pairs that have none in common."""
-    name = found.custom_id or f"{found.first_job}, {found.second_job}"
-    return {"custom_id": name, "a": found.first, "b": found.second, "difference": found.difference}
+def _change(pair: Any) -> dict[str, Any]:
+    """Return a pair with its custom id, or with its jobs if they have none in common."""
+    name = pair.custom_id or f"{pair.first_job}, {pair.second_job}"
+    return {"custom_id": name, "a": pair.first, "b": pair.second, "difference": pair.difference}
 
 
-def in_words(found: Any, *, is_higher_better: bool) -> str:
-    """Which explains better: told only where the interval excludes 0, as the page tells it."""
-    gap = found.differences[0].difference
+def in_words(comparison: Any, *, is_higher_better: bool) -> str:
+    """Say which explains better, only if the interval excludes 0, as the page does."""
+    gap = comparison.differences[0].difference
     if gap.value is None:
         return "no text has a score in both"
     if gap.low is None or gap.high is None or gap.low <= 0 <= gap.high:
@@ -385,34 +388,41 @@ def in_words(found: Any, *, is_higher_better: bool) -> str:
     return f"{better} explains better than {other} by {abs(gap.value):.3f}"
 
 
-def _show_comparison(found: Any, pairs: list[dict[str, Any]], output: Output) -> None:
-    alone = f"{found.unpaired_a} only in A, {found.unpaired_b} only in B"
-    output.line(f"{found.pairs} lines in both, {alone}")
-    for one in found.differences[:1]:
-        if (texts := one.difference.clusters) is not None:
-            output.line(f"scored in both: {one.pairs} lines of {texts} texts")
+def _show_comparison(comparison: Any, pairs: list[dict[str, Any]], output: Output) -> None:
+    alone = f"{comparison.unpaired_a} only in A, {comparison.unpaired_b} only in B"
+    output.line(f"{comparison.pairs} lines in both, {alone}")
+    for difference in comparison.differences[:1]:
+        if (texts := difference.difference.clusters) is not None:
+            output.line(f"scored in both: {difference.pairs} lines of {texts} texts")
     rows = [
-        (one.component, *_ends(one.difference)[:3], p_shown(one.p_value), p_shown(one.p_adjusted))
-        for one in found.differences
+        (
+            gap.component,
+            *_ends(gap.difference)[:3],
+            p_shown(gap.p_value),
+            p_shown(gap.p_adjusted),
+        )
+        for gap in comparison.differences
     ]
     output.line("differences are A minus B: above 0, A has more")
     output.table(("A - B", "difference", "low", "high", "p", "p by Holm"), rows)
-    for one in found.differences[:1]:
-        wins = f"{one.better} higher in A, {one.worse} higher in B, {one.equal} equal"
-        output.line(f"{one.component}: {wins}")
+    for gap in comparison.differences[:1]:
+        wins = f"{gap.better} higher in A, {gap.worse} higher in B, {gap.equal} equal"
+        output.line(f"{gap.component}: {wins}")
     if pairs:
         output.line("")
-        changes = [tuple(one.values()) for one in pairs[:BIGGEST]]
+        changes = [tuple(pair.values()) for pair in pairs[:BIGGEST]]
         output.table(("biggest changes", "A", "B", "A - B"), changes)
-    for one in found.warnings:
-        output.say(f"warning: {one}")
+    for warning in comparison.warnings:
+        output.say(f"warning: {warning}")
 
 
-def _judged(found: Any, rule: re.Match[str] | None, output: Output) -> int:
-    """Return WORSE if the rule of `--fail-if` holds of the score, REFUSED if it is undecided."""
+def _judged(comparison: Any, rule: re.Match[str] | None, output: Output) -> int:
+    """Return WORSE if the rule of `--fail-if` is true for the score, REFUSED if it is undecided."""
     if rule is None:
         return DONE
-    (score,) = [one for one in found.differences if one.component == "score"]
+    (score,) = [
+        difference for difference in comparison.differences if difference.component == "score"
+    ]
     if score.equal and score.equal == score.pairs:
         output.say(f"no change: all {score.pairs} scores are identical")
         return DONE

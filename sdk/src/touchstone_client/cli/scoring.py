@@ -1,4 +1,4 @@
-"""`score`, `submit`, `watch`: requests go out, and their ends are waited for."""
+"""`score`, `submit`, `watch`: send requests and wait for their ends."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MOST_UPLOADS = 10  # of a file, each without the lines that were refused so far
 
 @contextmanager
 def goes_on(output: Output, kind: str, id: str, target: str | None = None) -> Iterator[None]:
-    """Ctrl-C leaves; what the service does it goes on doing. target: of what was asked for."""
+    """Let Ctrl-C leave while the service continues. target: the requested file."""
     try:
         yield
     except KeyboardInterrupt:
@@ -49,59 +49,63 @@ def goes_on(output: Output, kind: str, id: str, target: str | None = None) -> It
         raise SystemExit(INTERRUPTED) from None
 
 
-def score(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """One request, its result."""
-    job = ts.jobs.create(asked.metric, request_of(asked))
+def score(ts: Touchstone, options: Namespace, output: Output) -> int:
+    """Score one request and print its result."""
+    job = ts.jobs.create(options.metric, request_of(options))
     with goes_on(output, "job", job.id):
-        result = job.wait(asked.timeout)
+        result = job.wait(options.timeout)
     output.document(job.refresh().data)
     if not output.is_json:
         show_result(output, result)
     return DONE
 
 
-def request_of(asked: Namespace) -> dict[str, Any]:
-    """Fields of a file or stdin, and those of flags over them. Raises WrongUse."""
+def request_of(options: Namespace) -> dict[str, Any]:
+    """Return the fields of a file or stdin, overridden by flags. Raises WrongUse."""
     fields: dict[str, Any] = {}
-    if asked.request is not None:
-        raw = sys.stdin.buffer.read() if asked.request == "-" else Path(asked.request).read_bytes()
+    if options.request is not None:
+        raw = (
+            sys.stdin.buffer.read()
+            if options.request == "-"
+            else Path(options.request).read_bytes()
+        )
         try:
             fields = json.loads(raw)
         except ValueError as error:
-            raise WrongUse(_unread(asked, raw, error)) from None
+            raise WrongUse(_unread(options, raw, error)) from None
         if not isinstance(fields, dict):
-            raise WrongUse(f"{asked.request} is not a JSON object")
-        fields = {name: one for name, one in fields.items() if name not in IDS}
-    given = {name: getattr(asked, name) for name in ("text", "explanation", "model")}
-    given[_decision_field(asked.metric)] = asked.decision
-    fields |= {name: value for name, value in given.items() if value is not None}
-    for name, value in asked.field:
-        fields[name] = value_of(value, types_of(asked.metric, name) or TEXT)
+            raise WrongUse(f"{options.request} is not a JSON object")
+        fields = {name: item for name, item in fields.items() if name not in IDS}
+    words = {name: getattr(options, name) for name in ("text", "explanation", "model")}
+    words[_decision_field(options.metric)] = options.decision
+    fields |= {name: value for name, value in words.items() if value is not None}
+    for name, value in options.field:
+        fields[name] = value_of(value, types_of(options.metric, name) or TEXT)
     if not fields:
         raise WrongUse("no request: give --text and --explanation, a JSON file, or - for stdin")
     return fields
 
 
 def _decision_field(metric: str) -> str:
-    """Return the metric's field for the decision that is explained."""
-    known = request_type(metric)
-    fields = known.model_fields if known else {}
+    """Return the metric's field for the explained decision."""
+    request = request_type(metric)
+    fields = request.model_fields if request else {}
     return next((name for name in DECISIONS if name in fields), DECISIONS[0])
 
 
-def _unread(asked: Namespace, raw: bytes, error: ValueError) -> str:
+def _unread(options: Namespace, raw: bytes, error: ValueError) -> str:
     is_many = raw.lstrip()[:1] == b"{" and str(error).startswith("Extra data")
-    if is_many or is_table(asked.request):
-        file = "FILE" if asked.request == "-" else asked.request
+    if is_many or is_table(options.request):
+        file = "FILE" if options.request == "-" else options.request
         return (
-            f"{asked.request} is no single JSON object: `touchstone submit {file} "
-            f"--metric {asked.metric}` scores every line of a file"
+            f"{options.request} is no single JSON object: `touchstone submit {file} "
+            f"--metric {options.metric}` scores every line of a file"
         )
-    return f"{asked.request} is not JSON: {error}"
+    return f"{options.request} is not JSON: {error}"
 
 
 def show_result(output: Output, result: Result | models.ExplanationsResult) -> None:
-    """Verdict and score, the sentence, parts, chance, warnings."""
+    """Print verdict and score, the sentence, parts, chance, warnings."""
     if isinstance(result, models.ExplanationsResult):
         show_elicited(output, result)
         return
@@ -113,70 +117,77 @@ def show_result(output: Output, result: Result | models.ExplanationsResult) -> N
     output.line(result.reason)
     output.line("")
     output.table(("check", "outcome", ""), _notebook.checks_of(result))
-    for one in result.untested:
-        output.line(f"{one.reason}: {one.action}")
+    for reason in result.untested:
+        output.line(f"{reason.reason}: {reason.action}")
     for title, message in (("part", result.components), ("chance", _control(result))):
         if rows := _notebook.parts_of(message):
             output.line("")
-            output.table((title, "value", _notebook.NAMED), _notebook.named(result.metric, rows))
-    for one in result.warnings:
-        output.say(f"warning: {one}")
+            output.table(
+                (title, "value", _notebook.PLAIN_NAME),
+                _notebook.with_plain_names(result.metric, rows),
+            )
+    for warning in result.warnings:
+        output.say(f"warning: {warning}")
 
 
 def show_elicited(output: Output, result: models.ExplanationsResult) -> None:
-    """How the answer ended, the explanation, and a row a metric."""
-    found = result.elicitation
-    probability = "" if found.probability is None else f", P {_notebook.number(found.probability)}"
-    output.line(f"{found.outcome}: {found.decision or 'no decision'}{probability}")
-    output.line(found.explanation)
+    """Print the outcome, the explanation, and one row per metric."""
+    elicitation = result.elicitation
+    probability = (
+        ""
+        if elicitation.probability is None
+        else f", P {_notebook.number(elicitation.probability)}"
+    )
+    output.line(f"{elicitation.outcome}: {elicitation.decision or 'no decision'}{probability}")
+    output.line(elicitation.explanation)
     if rows := _notebook.metrics_of(result):
         output.line("")
         output.table(("metric", "verdict", "score"), rows)
-    for one in (*(reason.detail for reason in found.obstacles), *result.warnings):
-        output.say(f"warning: {one}")
+    for warning in (*(reason.detail for reason in elicitation.obstacles), *result.warnings):
+        output.say(f"warning: {warning}")
 
 
 def _control(result: Result) -> Any:
     return getattr(result, "control", None)
 
 
-def submit(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """A batch of a file: its id first, then progress."""
+def submit(ts: Touchstone, options: Namespace, output: Output) -> int:
+    """Score a file as a batch: print its id first, then progress."""
     for name in ("output", "errors"):
-        if getattr(asked, name) is not None and not asked.wait:
+        if getattr(options, name) is not None and not options.wait:
             raise WrongUse(f"--{name} is written at the end of the batch: give --wait with it")
-    if asked.output is not None:
-        target_form(asked.output)
-    refused: dict[int, str] | None = {} if asked.skip_invalid else None
-    reading = Reading(delimiter=asked.delimiter, split=asked.split, refused=refused)
-    metric = asked.metric or metric_in(asked.file, reading)
-    columns = mapping_of(asked, metric, reading, output)
-    upload = Submission(ts, metric, dict(asked.metadata), output)
+    if options.output is not None:
+        target_form(options.output)
+    refused: dict[int, str] | None = {} if options.skip_invalid else None
+    reading = Reading(delimiter=options.delimiter, split=options.split, refused=refused)
+    metric = options.metric or metric_in(options.file, reading)
+    columns = mapping_of(options, metric, reading, output)
+    upload = Submission(ts, metric, dict(options.metadata), output)
     try:
-        with batch_file(asked.file, endpoint_of(metric), columns, reading) as (name, content):
+        with batch_file(options.file, endpoint_of(metric), columns, reading) as (name, content):
             if refused is None:
                 batch = upload.send(content, name)
             else:
                 batch = upload.send_valid(content, name, refused)
     except KeyboardInterrupt:
-        said = "see `touchstone list batches`" if upload.is_there else "no batch was made"
-        output.say(f"interrupted while uploading: {said}")
+        advice = "see `touchstone list batches`" if upload.is_there else "no batch was made"
+        output.say(f"interrupted while uploading: {advice}")
         return INTERRUPTED
     if batch.status == "failed":
         say_faults(output, batch)
         return REFUSED
-    if not asked.wait:
+    if not options.wait:
         output.line(batch.id)
         output.document(batch)
         output.say(f"`touchstone watch {batch.id}` shows its progress")
         return DONE
-    is_data = asked.output is not None and not output.is_json
+    is_data = options.output is not None and not output.is_json
     (output.line if is_data else output.say)(batch.id)
-    return _waited(batch, asked, output)
+    return _waited(batch, options, output)
 
 
 class Submission:
-    """A file that becomes a batch; is_there: whether it has arrived."""
+    """A file that becomes a batch. is_there: True after the upload."""
 
     def __init__(
         self, ts: Touchstone, metric: str, metadata: dict[str, str], output: Output
@@ -193,8 +204,8 @@ class Submission:
         return self._ts.batches.create(stored, self._metric, metadata=self._metadata)
 
     def send_valid(self, content: BinaryIO, name: str, unread: Mapping[int, str]) -> Batch:
-        """Without the lines that the service refuses, which are told, as those that could not be
-        read. The batch has failed where no line is left, or ever more are refused."""
+        """Submit without the lines that the service refuses, and print these with the unreadable
+        ones. The batch fails if no line is left, or if each upload has more refused lines."""
         refused = dict(unread)
         batch = self.send(content, name)
         for _ in range(MOST_UPLOADS):
@@ -202,8 +213,8 @@ class Submission:
             if not faults or 0 in faults:
                 break
             refused |= faults
-            with blanked(content, refused) as kept:
-                batch = self.send(kept, name)
+            with blanked(content, refused) as rest:
+                batch = self.send(rest, name)
         if refused:
             self._output.say(f"left out, {len(refused)} in all:")
             _say_lines(self._output, sorted(refused.items()))
@@ -211,15 +222,15 @@ class Submission:
 
 
 def faults_when_read(batch: Batch) -> list[tuple[int, str]]:
-    """Why its file is not valid, once it is read; none where it is."""
+    """Return the faults of its file after validation, or []."""
     for now in batch.events():
         if now.status != "validating":
             break
     return batch.refresh().faults
 
 
-def _waited(batch: Batch, asked: Namespace, output: Output) -> int:
-    with goes_on(output, "batch", batch.id, asked.output or "FILE"):
+def _waited(batch: Batch, options: Namespace, output: Output) -> int:
+    with goes_on(output, "batch", batch.id, options.output or "FILE"):
         try:
             with output.progress(None) as reach:
                 batch.wait(progress=reach)
@@ -227,14 +238,14 @@ def _waited(batch: Batch, asked: Namespace, output: Output) -> int:
             output.document(batch)
             say_faults(output, batch)
             return REFUSED
-        if asked.output is not None:
-            batch.save(asked.output)
+        if options.output is not None:
+            batch.save(options.output)
         elif not output.is_json:
             stream_file(batch, output)
     output.document(batch)
     output.say(counted(batch))
-    if batch.error_file_id and asked.errors:
-        _save_errors(batch, asked.errors)
+    if batch.error_file_id and options.errors:
+        _save_errors(batch, options.errors)
     elif batch.error_file_id:
         output.say(f"`touchstone get {batch.error_file_id}` has the lines without a score")
     return end_code(batch)
@@ -245,7 +256,7 @@ def _save_errors(batch: Batch, target: str) -> None:
 
 
 def stream_file(batch: Batch, output: Output) -> None:
-    """The output file as it is onto stdout."""
+    """Write the output file to stdout."""
     if batch.output_file_id is not None:
         for piece in Files(batch._api).content(batch.output_file_id):  # noqa: SLF001 - its own
             output.raw(piece)
@@ -253,7 +264,7 @@ def stream_file(batch: Batch, output: Output) -> None:
 
 
 def say_faults(output: Output, batch: Batch) -> None:
-    """Why it failed, a line each."""
+    """Print the faults, one per line."""
     output.say(f"{batch.id}: the file is not valid:")
     _say_lines(output, batch.faults)
     if not batch.faults:
@@ -263,28 +274,28 @@ def say_faults(output: Output, batch: Batch) -> None:
 
 
 def _say_lines(output: Output, faults: Sequence[tuple[int, str]]) -> None:
-    for line, said in faults[:MOST_SHOWN]:
-        output.say(f"  line {line}: {said}" if line else f"  {said}")
+    for line, message in faults[:MOST_SHOWN]:
+        output.say(f"  line {line}: {message}" if line else f"  {message}")
     if (more := len(faults) - MOST_SHOWN) > 0:
         output.say(f"  … and {more} more")
 
 
 def counted(batch: Any) -> str:
-    """How far it is; an answer may be a score of null."""
+    """Format the progress of a batch; an answer may have a score of null."""
     counts = batch.request_counts
     done = f"{counts.completed} of {counts.total} answered, {counts.failed} failed"
     return f"{batch.id} {batch.status}: {done}"
 
 
 def end_code(batch: Any) -> int:
-    """Of a batch that has ended."""
+    """Return the exit code of an ended batch."""
     if batch.status != "completed":
         return REFUSED
     return SOME_FAILED if batch.request_counts.failed else DONE
 
 
 def metric_in(file: str, reading: Reading) -> str:
-    """Of the first line's `url`. Raises WrongUse."""
+    """Return the metric in the first line's `url`. Raises WrongUse."""
     if not is_table(file):
         with table_of(file, reading) as table:
             _, first = next(table.rows, (0, {}))
@@ -295,28 +306,30 @@ def metric_in(file: str, reading: Reading) -> str:
     raise WrongUse(f"{file} names no metric: say --metric METRIC, as in hatexscore")
 
 
-def mapping_of(asked: Namespace, metric: str, reading: Reading, output: Output) -> Any:
-    """Which column is which field, told or guessed; None for lines that are requests already."""
-    columns = from_words(asked.map, asked.value, asked.field, asked.keep)
-    if columns is None and not is_table(asked.file, reading):
+def mapping_of(options: Namespace, metric: str, reading: Reading, output: Output) -> Any:
+    """Return the mapping of columns, given or guessed; None for lines that are requests."""
+    columns = from_words(options.map, options.value, options.field, options.keep)
+    if columns is None and not is_table(options.file, reading):
         return None
-    with table_of(asked.file, reading) as table:
+    with table_of(options.file, reading) as table:
         if table.names is None:
             require_fields(columns or {}, metric)
             return columns
-        made = ColumnMapping.of(columns, metric, list(table.names))
+        mapping = ColumnMapping.of(columns, metric, list(table.names))
         names = [name for name in table.names if name]
-    if left_out := [name for name in names if name not in made.needed]:
+    if left_out := [name for name in names if name not in mapping.needed]:
         output.say(f"not sent: {', '.join(left_out)} (--keep COLUMN sends it as metadata)")
-    if made.guessed:
-        said = ", ".join(f"{field} is the column {name}" for field, name in made.guessed.items())
-        output.say(f"guessed: {said} (--map FIELD=COLUMN says otherwise)")
-        _require_agreement(asked)
-    return made.columns
+    if mapping.guessed:
+        guesses = ", ".join(
+            f"{field} is the column {name}" for field, name in mapping.guessed.items()
+        )
+        output.say(f"guessed: {guesses} (--map FIELD=COLUMN says otherwise)")
+        _require_agreement(options)
+    return mapping.columns
 
 
-def _require_agreement(asked: Namespace) -> None:
-    if asked.yes:
+def _require_agreement(options: Namespace) -> None:
+    if options.yes:
         return
     if not sys.stdin.isatty():
         raise WrongUse("columns were guessed: --yes takes them, --map says them")
@@ -326,14 +339,14 @@ def _require_agreement(asked: Namespace) -> None:
         raise WrongUse("nothing was sent: --map FIELD=COLUMN says which column is which")
 
 
-def watch(ts: Touchstone, asked: Namespace, output: Output) -> int:
-    """Each until it has ended, or runs."""
+def watch(ts: Touchstone, options: Namespace, output: Output) -> int:
+    """Watch each object until it has ended, or runs."""
     ends: list[Any] = []
     codes = [DONE]
-    for id in asked.ids:
+    for id in options.ids:
         with goes_on(output, "batch" if id.startswith("batch_") else "job", id):
             last, code = (_watch_batch if id.startswith("batch_") else _watch_job)(
-                ts, id, asked.until, output
+                ts, id, options.until, output
             )
         ends.append(last)
         codes.append(code)
@@ -362,13 +375,13 @@ def _watch_job(ts: Touchstone, id: str, until: str | None, output: Output) -> tu
 
 def _watch_batch(ts: Touchstone, id: str, until: str | None, output: Output) -> tuple[Any, int]:
     batch = ts.batches.get(id)
-    wanted = "in_progress" if until == "running" else until
-    if not (batch.is_final or (wanted and batch.status == wanted)):
+    target_status = "in_progress" if until == "running" else until
+    if not (batch.is_final or (target_status and batch.status == target_status)):
         with output.progress(batch.request_counts.total or None) as reach:
             for now in batch.events():
                 counts = now.request_counts
                 reach(counts.completed + counts.failed, counts.total or None)
-                if now.status == wanted:
+                if now.status == target_status:
                     break
     batch.refresh()
     output.line(counted(batch))

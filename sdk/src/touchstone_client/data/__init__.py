@@ -1,4 +1,4 @@
-"""Data in and out: files and frames of any form to requests, and scores to files and frames."""
+"""Input and output: files and frames to requests, and scores to files and frames."""
 
 from touchstone_client.data.conversion import convert
 from touchstone_client.data.mapping import ColumnMapping, Columns

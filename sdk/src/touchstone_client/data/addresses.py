@@ -1,5 +1,6 @@
-"""Files of this machine and, by fsspec, of anywhere that the caller's own credentials open: `s3://`,
-`gs://`, `az://`, `hf://`, and whatever else an installed filesystem knows."""
+"""Local files and, by fsspec, remote ones with the caller's credentials: `s3://`, `gs://`, `az://`,
+`hf://`, and others with an installed filesystem.
+"""
 
 from __future__ import annotations
 
@@ -20,49 +21,48 @@ FORMS: dict[str, Form] = {
 }  # fmt: skip
 
 
-def is_address(place: object) -> bool:
-    """Whether fsspec is to open it."""
-    return isinstance(place, str) and SCHEME.match(place) is not None
+def is_address(location: object) -> bool:
+    """Return True if fsspec must open it."""
+    return isinstance(location, str) and SCHEME.match(location) is not None
 
 
-def form_of(place: Place) -> Form:
-    """What its name says; JSON Lines where it says nothing."""
-    return FORMS.get(Path(fspath(place).partition("?")[0]).suffix.lower(), "jsonl")
+def form_of(location: Place) -> Form:
+    """Return the format of its name; JSON Lines by default."""
+    return FORMS.get(Path(fspath(location).partition("?")[0]).suffix.lower(), "jsonl")
 
 
-def target_form(place: Place) -> Form:
-    """What is to be written there: as `form_of`, but a name that says something else is refused.
-    Raises ValueError."""
-    ending = Path(fspath(place).partition("?")[0]).suffix
+def target_form(location: Place) -> Form:
+    """Return the format to write, as `form_of`. Raises ValueError for an unknown name."""
+    ending = Path(fspath(location).partition("?")[0]).suffix
     if ending and ending.lower() not in FORMS:
-        raise ValueError(f"{place} cannot be written: a name ends with {', '.join(FORMS)}")
-    return form_of(place)
+        raise ValueError(f"{location} cannot be written: a name ends with {', '.join(FORMS)}")
+    return form_of(location)
 
 
-def name_of(place: Place) -> str:
-    """The last part of a path or address."""
-    return fspath(place).rstrip("/").rpartition("/")[2] or "lines.jsonl"
+def name_of(location: Place) -> str:
+    """Return the last part of a path or address."""
+    return fspath(location).rstrip("/").rpartition("/")[2] or "lines.jsonl"
 
 
 @contextmanager
-def opened(place: Place) -> Iterator[BinaryIO]:
-    """For reading. Raises OSError; ValueError where a filesystem is not installed."""
-    if not is_address(place):
-        with Path(place).open("rb") as stream:
+def opened(location: Place) -> Iterator[BinaryIO]:
+    """Open for reading. Raises OSError; ValueError if a filesystem is not installed."""
+    if not is_address(location):
+        with Path(location).open("rb") as stream:
             yield stream
         return
-    with _filesystem(place).open(fspath(place), "rb") as stream:
+    with _filesystem(location).open(fspath(location), "rb") as stream:
         yield stream
 
 
 @contextmanager
-def created(place: Place) -> Iterator[BinaryIO]:
-    """For writing; a file of this machine is there once it is whole. Raises as `opened`."""
-    if is_address(place):
-        with _filesystem(place).open(fspath(place), "wb") as stream:
+def created(location: Place) -> Iterator[BinaryIO]:
+    """Open for writing; a local file appears when it is complete. Raises as `opened`."""
+    if is_address(location):
+        with _filesystem(location).open(fspath(location), "wb") as stream:
             yield stream
         return
-    path = Path(place)
+    path = Path(location)
     if path.exists() and not path.is_file():  # a device or a pipe
         with path.open("wb") as stream:
             yield stream
@@ -76,34 +76,36 @@ def created(place: Place) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def is_folder(place: Place) -> bool:
-    """Whether files lie in it."""
-    return _filesystem(place).isdir(place) if is_address(place) else Path(place).is_dir()
+def is_folder(location: Place) -> bool:
+    """Return True if it is a folder."""
+    return (
+        _filesystem(location).isdir(location) if is_address(location) else Path(location).is_dir()
+    )
 
 
 def files_in(folder: Place) -> list[str]:
-    """Every file below it, by its path inside it, in order."""
+    """Return the relative paths of all files below it, sorted."""
     base = fspath(folder).rstrip("/")
     if not is_address(folder):
         root = Path(folder)
-        return sorted(str(one.relative_to(root)) for one in root.rglob("*") if one.is_file())
+        return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
     system = _filesystem(folder)
     bare = system._strip_protocol(base)  # noqa: SLF001 - how fsspec names what it lists
-    return sorted(one.removeprefix(bare).lstrip("/") for one in system.find(base))
+    return sorted(path.removeprefix(bare).lstrip("/") for path in system.find(base))
 
 
 def inside(folder: Place, name: str) -> str:
-    """The address of a file in a folder."""
+    """Return the address of a file in a folder."""
     return f"{fspath(folder).rstrip('/')}/{name}"
 
 
-def _filesystem(place: Place) -> Any:
-    scheme = fspath(place).partition("://")[0]
+def _filesystem(location: Place) -> Any:
+    scheme = fspath(location).partition("://")[0]
     try:
         from fsspec.core import url_to_fs
     except ImportError:
         raise ValueError(f"{scheme}:// needs fsspec: pip install 'path/to/sdk[data]'") from None
     try:
-        return url_to_fs(fspath(place))[0]
+        return url_to_fs(fspath(location))[0]
     except ImportError as error:
         raise ValueError(f"{scheme}:// cannot be opened: {error}") from None

@@ -1,9 +1,9 @@
-"""A cell of a table and the value of a field that it stands for.
+"""Cells of a table, and the values of fields.
 
-A field that takes text alone has its cell word for word; every other one has JSON. What no cell can
-say exactly (null, an empty string, a number in a field of text) stands in the column `REST`, so
-that a request survives the way into a table and back. A file with that column is one of ours, and
-only there a leading apostrophe is quoting.
+A field of text has its cell verbatim; every other field has JSON. Values that no cell can express
+(null, an empty string, a number in a field of text) are in the column `REST`, so that a request
+survives the way into a table and back. A file with that column is one of ours, and only there a
+leading apostrophe is quoting.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")  # letters and symbols that
 
 @dataclass(frozen=True)
 class Exact:
-    """A value that is no cell: it is taken as it is."""
+    """A value to use as it is, not a cell."""
 
     value: Any
 
 
 def request_of(metric: str | None) -> type[BaseModel] | None:
-    """The message of a metric's request; None of one that this version does not know."""
-    found = getattr(models, f"{(metric or '').capitalize()}Request", None)
-    return found if isinstance(found, type) and metric else None
+    """Return the message of a metric's request; None for an unknown metric."""
+    message = getattr(models, f"{(metric or '').capitalize()}Request", None)
+    return message if isinstance(message, type) and metric else None
 
 
 @lru_cache(maxsize=32)
 def field_types(metric: str | None) -> Mapping[str, Types]:
-    """field -> what its value may be. metric: None: of all metrics together."""
+    """Map each field to its possible types. metric: None: all metrics together."""
     if metric is None:
         merged: dict[str, Types] = {}
         for name in METRICS:
@@ -55,14 +55,14 @@ def field_types(metric: str | None) -> Mapping[str, Types]:
         return {}
     schema = request.model_json_schema()
     listed = schema["properties"].items()
-    return {name: frozenset(_types(one, schema.get("$defs", {}))) for name, one in listed}
+    return {name: frozenset(_types(property, schema.get("$defs", {}))) for name, property in listed}
 
 
-def _types(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[str]:
+def _types(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[str]:
     if "$ref" in schema:
-        yield from _types(known[schema["$ref"].rpartition("/")[2]], known)
-    for one in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        yield from _types(one, known)
+        yield from _types(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        yield from _types(part, definitions)
     if "type" in schema:
         yield schema["type"]
     for value in (*schema.get("enum", ()), *([schema["const"]] if "const" in schema else ())):
@@ -70,7 +70,7 @@ def _types(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[str]
 
 
 def type_of(value: Any) -> str:
-    """The name that JSON Schema has for it."""
+    """Return the JSON Schema type of a value."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -82,31 +82,31 @@ def type_of(value: Any) -> str:
 
 
 def types_of(metric: str | None, field: str) -> Types:
-    """What a field's value may be: as the metric says, else as any does; one of nobody is text."""
+    """Return the types of a field: of the metric, or of any metric, or text."""
     return field_types(metric).get(field) or field_types(None).get(field, TEXT)
 
 
 @lru_cache(maxsize=256)
 def readings(field: str) -> frozenset[Types]:
-    """Every way in which a reader may take a field, whatever metric is named to it."""
+    """Return all possible readings of a field, over all metrics."""
     return frozenset(types_of(metric, field) for metric in (None, *METRICS))
 
 
 def value_of(cell: Any, types: Types) -> Any:
-    """What a cell means in a field of these types; one that is no text is taken as it is."""
+    """Return the value of a cell in a field of these types; other values are returned unchanged."""
     if isinstance(cell, Exact):
         return cell.value
-    others = types - {"string", "null"}
-    if not isinstance(cell, str) or not others:
+    other_types = types - {"string", "null"}
+    if not isinstance(cell, str) or not other_types:
         return cell
     try:
         value = json.loads(cell, parse_constant=_refused)
     except (ValueError, RecursionError):
-        is_word = "boolean" in others and cell.lower() in ("true", "false")
+        is_word = "boolean" in other_types and cell.lower() in ("true", "false")
         return cell.lower() == "true" if is_word else cell
-    if "string" not in types or type_of(value) in others:
+    if "string" not in types or type_of(value) in other_types:
         return value
-    return value if type_of(value) == "integer" and "number" in others else cell
+    return value if type_of(value) == "integer" and "number" in other_types else cell
 
 
 def _refused(constant: str) -> Any:
@@ -114,19 +114,19 @@ def _refused(constant: str) -> Any:
 
 
 def cell_of(value: Any, field: str) -> str | None:
-    """The cell that means exactly this value to every reader; None where there is none."""
+    """Return the cell that means exactly this value to every reader, or None."""
     if value is None:
         return None
     cell = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if not cell or not is_utf8(cell):
         return None
-    meant = canonical(value)
-    is_exact = all(canonical(value_of(cell, types)) == meant for types in readings(field))
+    expected = canonical(value)
+    is_exact = all(canonical(value_of(cell, types)) == expected for types in readings(field))
     return cell if is_exact else None
 
 
 def is_utf8(text: str) -> bool:
-    """Whether it has no half of a surrogate pair."""
+    """Return True if it has no lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -135,22 +135,22 @@ def is_utf8(text: str) -> bool:
 
 
 def canonical(value: Any) -> str:
-    """JSON with sorted keys: equal for equal values of equal types."""
+    """Return JSON with sorted keys: equal for equal values of equal types."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def holds_nul(value: Any) -> bool:
-    """Whether U+0000 stands in any text of it; no database and few tables take it."""
+    """Return True if a text in it contains U+0000, which no database and few tables accept."""
     if isinstance(value, str):
         return "\0" in value
     if isinstance(value, dict):
-        return any(holds_nul(one) for pair in value.items() for one in pair)
+        return any(holds_nul(item) for pair in value.items() for item in pair)
     return isinstance(value, list) and any(map(holds_nul, value))
 
 
 def may_be_formula(text: str) -> bool:
-    """Whether a spreadsheet might run it, having dropped what cannot be seen at its beginning; as
-    the service's own CSV."""
+    """Return True if a spreadsheet might run it after dropping invisible characters, as in the
+    service."""
     for character in text:
         if character in BREAKS:
             return True
@@ -165,7 +165,7 @@ def _is_invisible(character: str) -> bool:
 
 
 def quoted(value: Any) -> str:
-    """A cell of CSV that no spreadsheet runs; a number stays one."""
+    """Return a cell of CSV that no spreadsheet runs; a number stays a number."""
     if value is None:
         return ""
     if isinstance(value, bool | int | float):

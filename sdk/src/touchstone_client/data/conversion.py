@@ -1,7 +1,7 @@
-"""Files of requests and of answers from one form into another.
+"""Conversion of files of requests and of answers.
 
-Requests keep every value, their order and their repetitions, and so can go back; answers become a
-table that is flat.
+Requests keep every value, their order and repetitions, and so can be converted back; answers become
+a flat table.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Conversion:
     how: Reading
 
     def records(self) -> Iterator[tuple[int, Record]]:
-        """(number, record), from the first each time. Raises ValueError."""
+        """Yield (number, record), from the beginning each time. Raises ValueError."""
         with table_of(self.source, self.how) as table:
-            taken = self._taker(table)
+            take = self._taker(table)
             for number, row in table.rows:
                 if holds_nul(row):
                     raise ValueError(f"line {number} holds U+0000, which no text may")
-                yield number, taken(row, number)
+                yield number, take(row, number)
 
     def _taker(self, table: Table) -> Callable[[Mapping[str, Any], int], Record]:
         if table.names is None and self.columns is None:
@@ -62,7 +62,7 @@ class Conversion:
         }
 
     def holds_answers(self) -> bool:
-        """Whether it is an output or error file of a batch."""
+        """Return True for an output or error file of a batch."""
         with table_of(self.source, self.how) as table:
             if table.names is not None or self.columns is not None:
                 return False
@@ -70,7 +70,7 @@ class Conversion:
             return ID in first and "response" in first
 
     def holds_answer_table(self) -> bool:
-        """Whether it is a table of answers, as a batch is saved."""
+        """Return True for a table of answers, as a batch is saved."""
         with table_of(self.source, self.how) as table:
             return self.columns is None and set(table.names or ()) >= ANSWERED
 
@@ -88,39 +88,37 @@ def convert(
     how: Reading = AS_NAMED,
     form: Form | None = None,
 ) -> int:
-    """Write what is in `source` into `target`, in the form that its name says; how many rows.
-
-    metric, columns: of a table that is not ours; columns as in `score_many`. form: of the target.
-    Raises ValueError with the line of what is wrong, OSError.
-    """
-    asked = Conversion(source, metric, columns, how)
-    made = form or target_form(target)
-    if asked.holds_answers():
-        if made == "jsonl":
+    """Write `source` into `target`, in the format of its name; return the number of rows. metric,
+    columns: of a table from elsewhere; columns as in `score_many`. form: of the target. Raises
+    ValueError with the line of a fault, OSError."""
+    conversion = Conversion(source, metric, columns, how)
+    target_format = form or target_form(target)
+    if conversion.holds_answers():
+        if target_format == "jsonl":
             raise ValueError("answers are JSON Lines already")
         with created(target) as stream:
-            return write_answers(asked.raw_lines, stream, made)
-    if asked.holds_answer_table():
-        return _rewrite_answers(asked, target, made)
+            return write_answers(conversion.raw_lines, stream, target_format)
+    if conversion.holds_answer_table():
+        return _rewrite_answers(conversion, target, target_format)
     with created(target) as stream:
-        if made == "jsonl":
+        if target_format == "jsonl":
             count = 0
-            for _, record in asked.records():
+            for _, record in conversion.records():
                 stream.write(json_line(line_of_record(record)))
                 count += 1
             return count
-        return _write_table(asked, stream, made)
+        return _write_table(conversion, stream, target_format)
 
 
-def _rewrite_answers(asked: Conversion, target: Place, form: Form) -> int:
-    """Cells as they are, without the whole result."""
+def _rewrite_answers(conversion: Conversion, target: Place, form: Form) -> int:
+    """Copy the cells without the whole result."""
     if form not in ("csv", "tsv"):
         raise ValueError(
             f"a table of answers becomes CSV or TSV; into {form} they go from the service: "
             "`touchstone get BATCH --output FILE`"
         )
-    with table_of(asked.source, asked.how) as table, created(target) as stream:
-        columns: dict[str, Kind] = {one: "text" for one in table.names or () if one != RESULT}
+    with table_of(conversion.source, conversion.how) as table, created(target) as stream:
+        columns: dict[str, Kind] = {name: "text" for name in table.names or () if name != RESULT}
         count = 0
         with table_writer(stream, form, columns) as put:
             for _, row in table.rows:
@@ -129,9 +127,9 @@ def _rewrite_answers(asked: Conversion, target: Place, form: Form) -> int:
         return count
 
 
-def _write_table(asked: Conversion, stream: Any, form: Form) -> int:
+def _write_table(conversion: Conversion, stream: Any, form: Form) -> int:
     names: dict[str, None] = {}
-    for number, record in asked.records():
+    for number, record in conversion.records():
         if REST in record:
             raise ValueError(f"line {number} has a field {REST}, which is a column of ours")
         names |= dict.fromkeys(record)
@@ -140,20 +138,21 @@ def _write_table(asked: Conversion, stream: Any, form: Form) -> int:
     columns[REST] = "text"
     count = 0
     with table_writer(stream, form, columns, cell=reversible) as put:
-        for _, record in asked.records():
+        for _, record in conversion.records():
             put(row_of_record(record, columns, is_csv))
             count += 1
     return count
 
 
 def kind_of(field: str) -> Kind:
-    """Of the column of Parquet or Arrow that holds this field."""
+    """Return the kind of a Parquet or Arrow column for this field."""
     types = frozenset().union(*readings(field)) - {"null"}
     return PLAIN_KINDS.get(next(iter(types)), "text") if len(types) == 1 else "text"
 
 
 def row_of_record(record: Record, columns: Mapping[str, Kind], is_csv: bool) -> dict[str, Any]:
-    """Cells, and in the last one what no cell says. is_csv: numbers stay numbers there."""
+    """Return the cells, and in the last one the values that no cell can express. is_csv: numbers
+    stay numbers there."""
     row: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     for name, value in record.items():
@@ -179,7 +178,7 @@ def _fits(cell: Any, kind: Kind) -> bool:
 
 
 def decoded(row: Mapping[str, Any], metric: str | None) -> Record:
-    """The record that a row of ours holds, with its fields in the row's order."""
+    """Return the record of a row that we wrote, with its fields in the row's order."""
     return {
         name: value_of(cell, types_of(metric, name))
         for name, cell in row.items()
@@ -188,7 +187,7 @@ def decoded(row: Mapping[str, Any], metric: str | None) -> Record:
 
 
 def flat_line(line: Mapping[str, Any], number: int) -> Record:
-    """A line of JSON Lines as a record."""
+    """Return a line of JSON Lines as a record."""
     body = line.get("body")
     is_batch_line = set(line) == BATCH_LINE and isinstance(body, dict)
     if is_batch_line and line["method"] == "POST" and not {ID, "url"} & set(body or ()):
@@ -199,7 +198,7 @@ def flat_line(line: Mapping[str, Any], number: int) -> Record:
 
 
 def line_of_record(record: Record) -> dict[str, Any]:
-    """The line that it was."""
+    """Return the original line of a record."""
     if not {ID, "url"} <= set(record):
         return record
     body = {name: value for name, value in record.items() if name not in (ID, "url")}

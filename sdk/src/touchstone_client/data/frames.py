@@ -1,6 +1,6 @@
-"""Tables that a caller already holds: DataFrames of pandas and polars, a `Dataset` of Hugging Face.
+"""Tables in memory: DataFrames of pandas and polars, a `Dataset` of Hugging Face.
 
-None of their libraries is imported: what is given brings its own along.
+Their libraries are not imported, since the caller's object has loaded them.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from typing import Any, Protocol
 
 
 class Frame(Protocol):
-    """Columns in, columns out, rows in order."""
+    """A table of columns with ordered rows."""
 
     names: Sequence[str]
     length: int
 
     def rows(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-        """These columns, a row at a time."""
+        """Yield rows of these columns."""
         ...
 
     def extended(self, columns: Mapping[str, list[Any]]) -> Any:
-        """A new one of its own kind, with these columns behind its own."""
+        """Return a new table of the same kind, with these columns appended."""
         ...
 
 
 class PandasFrame:
-    """Its index is kept."""
+    """A DataFrame of pandas; its index is kept."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -44,7 +44,7 @@ class PandasFrame:
 
 
 class PolarsFrame:
-    """Columns of parts that are numbers here and words there become words."""
+    """A DataFrame of polars; columns of parts with numbers and words become words."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -60,12 +60,12 @@ class PolarsFrame:
 
     def extended(self, columns: Mapping[str, list[Any]]) -> Any:
         series = sys.modules["polars"].Series
-        made = [series(name, one_kind(values)) for name, values in columns.items()]
-        return self._frame.with_columns(made)
+        new = [series(name, one_kind(values)) for name, values in columns.items()]
+        return self._frame.with_columns(new)
 
 
 class HuggingFaceDataset:
-    """A map-style `Dataset`; it is read from its own file, a row at a time."""
+    """A map-style `Dataset`; it is read from its file, one row at a time."""
 
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset
@@ -80,11 +80,11 @@ class HuggingFaceDataset:
 
     def extended(self, columns: Mapping[str, list[Any]]) -> Any:
         module = sys.modules["datasets"]
-        kept = {name: one_kind(values) for name, values in columns.items()}
+        uniform = {name: one_kind(values) for name, values in columns.items()}
         features = module.Features(
-            {name: module.Value(_feature(name, values)) for name, values in kept.items()}
+            {name: module.Value(_feature(name, values)) for name, values in uniform.items()}
         )
-        ours = module.Dataset.from_dict(kept, features=features)
+        ours = module.Dataset.from_dict(uniform, features=features)
         return module.concatenate_datasets([self._dataset, ours], axis=1)
 
 
@@ -96,26 +96,26 @@ KINDS = (
 
 
 def frame_of(data: object) -> Frame | None:
-    """As one of the kinds above; None: it is an iterable of requests."""
+    """Wrap one of the kinds above; None for an iterable of requests."""
     for module, name, kind in KINDS:
-        found = getattr(sys.modules.get(module), name, None)
-        if found is not None and isinstance(data, found):
+        type_of_frame = getattr(sys.modules.get(module), name, None)
+        if type_of_frame is not None and isinstance(data, type_of_frame):
             return kind(data)
     return None
 
 
 def one_kind(values: list[Any]) -> list[Any]:
-    """The values, as floats where all are numbers, as text where they are of several kinds."""
-    found = {type(one) for one in values if one is not None}
-    if found <= {bool} or found <= {str}:
+    """Return the values as floats if all are numbers, and as text if their kinds differ."""
+    types = {type(value) for value in values if value is not None}
+    if types <= {bool} or types <= {str}:
         return values
-    if found <= {int, float}:
-        return [None if one is None else float(one) for one in values]
-    return [None if one is None else str(one) for one in values]
+    if types <= {int, float}:
+        return [None if value is None else float(value) for value in values]
+    return [None if value is None else str(value) for value in values]
 
 
 def _feature(name: str, values: list[Any]) -> str:
-    first = next((one for one in values if one is not None), None)
+    first = next((value for value in values if value is not None), None)
     if isinstance(first, bool):
         return "bool"
     is_number = isinstance(first, float) or (first is None and name.endswith("score"))

@@ -4,8 +4,8 @@
      "predicted_label": {"column": "flag", "values": {"1": "hateful", "0": "non-hateful"}},
      "metadata": ["model", "market"], "seed": {"value": 7}}
 
-Columns that are not named are not sent. Where no mapping is said, those of gold labels, marked
-passages and ratings become metadata, as batch reports look for them.
+Columns that are not named are not sent. Without a mapping, columns of gold labels, marked
+passages and ratings become metadata for batch reports.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EXPLAINED = ("explanation",)  # fields that only `explain` stands in for
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """How a row becomes a request. guessed: field -> column, where a synonym was taken."""
+    """The mapping of rows to requests. guessed: field → column, for synonyms."""
 
     columns: Columns
     metric: str | None = None
@@ -45,44 +45,48 @@ class ColumnMapping:
 
     @classmethod
     def of(cls, columns: Columns | None, metric: str | None, names: Sequence[str]) -> ColumnMapping:
-        """columns: None: all that the browser would take as a field. Fields that every request
-        needs and that are not mapped are looked for in the same way. Raises ValueError."""
+        """Return the mapping for these columns. Raises ValueError. columns: None: map all columns
+        that the browser would map. Required fields without a mapping are also guessed."""
         request = request_of(metric)
         if request is None and columns is None:
-            known = "no metric is said" if metric is None else f"there is no metric {metric!r} here"
+            problem = (
+                "no metric is said" if metric is None else f"there is no metric {metric!r} here"
+            )
             raise ValueError(
-                f"{known}: say --metric (metric='hatexscore'), or --map FIELD=COLUMN (columns=…)"
+                f"{problem}: say --metric (metric='hatexscore'), or --map FIELD=COLUMN (columns=…)"
             )
         fields = request.model_fields if request else {}
         require_fields(columns or {}, metric)
-        given = columns or {}
-        used = set(columns_in(given))
+        explicit = columns or {}
+        used = set(columns_in(explicit))
         guesses = guess_columns(fields, [name for name in names if name not in used])
-        needed = [name for name, one in fields.items() if one.is_required() or name in EXPLAINED]
-        wanted = guesses if columns is None else {ID, *needed} - set(given)
-        guesses = {name: one for name, one in guesses.items() if name in wanted}
-        chosen: dict[str, Any] = {**guesses, **given}
-        missing = [name for name in needed if name not in chosen and "explain" not in chosen]
+        needed = [
+            name for name, field in fields.items() if field.is_required() or name in EXPLAINED
+        ]
+        to_guess = guesses if columns is None else {ID, *needed} - set(explicit)
+        guesses = {name: guess for name, guess in guesses.items() if name in to_guess}
+        mapping: dict[str, Any] = {**guesses, **explicit}
+        missing = [name for name in needed if name not in mapping and "explain" not in mapping]
         if missing:
             raise ValueError(
                 f"no column is named {', '.join(missing)}; there are {', '.join(names)}: say which "
                 f"it is, as in columns={{{missing[0]!r}: '…'}} or --map {missing[0]}=…"
             )
         if columns is None and METADATA in names:
-            chosen[METADATA] = METADATA
+            mapping[METADATA] = METADATA
         elif columns is None and (gold := gold_columns(names)):
-            chosen[METADATA] = gold
+            mapping[METADATA] = gold
         synonyms = {
             name: column
             for name, column in guesses.items()
             if name != ID and plain_name(column) != name
         }
-        made = cls(chosen, metric, synonyms)
-        made.require(names)
-        return made
+        result = cls(mapping, metric, synonyms)
+        result.require(names)
+        return result
 
     def require(self, names: Collection[str]) -> None:
-        """Raises ValueError where a column is not there."""
+        """Raises ValueError if a column is missing."""
         if missing := [name for name in self.needed if name not in names]:
             raise ValueError(
                 f"there is no column {', '.join(map(repr, missing))}; there are "
@@ -91,14 +95,14 @@ class ColumnMapping:
 
     @property
     def needed(self) -> list[str]:
-        """Every column that it reads, once."""
+        """Return the columns that it reads, without repeats."""
         return columns_in(self.columns)
 
     def request(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields of a row; an empty cell is not sent."""
+        """Return the fields of a row; an empty cell is not sent."""
         fields: dict[str, Any] = {}
-        for field, one in self.columns.items():
-            value = _taken(row, field, one)
+        for field, source in self.columns.items():
+            value = _value(row, field, source)
             if field == ID or is_empty(value):
                 continue
             whole, _, part = field.partition(".")
@@ -109,13 +113,13 @@ class ColumnMapping:
         return fields
 
     def unclear(self, fields: Mapping[str, Any]) -> str:
-        """Return what is unclear about a request of this table; empty if nothing is: a number in a
-        field of text, as a class label of Parquet is one."""
-        for field, one in self.columns.items():
+        """Return the problem of an ambiguous request of this table, or "". A number in a field of
+        text is unclear, such as a class label of Parquet."""
+        for field, source in self.columns.items():
             value = fields.get(field)
             is_number = isinstance(value, int | float) and math.isfinite(value)
             if is_number and not types_of(self.metric, field) - {"string", "null"}:
-                column = one["column"] if isinstance(one, Mapping) else one
+                column = source["column"] if isinstance(source, Mapping) else source
                 return (
                     f"{field} is the number {value}, of the column {column}: say what it means, as "
                     f"in --value {field}:hateful={value}"
@@ -123,44 +127,48 @@ class ColumnMapping:
         return ""
 
     def custom_id(self, row: Mapping[str, Any], number: int) -> str:
-        """Of its column; else the row's number."""
-        own = next((name for name in IDS if name in row), None)
-        column = self.columns.get(ID, own)
-        found = None if column is None else _taken(row, ID, column)
-        return str(number if is_empty(found) else value_of(found, TEXT))
+        """Return the cell of its column, or the row's number."""
+        id_column = next((name for name in IDS if name in row), None)
+        column = self.columns.get(ID, id_column)
+        value = None if column is None else _value(row, ID, column)
+        return str(number if is_empty(value) else value_of(value, TEXT))
 
 
 def require_fields(columns: Columns, metric: str | None) -> None:
-    """Raises ValueError where a metric that this version knows has no such field."""
+    """Raises ValueError if a known metric has no such field."""
     request = request_of(metric)
-    known = {ID, *PARTS, *request.model_fields} if request else set(columns)
-    if unknown := [name for name in columns if name not in known]:
+    allowed = {ID, *PARTS, *request.model_fields} if request else set(columns)
+    if unknown := [name for name in columns if name not in allowed]:
         raise ValueError(
-            f"{metric} has no field {', '.join(unknown)}; it has {', '.join(sorted(known))}"
+            f"{metric} has no field {', '.join(unknown)}; it has {', '.join(sorted(allowed))}"
         )
 
 
 def columns_in(columns: Columns) -> list[str]:
-    """Every column that a mapping names, once."""
-    named: list[str] = []
-    for field, one in columns.items():
-        if isinstance(one, Mapping):
-            named += [one["column"]] if "column" in one else []
-        elif field == METADATA and not isinstance(one, str):
-            named += one
+    """Return the columns in a mapping, without repeats."""
+    names: list[str] = []
+    for field, source in columns.items():
+        if isinstance(source, Mapping):
+            names += [source["column"]] if "column" in source else []
+        elif field == METADATA and not isinstance(source, str):
+            names += source
         else:
-            named.append(one)
-    return list(dict.fromkeys(named))
+            names.append(source)
+    return list(dict.fromkeys(names))
 
 
-def _taken(row: Mapping[str, Any], field: str, one: Any) -> Any:
-    """What a row has for a field."""
-    if isinstance(one, Mapping):
-        return Exact(one["value"]) if "value" in one else _translated(row.get(one["column"]), one)
-    if field == METADATA and not isinstance(one, str):
-        found = {name: row.get(name) for name in one}
-        return {name: _metadata(value) for name, value in found.items() if not is_empty(value)}
-    return row.get(one)
+def _value(row: Mapping[str, Any], field: str, source: Any) -> Any:
+    """Return a row's value for a field."""
+    if isinstance(source, Mapping):
+        return (
+            Exact(source["value"])
+            if "value" in source
+            else _translated(row.get(source["column"]), source)
+        )
+    if field == METADATA and not isinstance(source, str):
+        cells = {name: row.get(name) for name in source}
+        return {name: _metadata(value) for name, value in cells.items() if not is_empty(value)}
+    return row.get(source)
 
 
 def gold_columns(names: Sequence[str]) -> list[str]:
@@ -169,7 +177,7 @@ def gold_columns(names: Sequence[str]) -> list[str]:
 
 
 def _metadata(cell: Any) -> str:
-    """Lists and records, as Parquet and JSON Lines have them, stay JSON."""
+    """Return a cell of metadata; lists and records of Parquet and JSON Lines stay JSON."""
     plain = cell.tolist() if hasattr(cell, "tolist") else cell
     if isinstance(plain, list | tuple | Mapping):
         return json.dumps(plain, ensure_ascii=False, default=_metadata_part)
@@ -177,12 +185,12 @@ def _metadata(cell: Any) -> str:
 
 
 def _metadata_part(cell: Any) -> Any:
-    """What is no JSON in a list: arrays within it, numbers of other libraries."""
+    """Return a JSON value for arrays and for numbers of other libraries."""
     return cell.tolist() if hasattr(cell, "tolist") else str(cell)
 
 
-def _translated(cell: Any, one: Mapping[str, Any]) -> Any:
-    values = one.get("values")
+def _translated(cell: Any, source: Mapping[str, Any]) -> Any:
+    values = source.get("values")
     if values is None or is_empty(cell):
         return cell
     if isinstance(cell, str | int | float) and cell in values:
@@ -192,7 +200,7 @@ def _translated(cell: Any, one: Mapping[str, Any]) -> Any:
 
 
 def is_empty(cell: Any) -> bool:
-    """None, NaN, pandas' NA and a cell without a letter; a list never is."""
+    """Return True for None, NaN, pandas' NA and an empty text; a list is never empty."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(cell, str):
@@ -204,33 +212,37 @@ def from_words(
     maps: Iterable[str],
     values: Iterable[str],
     constants: Iterable[tuple[str, str]],
-    kept: Iterable[str],
+    metadata: Iterable[str],
 ) -> dict[str, Any] | None:
     """Return the mapping of a command line, or None if it has none: maps such as `text=body`,
     values such as `decision:hateful=1`, constants such as ("seed", "7") for all rows, kept columns
     such as `model,market`. Raises ValueError."""
-    made: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for word in maps:
         field, equals, column = word.partition("=")
         if not (equals and field and column):
             raise ValueError(f"--map {word!r} is not FIELD=COLUMN, as in text=body")
-        _say(made, field, column)
+        _say(mapping, field, column)
     for word in values:
-        place, equals, cell = word.rpartition("=")
-        field, colon, meant = place.partition(":")
+        left, equals, cell = word.rpartition("=")
+        field, colon, meaning = left.partition(":")
         if not (equals and colon and field and cell):
             raise ValueError(f"--value {word!r} is not FIELD:VALUE=CELL, as in label:hateful=1")
-        known = made.get(field, field)
-        made[field] = known if isinstance(known, dict) else {"column": known, "values": {}}
-        made[field]["values"][cell] = meant
+        column_of_field = mapping.get(field, field)
+        mapping[field] = (
+            column_of_field
+            if isinstance(column_of_field, dict)
+            else {"column": column_of_field, "values": {}}
+        )
+        mapping[field]["values"][cell] = meaning
     for field, value in constants:
-        _say(made, field, {"value": value_of(value, types_of(None, field))})
-    if listed := [name for word in kept for name in word.split(",") if name]:
-        made["metadata"] = listed
-    return made or None
+        _say(mapping, field, {"value": value_of(value, types_of(None, field))})
+    if listed := [name for word in metadata for name in word.split(",") if name]:
+        mapping["metadata"] = listed
+    return mapping or None
 
 
-def _say(made: dict[str, Any], field: str, one: Any) -> None:
-    if field in made:
-        raise ValueError(f"{field} is said twice: {made[field]} and {one}")
-    made[field] = one
+def _say(mapping: dict[str, Any], field: str, source: Any) -> None:
+    if field in mapping:
+        raise ValueError(f"{field} is said twice: {mapping[field]} and {source}")
+    mapping[field] = source

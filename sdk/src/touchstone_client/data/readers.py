@@ -1,7 +1,7 @@
-"""Rows out of a file or folder, a few at a time: JSON Lines, CSV and TSV, Parquet, Arrow, and what
-`datasets` of Hugging Face saves.
+"""Rows of a file or folder, a few at a time: JSON Lines, CSV and TSV, Parquet, Arrow, and the
+formats of `datasets` of Hugging Face.
 
-Source of CSV: RFC 4180, read strictly: a file that breaks it is refused with its line.
+Source of CSV: RFC 4180, read strictly: the first violation is reported with its line.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ NEEDED = "Parquet and Arrow need pyarrow: pip install 'path/to/sdk[data]'"
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is read, where its name does not say. delimiter: of CSV; split: of a folder.
-    refused: takes the lines that are left out, number → why; None: such a line is an error."""
+    """Options of reading that the file's name does not show. delimiter: of CSV; split: of a folder.
+    refused: receives skipped lines, number → reason; None: such a line is an error."""
 
     form: Form | None = None
     delimiter: str | None = None
@@ -53,18 +53,17 @@ class Reading:
 
     def leave_out(self, number: int, error: Exception) -> None:
         """Note the line, or raise ValueError with its number."""
-        said = str(error).removeprefix(f"line {number} is ")
+        message = str(error).removeprefix(f"line {number} is ")
         if self.refused is None:
-            own = str(error).startswith(f"line {number} ")
-            raise ValueError(str(error) if own else f"line {number}: {error}") from None
-        self.refused[number] = said
+            has_number = str(error).startswith(f"line {number} ")
+            raise ValueError(str(error) if has_number else f"line {number}: {error}") from None
+        self.refused[number] = message
 
 
 @dataclass(frozen=True)
 class Table:
-    """A file while it is read. names: of its columns; None: of JSON Lines, where each line has its
-    own. rows: (line of the file, or row of Parquet and Arrow, from 1; row). is_ours: it has the
-    column that `convert` writes."""
+    """An open file. names: of its columns; None for JSON Lines. rows: (line of the file, or row of
+    Parquet and Arrow, from 1; row). is_ours: True if it has the column that `convert` writes."""
 
     names: Sequence[str] | None
     rows: Iterator[tuple[int, Row]]
@@ -78,15 +77,15 @@ AS_NAMED = Reading()
 
 
 @contextmanager
-def table_of(place: Place | BinaryIO, how: Reading = AS_NAMED) -> Iterator[Table]:
-    """Raises ValueError with the line of what is wrong, OSError."""
-    if not isinstance(place, str | PathLike):
-        yield _table(place, how.form or "jsonl", how)
-    elif is_folder(place):
-        yield _folder(place, how)
+def table_of(location: Place | BinaryIO, how: Reading = AS_NAMED) -> Iterator[Table]:
+    """Open a table. Raises ValueError with the line of a fault, OSError."""
+    if not isinstance(location, str | PathLike):
+        yield _table(location, how.form or "jsonl", how)
+    elif is_folder(location):
+        yield _folder(location, how)
     else:
-        with opened(place) as stream:
-            yield _table(stream, how.form or form_of(place), how)
+        with opened(location) as stream:
+            yield _table(stream, how.form or form_of(location), how)
 
 
 def _table(stream: BinaryIO, form: Form, how: Reading) -> Table:
@@ -95,39 +94,43 @@ def _table(stream: BinaryIO, form: Form, how: Reading) -> Table:
     if form in ("csv", "tsv"):
         usual = "\t" if form == "tsv" else ","
         texts = _texts(stream)
-        said, delimiter, before = next(texts, ""), how.delimiter, 0
-        if said.startswith(SEPARATOR):
-            said, delimiter, before = next(texts, ""), said.removeprefix(SEPARATOR)[:1], 1
-        _require_delimiter(said, None if delimiter else usual)
-        return _separated(chain([said], texts), delimiter or usual, before)
+        first_line, delimiter, before = next(texts, ""), how.delimiter, 0
+        if first_line.startswith(SEPARATOR):
+            first_line, delimiter, before = (
+                next(texts, ""),
+                first_line.removeprefix(SEPARATOR)[:1],
+                1,
+            )
+        _require_delimiter(first_line, None if delimiter else usual)
+        return _separated(chain([first_line], texts), delimiter or usual, before)
     return _arrow([stream], form)
 
 
 def json_lines(
     stream: Iterable[bytes], how: Reading = AS_NAMED
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line, object); empty lines are left out, and those that `how` refuses."""
+    """Yield (line, object), without empty and refused lines."""
     for number, raw in enumerate(stream, 1):
         text = raw.removeprefix(BOM) if number == 1 else raw
         if not text.strip():
             continue
         try:
-            found = object_of(text, number)
+            parsed = object_of(text, number)
         except ValueError as error:
             how.leave_out(number, error)
         else:
-            yield number, found
+            yield number, parsed
 
 
 def object_of(raw: bytes, number: int) -> dict[str, Any]:
-    """Raises ValueError with the line."""
+    """Parse a line. Raises ValueError with the line."""
     try:
-        found = json.loads(raw, parse_constant=_refused)
+        parsed = json.loads(raw, parse_constant=_refused)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"line {number} is not JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise ValueError(f"line {number} is not a JSON object")
-    return found
+    return parsed
 
 
 def _refused(constant: str) -> Any:
@@ -135,17 +138,19 @@ def _refused(constant: str) -> Any:
 
 
 def _require_delimiter(first: str, usual: str | None) -> None:
-    """usual: the delimiter that nobody has said. Raises ValueError where the file has no line, or
-    the line has only another delimiter."""
+    """Raises ValueError for an empty file, and for a line with another delimiter only. usual: the
+    default delimiter, if none was given."""
     if not first:
         raise ValueError("the file is empty")
-    other = next((one for one in OTHERS if one != usual and one in first), None)
+    other = next(
+        (delimiter for delimiter in OTHERS if delimiter != usual and delimiter in first), None
+    )
     if usual is not None and usual not in first and other is not None:
         raise ValueError(f"its columns seem to stand between {other!r}: say --delimiter {other!r}")
 
 
 def _separated(texts: Iterator[str], delimiter: str, before: int) -> Table:
-    """before: lines of the file before the first one of these."""
+    """Read separated texts. before: lines of the file before the first text."""
     if len(delimiter) != 1:
         raise ValueError(f"a delimiter is one character, not {delimiter!r}")
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
@@ -155,11 +160,11 @@ def _separated(texts: Iterator[str], delimiter: str, before: int) -> Table:
         raise ValueError("the first line has no names of columns")
     if twice := sorted({name for name in names if name and names.count(name) > 1}):
         raise ValueError(f"two columns are named {', '.join(twice)}")
-    return Table(names, _named(lines, names))
+    return Table(names, _with_names(lines, names))
 
 
 def _texts(stream: Iterable[bytes]) -> Iterator[str]:
-    """Lines as text. Raises ValueError with the line of what is not UTF-8, or no text."""
+    """Yield lines as text. Raises ValueError with a line that is not UTF-8, or not text."""
     for number, raw in enumerate(stream, 1):
         if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
             raise ValueError("the file is not UTF-8, but UTF-16: save it as UTF-8")
@@ -187,7 +192,9 @@ def _csv_rows(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
             yield begun, cells
 
 
-def _named(lines: Iterator[tuple[int, list[str]]], names: list[str]) -> Iterator[tuple[int, Row]]:
+def _with_names(
+    lines: Iterator[tuple[int, list[str]]], names: list[str]
+) -> Iterator[tuple[int, Row]]:
     is_ours = REST in names
     for line, cells in lines:
         if len(cells) != len(names):
@@ -200,35 +207,37 @@ def _named(lines: Iterator[tuple[int, list[str]]], names: list[str]) -> Iterator
 
 
 def _completed(row: dict[str, Any], line: int) -> dict[str, Any]:
-    """The row, with what its cells could not say."""
+    """Return the row with the values that its cells cannot express."""
     rest = row.pop(REST, None)
     if not rest:
         return row
-    return {**row, **{name: Exact(one) for name, one in object_of(rest.encode(), line).items()}}
+    return {**row, **{name: Exact(value) for name, value in object_of(rest.encode(), line).items()}}
 
 
 def _arrow(streams: Sequence[BinaryIO], form: Form) -> Table:
-    """Files of one schema after one another, a piece of a row group in memory."""
+    """Read files of one schema in order, with a piece of a row group in memory."""
     try:
         import pyarrow  # noqa: F401 - whether it is there
         from pyarrow import ipc, parquet
     except ImportError:
         raise ValueError(NEEDED) from None
     if form == "parquet":
-        found: list[Any] = [parquet.ParquetFile(one) for one in streams]
+        files: list[Any] = [parquet.ParquetFile(stream) for stream in streams]
         batches = (
-            batch for one in found for batch in one.iter_batches(ROWS_AT_ONCE, use_threads=False)
+            batch
+            for stream in files
+            for batch in stream.iter_batches(ROWS_AT_ONCE, use_threads=False)
         )
-        names = found[0].schema_arrow.names
+        names = files[0].schema_arrow.names
     else:
-        found = [_ipc(ipc, one) for one in streams]
-        batches = (batch for one in found for batch in _ipc_batches(one))
-        names = found[0].schema.names
+        files = [_ipc(ipc, stream) for stream in streams]
+        batches = (batch for stream in files for batch in _ipc_batches(stream))
+        names = files[0].schema.names
     return Table(names, _arrow_rows(batches, names))
 
 
 def _ipc(ipc: Any, stream: BinaryIO) -> Any:
-    """Both of Arrow's forms: the file, and the stream, which `datasets` saves."""
+    """Open a file of Arrow, or a stream, as `datasets` saves it."""
     is_file = stream.read(6) == b"ARROW1"
     stream.seek(0)
     return ipc.open_file(stream) if is_file else ipc.open_stream(stream)
@@ -253,8 +262,8 @@ def _arrow_rows(batches: Iterator[Any], names: Sequence[str]) -> Iterator[tuple[
 
 
 def _folder(folder: Place, how: Reading) -> Table:
-    """One split of a folder: what `datasets` saved, or files whose names say their split."""
-    files = [one for one in files_in(folder) if not one.startswith((".", "_"))]
+    """Read one split of a folder: saved by `datasets`, or files with the split in their names."""
+    files = [file for file in files_in(folder) if not file.startswith((".", "_"))]
     splits = _saved_splits(folder, files) or _named_splits(files)
     if not splits:
         raise ValueError(f"{folder} holds no Parquet, Arrow, CSV or JSON Lines")
@@ -263,55 +272,56 @@ def _folder(folder: Place, how: Reading) -> Table:
     name = how.split or next(iter(splits))
     if name not in splits:
         raise ValueError(f"{folder} has no split {name!r}, but {', '.join(splits)}")
-    places = [inside(folder, one) for one in splits[name]]
-    return _joined(places, how)
+    locations = [inside(folder, file) for file in splits[name]]
+    return _joined(locations, how)
 
 
 def _saved_splits(folder: Place, files: Sequence[str]) -> dict[str, list[str]]:
-    """Of `Dataset.save_to_disk` and `DatasetDict.save_to_disk`: its state names its files."""
+    """Return the splits of `Dataset.save_to_disk` and `DatasetDict.save_to_disk` from their state
+    files."""
     splits: dict[str, list[str]] = {}
-    for state in (one for one in files if one.rpartition("/")[2] == "state.json"):
+    for state in (file for file in files if file.rpartition("/")[2] == "state.json"):
         base = state.removesuffix("state.json")
         if f"{base}dataset_info.json" not in files:
             continue
         with opened(inside(folder, state)) as stream:
             listed = json.load(stream)["_data_files"]
         name = base.rstrip("/").rpartition("/")[2] or "train"
-        splits[name] = [base + one["filename"] for one in listed]
+        splits[name] = [base + file["filename"] for file in listed]
     return splits
 
 
 def _named_splits(files: Sequence[str]) -> dict[str, list[str]]:
     splits: dict[str, list[str]] = {}
-    for one in files:
-        found = SPLIT.match(one)
-        if found and one.lower().endswith((".parquet", ".arrow", ".jsonl", ".csv")):
-            splits.setdefault(found[1], []).append(one)
+    for file in files:
+        match = SPLIT.match(file)
+        if match and file.lower().endswith((".parquet", ".arrow", ".jsonl", ".csv")):
+            splits.setdefault(match[1], []).append(file)
     return splits
 
 
-def _joined(places: Sequence[str], how: Reading) -> Table:
-    form = form_of(places[0])
-    if any(form_of(one) != form for one in places):
-        raise ValueError(f"{places[0]} and the files beside it are of different forms")
-    names = _names(places[0], how)
-    return Table(names, _all_rows(places, names, how))
+def _joined(locations: Sequence[str], how: Reading) -> Table:
+    form = form_of(locations[0])
+    if any(form_of(location) != form for location in locations):
+        raise ValueError(f"{locations[0]} and the files beside it are of different forms")
+    names = _names(locations[0], how)
+    return Table(names, _all_rows(locations, names, how))
 
 
-def _names(place: str, how: Reading) -> Sequence[str] | None:
-    with opened(place) as stream:
-        return _table(stream, form_of(place), how).names
+def _names(location: str, how: Reading) -> Sequence[str] | None:
+    with opened(location) as stream:
+        return _table(stream, form_of(location), how).names
 
 
 def _all_rows(
-    places: Sequence[str], names: Sequence[str] | None, how: Reading
+    locations: Sequence[str], names: Sequence[str] | None, how: Reading
 ) -> Iterator[tuple[int, Row]]:
     count = 0
-    for place in places:
-        with opened(place) as stream:
-            table = _table(stream, form_of(place), how)
+    for location in locations:
+        with opened(location) as stream:
+            table = _table(stream, form_of(location), how)
             if table.names != names:
-                raise ValueError(f"{place} has other columns than {places[0]}")
+                raise ValueError(f"{location} has other columns than {locations[0]}")
             for _, row in table.rows:
                 count += 1
                 yield count, row

@@ -1,4 +1,4 @@
-"""Answers of a batch as a table: a row a line, numbers as columns."""
+"""Answers of a batch as a table: one row per line, numbers as columns."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Answers = Callable[
 
 
 def columns_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Score, verdict, sentence, and the parts that are scalars, of a result as JSON; of
-    `explanations` how the answer ended, what it decides, and what each metric says of it."""
+    """Return score, verdict, sentence and scalar parts of a JSON result. For `explanations` return
+    outcome, decision, and the score of each metric."""
     return {
         "score": result.get("score"),
         "verdict": result.get("verdict"),
@@ -40,25 +40,25 @@ def columns_of(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def _outcomes(checks: Iterable[Mapping[str, Any]]) -> str:
     """Return the checks of a result in one cell, as `items.csv` has them."""
-    said = []
+    cells = []
     for check in checks:
         why = f" ({check['reason']})" if check.get("reason") else ""
-        said.append(f"{check['name']}: {check['outcome']}{why}")
-    return "; ".join(said)
+        cells.append(f"{check['name']}: {check['outcome']}{why}")
+    return "; ".join(cells)
 
 
 def _elicited(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Under the names of `items.csv`, where it has a column for them."""
+    """Yield the columns of an elicitation, with the names of `items.csv`."""
     elicitation = result.get("elicitation")
     if not isinstance(elicitation, Mapping):
         return
     for name in ELICITED:
         yield f"elicitation.{name}", elicitation.get(name)
-    for one in result.get("scores") or ():
-        yield f"scores.{one['metric']}.score", one.get("score")
-        yield f"scores.{one['metric']}.verdict", one.get("verdict")
-    for one in result.get("unscored") or ():
-        yield f"unscored.{one['metric']}", one.get("code")
+    for score in result.get("scores") or ():
+        yield f"scores.{score['metric']}.score", score.get("score")
+        yield f"scores.{score['metric']}.verdict", score.get("verdict")
+    for score in result.get("unscored") or ():
+        yield f"unscored.{score['metric']}", score.get("code")
 
 
 def _scalars(parts: Mapping[str, Any], beginning: str) -> Iterator[tuple[str, Any]]:
@@ -70,7 +70,7 @@ def _scalars(parts: Mapping[str, Any], beginning: str) -> Iterator[tuple[str, An
 
 
 def row_of(line: Mapping[str, Any]) -> dict[str, Any]:
-    """One line of an output or error file."""
+    """Return the row of a line of an output or error file."""
     body = (line.get("response") or {}).get("body") or {}
     result = body.get("result")
     row = {"custom_id": line["custom_id"], "status": body.get("status") or "failed"}
@@ -85,7 +85,7 @@ def row_of(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Summary:
-    """What a file of answers holds, so that its table can be written a row at a time."""
+    """The columns of a file of answers, so that its table can be written row by row."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, set[Kind]] = {}
@@ -93,7 +93,7 @@ class Summary:
         self.rows = 0
 
     def see(self, line: Mapping[str, Any]) -> None:
-        """Its columns, and what its score rests on."""
+        """Record the columns of a line, and its provenance."""
         self.rows += 1
         for name, value in row_of(line).items():
             kinds = self._kinds.setdefault(name, set())
@@ -106,27 +106,27 @@ class Summary:
             ("variant", rests_on.get("variant")),
             *(("model", {n: m.get(n) for n in ("name", "sha256")}) for m in _models(rests_on)),
         ):
-            known = self._notes.setdefault(name, [])
-            if value is not None and value not in known:
-                known.append(value)
+            values = self._notes.setdefault(name, [])
+            if value is not None and value not in values:
+                values.append(value)
 
     def columns(self, form: Form) -> dict[str, Kind]:
-        """In their order, each with the kind of its values."""
-        others = sorted(name for name in self._kinds if name.startswith(METADATA))
+        """Return the columns in order, each with its kind."""
+        metadata = sorted(name for name in self._kinds if name.startswith(METADATA))
         parts = [name for name in self._kinds if name.startswith(OF_PARTS)]
-        listed = [*FIRST, *parts, *LAST, *others, *([RESULT] if form in ARROW else [])]
+        listed = [*FIRST, *parts, *LAST, *metadata, *([RESULT] if form in ARROW else [])]
         return {name: _widest(self._kinds.get(name, set())) for name in listed} | {
             "score": "number"
         }
 
     def notes(self) -> dict[str, str]:
-        """Metric, variant and models with their SHA-256; JSON where there are several."""
+        """Return metric, variant and models with their SHA-256; JSON if there are several."""
         return {
-            f"touchstone.{name}": one[0]
-            if len(one) == 1 and isinstance(one[0], str)
-            else json.dumps(one[0] if len(one) == 1 else one)
-            for name, one in self._notes.items()
-            if one
+            f"touchstone.{name}": values[0]
+            if len(values) == 1 and isinstance(values[0], str)
+            else json.dumps(values[0] if len(values) == 1 else values)
+            for name, values in self._notes.items()
+            if values
         }
 
 
@@ -145,8 +145,8 @@ def _widest(kinds: set[Kind]) -> Kind:
 
 
 def write_answers(answers: Answers, stream: BinaryIO, form: Form) -> int:
-    """A table of these lines; how many they are. They are read twice: the first time says which
-    columns there are."""
+    """Write a table of these lines; return their number. They are read twice: first to find the
+    columns."""
     summary = Summary()
     for raw in answers():
         summary.see(json.loads(raw))
@@ -158,7 +158,7 @@ def write_answers(answers: Answers, stream: BinaryIO, form: Form) -> int:
 
 
 def as_table(held: BinaryIO, target: BinaryIO, form: Form) -> int:
-    """`write_answers` of a file that lies here."""
+    """Write a table of a local file; see `write_answers`."""
 
     def lines() -> Iterator[bytes]:
         held.seek(0)
@@ -168,7 +168,7 @@ def as_table(held: BinaryIO, target: BinaryIO, form: Form) -> int:
 
 
 def copied(held: BinaryIO, target: BinaryIO) -> int:
-    """The lines as they are; how many."""
+    """Copy the lines; return their number."""
     held.seek(0)
     count = 0
     for raw in held:
@@ -178,7 +178,7 @@ def copied(held: BinaryIO, target: BinaryIO) -> int:
 
 
 def _fitting(row: dict[str, Any], columns: Mapping[str, Kind]) -> dict[str, Any]:
-    """Text in columns of text: a part may be a number here and a word there."""
+    """Return text for columns of text: a part may be a number or a word."""
     return {
         name: str(value)
         if columns.get(name) == "text" and value is not None and not isinstance(value, str)

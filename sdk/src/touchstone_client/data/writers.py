@@ -1,4 +1,4 @@
-"""Rows into a file: CSV, TSV, Parquet or Arrow, a few at a time."""
+"""Writers of rows: CSV, TSV, Parquet or Arrow, a few at a time."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ NO_NOTES: Mapping[str, str] = {}
 
 
 def json_line(value: Any) -> bytes:
-    """A line of JSON Lines; halves of surrogate pairs are escaped."""
+    """Return a line of JSON Lines; lone surrogates are escaped."""
     text = json.dumps(value, ensure_ascii=False)
     return (text if is_utf8(text) else json.dumps(value)).encode() + b"\n"
 
 
 def reversible(value: Any) -> str:
-    """A cell as `quoted`, whose apostrophe can be told from one of the text."""
+    """Return a cell as `quoted`, with an apostrophe that differs from one in the text."""
     if isinstance(value, str) and (value.startswith("'") or may_be_formula(value)):
         return f"'{value}"
     return quoted(value)
@@ -40,8 +40,8 @@ def table_writer(
     cell: Callable[[Any], str] = quoted,
     notes: Mapping[str, str] = NO_NOTES,
 ) -> Iterator[Put]:
-    """Takes rows; what a row does not name is empty. cell: of CSV; notes: metadata of the schema
-    of Parquet and Arrow."""
+    """Yield a function that writes rows; missing columns are empty. cell: of CSV; notes: metadata
+    of the schema of Parquet and Arrow."""
     if form in ("csv", "tsv"):
         yield from _separated(stream, "\t" if form == "tsv" else ",", list(columns), cell)
     else:
@@ -77,8 +77,8 @@ def _arrow(
         "boolean": pyarrow.bool_(),
     }  # fmt: skip
     schema = pyarrow.schema([(name, kinds[kind]) for name, kind in columns.items()], dict(notes))
-    made = parquet.ParquetWriter if form == "parquet" else ipc.new_file
-    with made(stream, schema) as writer:
+    open_writer = parquet.ParquetWriter if form == "parquet" else ipc.new_file
+    with open_writer(stream, schema) as writer:
         rows: list[Mapping[str, Any]] = []
 
         def flush() -> None:

@@ -75,9 +75,8 @@ END $$;
 
 
 def upgrade() -> None:
-    """Create the schema."""
     # named, so that each module has registered its tables
-    [metadata] = {one.metadata for one in (tables.jobs, keys.api_keys, judgements.judgements)}
+    [metadata] = {table.metadata for table in (tables.jobs, keys.api_keys, judgements.judgements)}
     metadata.create_all(op.get_bind())
     op.execute(TRIGGERS)
     op.execute(BACKLOG)
