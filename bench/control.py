@@ -5,7 +5,9 @@
 
 `short`: posts with 4 to 18 other placements. `yes`: p calibrated on other posts is at most .05 for
 the marked passage; `size`: for all placements of its lengths, on average. `table`: every N-th post,
-with the marked and with a random passage. With `--jobs N` it also scores N whole requests one by
+with the marked and with a random passage. `turns`: every N-th post; how often the judge decides
+otherwise without a passage and P falls by `TURNING`: the marked words, and passages of 1 to 8 words
+of which nobody marked one. With `--jobs N` it also scores N whole requests one by
 one and prints the processor time of each. No post is printed.
 """
 
@@ -28,10 +30,10 @@ from bench.explanations import DATA, RATIONALES, marked_runs, rationales
 from services.hatexscore.contract import CONTRACT, HATEFUL, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.model_calls import RandomPlacements, ask_classifiers
-from services.hatexscore.quotes import mask_spans
+from services.hatexscore.quotes import count_units, mask_spans
 from services.hatexscore.report import HatexscoreResult, Label
 from services.hatexscore.variants import VARIANTS
-from services.hatexscore.verdict import LEVEL, tested_p
+from services.hatexscore.verdict import LEVEL, TURNING, decision_turns, tested_p
 from services.hatexscore.words import Span
 from services.worker import local
 from shared.models.catalogue.catalogue import load_catalogue
@@ -50,6 +52,7 @@ from training.standings import DIGITS
 
 Bools = NDArray[np.bool_]
 MOST_PASSAGES, MOST_WORDS = 2, 5
+UNMARKED_WORDS = (1, 2, 4, 6, 8)
 PLACEMENTS = ((1, 3), (4, 7), (8, 11), (12, 14), (15, 18), (19, 198), (199, 10**9))
 AT_ONCE = 200
 
@@ -85,13 +88,19 @@ def at_random(quotes: Sequence[Quote]) -> Iterator[Quote]:
         yield replace(quote, spans=tuple(placements.spans(placements.space.at(rank))))
 
 
-def reported(quotes: Sequence[tuple[str, Sequence[Span]]], label: Label) -> list[HatexscoreResult]:
+def reported(
+    quotes: Sequence[tuple[str, Sequence[Span]]], label: Label, draws: int | None = None
+) -> list[HatexscoreResult]:
     """Return what the metric reports of explanations that quote these spans of these texts.
 
     An explanation in words would not do: a function word alone is no quotation, so that random
     spans would not be random.
     """
-    common: dict[str, Any] = {"predicted_label": label, "language": "en"}
+    common: dict[str, Any] = {
+        "predicted_label": label,
+        "language": "en",
+        "control_draws": draws,
+    }
     requests = [
         HatexscoreRequest(text=text, explanation="", seed=number, **common)
         for number, (text, _) in enumerate(quotes)
@@ -185,6 +194,48 @@ def table(real: Sequence[Quote], random: Sequence[Quote]) -> list[dict[str, Any]
     return rows
 
 
+def turns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return how often the judge's decision turns without what people marked, and without passages
+    in which they marked nothing, by their words."""
+    posts = [row for row in rows if row["label"] == "hatespeech" and marked_runs(row)]
+    found: dict[str, list[bool]] = {}
+    for number, row in enumerate(posts):
+        passages = list(_passages(row, number))
+        reports = reported([(row["text"], spans) for _, spans in passages], HATEFUL, draws=0)
+        if not reports[0].model_agrees:
+            continue
+        for (name, _), report in zip(passages, reports, strict=True):
+            found.setdefault(name, []).append(
+                (report.signed_drop or 0.0) >= TURNING and decision_turns(report)
+            )
+    return {
+        name: {"passages": len(each), "turns": round(float(np.mean(each)), 3)}
+        for name, each in found.items()
+    }
+
+
+def _passages(row: dict[str, Any], number: int) -> Iterator[tuple[str, tuple[Span, ...]]]:
+    """Yield what is marked, and at most three unmarked passages of each length."""
+    text = row["text"]
+    runs = [text.index(run) for run in marked_runs(row)]
+    marks = tuple((at, at + len(run)) for at, run in zip(runs, marked_runs(row), strict=True))
+    yield "marked", marks
+    units = count_units(text)
+    for words in UNMARKED_WORDS:
+        windows = [
+            (units[first][0], units[first + words - 1][1])
+            for first in range(len(units) - words + 1)
+        ]
+        free = [
+            (start, end)
+            for start, end in windows
+            if all(end <= low or high <= start for low, high in marks)
+        ]
+        drawn = generator(7, "turns", number, words).permutation(len(free))[:3]
+        for place in drawn:
+            yield f"unmarked, {words} words", (free[int(place)],)
+
+
 def milliseconds(jobs: int) -> float:
     """Return the mean processor time of a whole request, scored alone."""
     requests = [one.request().model_dump() | {"control_draws": None} for one in rationales()]
@@ -205,9 +256,12 @@ def main() -> None:
     bind(local(load_catalogue(Path("models.toml"))))
     real = list(marked(options.data.parent, options.data.name))
     some = real[:: options.every]
+    lines = options.data.read_text("utf-8").splitlines()[:: options.every]
+    rows = [json.loads(line) for line in lines]
     figures: dict[str, Any] = {
         "short": short_posts(real),
         "table": table(some, list(at_random(some))),
+        "turns": turns(rows),
     }
     if options.jobs:
         figures["milliseconds_per_job"] = round(milliseconds(options.jobs), 1)

@@ -260,7 +260,12 @@ class HateXScore(
         own = self.variant(request).tau
         named = request.vocabulary.name or request.labels
         tau = request.tau if own is None else own
-        return {"tau": tau, "vocabulary": named, "control_draws": request.most_draws}
+        return {
+            "tau": tau,
+            "vocabulary": named,
+            "control_draws": request.most_draws,
+            "deciding": collected.deciding,
+        }
 
     def summarize(self, rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport:
         return batch_report(rows, over)

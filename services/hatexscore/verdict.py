@@ -55,6 +55,7 @@ CARRYING_DESCRIPTION = STATED | {ABOUT}
 
 LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
 PHRASE = 3  # words of a quotation from which it counts as one of the post, if no other is found
+TURNING = 0.4  # fall of P that counts where the judge decides otherwise without the quotes
 ALIKE = 0.3  # similarity from which an explanation in other words is about the post
 DISAGREES = (  # with the two ways out
     "The judge gives {name} = {p} and does not share this decision: send your own model's "
@@ -156,10 +157,13 @@ def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:
 
 
 def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
-    """Test the fall of P against other places in the post.
+    """Pass what turns the judge's decision, or lowers P more than other places in the post do.
 
     A short post has too few other places for an exact p <= 0.05. There the test is calibrated on
-    other posts.
+    other posts. Long quotes seldom beat other long places, since these overlap them or hold another
+    word that the decision needs. So a clear turn of the decision passes, too. What people marked in
+    a hateful post turns it so in 0.92 of posts, a passage in which they marked nothing in 0.05
+    (`python -m bench.control`).
     """
     control = report.control
     name = _probability(report)
@@ -176,6 +180,8 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
     basis = "" if control.calibration is None else ", calibrated on other posts"
     if p is not None and p <= LEVEL:
         return passed(MATTER, f"{fall} (p = {significant(p)}{basis}).")
+    if drop >= TURNING - TIE and decision_turns(report):
+        return passed(MATTER, f"{fall}, and the judge decides otherwise.")
     if p is None:
         return inconclusive(MATTER, "too-few-places", f"{fall}: too few places to test it.")
     if drop <= 0 and p_anti is not None and p_anti <= LEVEL:
@@ -183,6 +189,12 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
         low = f"{said} (p = {significant(p_anti)}{basis})."
         return failed(MATTER, "quotes-do-not-matter", low)
     return inconclusive(MATTER, "no-clear-difference", f"{fall}: {_no_difference(control, p)}.")
+
+
+def decision_turns(report: HatexscoreResult) -> bool:
+    """Return whether the judge decides otherwise without the quotes."""
+    masked = report.probability_masked
+    return masked is not None and masked < float(report.provenance.parameters["deciding"])
 
 
 def tested_p(control: HatexscoreRandomSpans) -> tuple[float, float | None] | None:

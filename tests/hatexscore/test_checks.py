@@ -241,3 +241,29 @@ def test_only_what_beats_half_of_the_places_or_fewer_is_similar_to_random_words(
         said[quote] = check(report, "quotes-matter").sentence
     assert "not shown to do more than random words (beats" in said["bus"]
     assert "similar to random words (beats" in said["nobody"]
+
+
+def turned(original: float, masked: float) -> Check:
+    """Where every place of the post lowers P alike."""
+    with bound(FakeClassifier(lambda one: masked if "[MASK]" in one else original)):
+        report = score(ask(text=POST, explanation=ATTACK, predicted_label="hateful"))
+    assert report.control is not None
+    assert report.control.p_value == 1
+    return check(report, "quotes-matter")
+
+
+@pytest.mark.parametrize(
+    ("original", "masked", "outcome"),
+    [
+        (0.92, 0.45, "passed"),
+        (0.92, 0.49, "passed"),
+        (0.92, 0.51, "inconclusive"),  # the judge decides as before
+        (0.8, 0.45, "inconclusive"),  # it hardly decides otherwise
+    ],
+)
+def test_quotes_without_which_the_judge_decides_otherwise_matter(
+    original: float, masked: float, outcome: str
+) -> None:
+    found = turned(original, masked)
+    assert found.outcome == outcome
+    assert ("decides otherwise" in found.sentence) == (outcome == "passed")

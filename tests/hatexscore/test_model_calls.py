@@ -168,7 +168,7 @@ def test_quotes_that_touch_are_one_passage() -> None:
 
 
 def test_the_p_value_counts_the_observed_and_needs_nineteen_draws() -> None:
-    with bound(FakeClassifier(lambda text: 0.9 if "bridge" in text else 0.1)):
+    with bound(FakeClassifier(lambda text: 0.9 if "bridge" in text else 0.6)):
         few = score(quoting("bridge"))
         many = score(quoting("bridge", text=LONG.replace("bridge", "path", 1)))
         none = score(quoting("near", text=LONG))
@@ -181,7 +181,7 @@ def test_the_p_value_counts_the_observed_and_needs_nineteen_draws() -> None:
     outcomes = [one.outcome for report in (few, many, none) for one in report.checks
                 if one.name == MATTER]  # fmt: skip
     assert outcomes == ["inconclusive", "passed", "inconclusive"]
-    assert many.control.qf_excess == pytest.approx(0.8)
+    assert many.control.qf_excess == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(
