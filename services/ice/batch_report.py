@@ -142,6 +142,12 @@ def _summary(
     z, quantity = _z(key, tests), f"win rate {name(key)}"
     found = mean_test(clustered(rates, keys), WIN_RATE_OF_CHANCE, over.request.seed, quantity)
     counted = Counter(test.verdict for test in tests)
+    effects = [
+        (one.test.effect, cluster)
+        for one, cluster in zip(known, keys, strict=True)
+        if one.test.effect is not None
+    ]
+    firsts = [row.report.components.tests[:1] for row in over.rows]
     return IceConfigurationResult(
         configuration=key,
         undefined=len(tested) - len(tests),
@@ -156,21 +162,20 @@ def _summary(
         omnibus_p=None if z is None else normal_p(z),
         q_value=None,
         verdict=None,
-        effect=over.median(f"effect {name(key)}", *_effects(known, keys)),
+        effect=over.median(
+            f"effect {name(key)}",
+            np.array([effect for effect, _ in effects]),
+            [cluster for _, cluster in effects],
+        ),
         exact=sum(test.null.exact for test in tests),
         verdicts={verdict: counted[verdict] for verdict in VERDICTS},
         win_rates=over.histogram(rates, UNIT_RANGE),
         p_values=p_value_histogram(tests),
         over_examples=_over_examples(tests, alpha),
-        leads=_leads(tested, over.rows),
+        # True if these are the first tests of all rows that have any.
+        leads=len(tested) == sum(map(len, firsts))
+        and all(one.test is firsts[one.job][0] for one in tested),
     )
-
-
-def _leads(tested: Sequence[JobTest], rows: Sequence[ScoredIce]) -> bool:
-    """Whether these are the first tests of all rows that have any."""
-    firsts = [row.report.components.tests[:1] for row in rows]
-    first = all(one.test is firsts[one.job][0] for one in tested)
-    return first and len(tested) == sum(map(len, firsts))
 
 
 def p_value_histogram(tests: Sequence[IceTest]) -> IcePValueHistogram | None:
@@ -194,13 +199,6 @@ def bins_for(draws: Sequence[int]) -> int:
 def keys_of(tested: Sequence[JobTest], over: Statistics) -> list[str]:
     """The cluster of each test: that of its job's text."""
     return over.keys([over.rows[one.job] for one in tested])
-
-
-def _effects(tested: Sequence[JobTest], keys: Sequence[str]) -> tuple[Floats, list[str]]:
-    """(n,) effects of the tests that have one, and their clusters."""
-    pairs = [(one.test.effect, key) for one, key in zip(tested, keys, strict=True)]
-    found = [(effect, key) for effect, key in pairs if effect is not None]
-    return np.array([effect for effect, _ in found]), [key for _, key in found]
 
 
 def _z(key: IceConfiguration, tests: Sequence[IceTest]) -> float | None:

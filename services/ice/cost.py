@@ -19,7 +19,6 @@ from shared.contracts.request_cost import Reduction, Size, Work, words_of
 
 if TYPE_CHECKING:
     from services.ice.contract import IceRequest
-    from services.ice.report import Operator
 
 WORD = re.compile(r"[^ \t\r\n]+")
 LETTERS_A_CHARACTER = 20  # NFKC makes up to 18 of one
@@ -166,8 +165,11 @@ def lowerings(
     if "infill" in request.operators:
         yield Reduction("`infills`", "/infills", request.infills, work_with("infills"))
     yield fewer("the number of `aspects`", "aspects", lambda: request.aspects)
+    rank = {"infill": 0, "delete": 2}  # the lowest makes the most work; the others have 1
     yield fewer(
-        "the number of `operators`", "operators", lambda: sorted(request.operators, key=_rank)
+        "the number of `operators`",
+        "operators",
+        lambda: sorted(request.operators, key=lambda operator: rank.get(operator, 1)),
     )
     if _explanations_with_values(request):
         budgets = partial(_sort_budgets, request, whole, work_with("k"))
@@ -181,11 +183,6 @@ def _sort_budgets(
     apart = _unique_budgets(request, whole)
     amounts = {k: sum(work.amount for work in works(k)) for k in request.budgets}
     return sorted(request.budgets, key=lambda k: (k in apart, amounts[k]), reverse=True)
-
-
-def _rank(operator: Operator) -> int:
-    """The operator that makes the most work has the lowest."""
-    return {"infill": 0, "delete": 2}.get(operator, 1)
 
 
 def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:

@@ -328,6 +328,7 @@ class RowStatistics:
     def distance(self, random: Collection[Key]) -> IceDistance:
         """random: the keys of random rationales, of either aspect."""
         rows = sum(self.counts.values())
+        stay = sum(count * len(key[1] or ()) for key, count in self.counts.items())
         drawn = [key for key in self.flips if key in random]
         some = sum(self.counts[key] for key in drawn)
         gain = None
@@ -338,16 +339,10 @@ class RowStatistics:
             gain = mean - float(entropy(self.tokenized.probabilities[None, :])[0])
         return IceDistance(
             rows=rows,
-            kept=self._mean_share() / rows if rows else None,
+            kept=stay / len(self.tokenized.eligible) / rows if rows else None,
             entropy_gain=gain,
             flip_share=sum(self.flips[key] for key in drawn) / some if some else None,
         )
-
-    def _mean_share(self) -> float:
-        """Over the rows, the share of the eligible tokens that stay."""
-        every = len(self.tokenized.eligible)
-        stay = (count * len(key[1] or ()) for key, count in self.counts.items())
-        return sum(stay) / every
 
 
 def entropy(probabilities: Floats) -> Floats:

@@ -163,20 +163,16 @@ class TokenizedInput:
 
 def example_of(request: IceRequest) -> Example:
     """The text, its pair, and its template or prompt."""
+    language = None
+    if request.template is None:  # a prompt may name the language of the text as it was sent
+        language = find_language(request.text, requested_language(request)).code
     return Example(
         text=request.text,
         text_pair=request.text_pair,
         template=request.template,
         prompt=request.prompt,
-        language=_language(request),
+        language=language,
     )
-
-
-def _language(request: IceRequest) -> str | None:
-    """Of the text as it was sent, for a prompt that names it: rows of its words have the same."""
-    if request.template is not None:
-        return None
-    return find_language(request.text, requested_language(request)).code
 
 
 def eligible_tokens(request: IceRequest, tokens: Tokens) -> Positions:

@@ -341,10 +341,13 @@ def _undefined_numbers(experiment: Experiment, test: IceTest) -> Iterator[str]:
 def _power_warnings(tests: Sequence[IceTest], alpha: float) -> Iterator[str]:
     for test in tests:
         if test.verdict == "undecidable":
+            draws = f"{test.null.draws} random rationales"
+            if test.null.exact:
+                draws = f"only {test.null.draws} other rationales of its kind in this text"
             yield (
-                f"{test.explanation}, k {test.k}: undecidable: with "
-                f"{_available(test)} p is at least {test.null.attainable_p:.3f}, "
-                f"which is above the level {alpha}, whatever they score"
+                f"{test.explanation}, k {test.k}: undecidable: with {draws} p is at least "
+                f"{test.null.attainable_p:.3f}, which is above the level {alpha}, whatever they "
+                "score"
             )
         elif test.p_adjusted is None and test.verdict == "inconclusive":
             least = 2 / (test.null.draws + 1)
@@ -354,12 +357,6 @@ def _power_warnings(tests: Sequence[IceTest], alpha: float) -> Iterator[str]:
                     f"two-sided p is at least {least:.3f}, so that no verdict but `inconclusive` "
                     f"can come at level {alpha}"
                 )
-
-
-def _available(test: IceTest) -> str:
-    if test.null.exact:
-        return f"only {test.null.draws} other rationales of its kind in this text"
-    return f"{test.null.draws} random rationales"
 
 
 def _tie_warnings(experiment: Experiment) -> Iterator[str]:

@@ -420,7 +420,9 @@ def _map(
         strongest=tuple(_top_tokens(texts(request), report, own)),
         spans=tuple(spans[:MOST_SPANS]),
         more_spans=max(0, len(spans) - MOST_SPANS),
-        unplaced=_count_template_tokens(report, own),
+        unplaced=sum(report.tokens[place].of == "template" for place in own.rationale)
+        if own
+        else 0,
     )
 
 
@@ -465,12 +467,6 @@ def _top_tokens(
             value=value,
             inside=place in inside,
         )
-
-
-def _count_template_tokens(report: IceResult, own: IceTokenValues | None) -> int:
-    if own is None:
-        return 0
-    return sum(report.tokens[place].of == "template" for place in own.rationale)
 
 
 CHANCE = 0.5  # win rate of who knows nothing

@@ -158,10 +158,6 @@ def _p_values(experiment: Experiment, one: TestInput) -> Tails:
     return Tails(above or 1.0, below or 1.0)
 
 
-def _sides(experiment: Experiment) -> int:
-    return 1 if experiment.tokenized.request.alternative == "greater" else 2
-
-
 def _adjusted(
     experiment: Experiment, inputs: list[list[TestInput]], measured: list[list[Tails]]
 ) -> list[float | None]:
@@ -268,7 +264,8 @@ def _verdict(
 
 def _attainable_p(experiment: Experiment, trial: Trial) -> float:
     """The least p that could have come."""
-    sides, most = _sides(experiment), experiment.draws
+    sides = 1 if experiment.tokenized.request.alternative == "greater" else 2
+    most = experiment.draws
     distinct = experiment.tokenized.variant.distinct
     return ranks.attainable_p(min(most, trial.null.others) if distinct else most, sides=sides)
 

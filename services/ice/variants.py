@@ -128,17 +128,12 @@ VARIANTS: dict[Variant, IceVariant] = {
 }
 
 
-def _block(random: np.random.Generator, eligible: int, size: int) -> list[Subset]:
-    """Uniform subsets: the places of the smallest of uniform keys."""
-    keys = random.random((BLOCK, eligible))
-    chosen = np.sort(np.argpartition(keys, size - 1, axis=1)[:, :size], axis=1)
-    return list(map(tuple, chosen.tolist()))
-
-
 def independent(random: np.random.Generator, eligible: int, size: int) -> Iterator[Subset]:
     """Uniform subsets that may repeat, as Algorithm 1 draws them."""
     while True:
-        yield from _block(random, eligible, size)
+        keys = random.random((BLOCK, eligible))  # the places of the smallest of uniform keys
+        chosen = np.sort(np.argpartition(keys, size - 1, axis=1)[:, :size], axis=1)
+        yield from map(tuple, chosen.tolist())
 
 
 def released(seed: int, eligible: int, size: int) -> Iterator[Subset]:

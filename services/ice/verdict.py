@@ -226,15 +226,12 @@ def _beats(report: IceResult) -> Check:
         said = sentence(report, test)
     else:
         supports, contradicts, said = reading in SUPPORTING, reading == "against", READINGS[reading]
-        said += _calibration(report)
+        p_values = [test.null.p_calibrated for test in report.components.tests]
+        calibrated = next((p for p in p_values if p is not None), None)
+        if calibrated is not None:  # of a text with few places
+            said += f" (p = {significant(calibrated)}, calibrated on other posts.)"
     if supports:
         return passed(BEATS, said)
     if contradicts:
         return failed(BEATS, "worse-than-random", said)
     return inconclusive(BEATS, "no-clear-difference", said)
-
-
-def _calibration(report: IceResult) -> str:
-    """Return what the verdict of a text with few places rests on, or an empty text."""
-    found = [p for test in report.components.tests if (p := test.null.p_calibrated) is not None]
-    return f" (p = {significant(found[0])}, calibrated on other posts.)" if found else ""
