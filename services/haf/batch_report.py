@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TypedDict, get_args
 
 from services.haf import kernel
@@ -120,7 +121,12 @@ class _Group:
             results=len(self.rows),
             score=self._mean("score", lambda report: report.score),
             means=self._means(self.rows),
-            individual=self._individual(),
+            individual=HafIndividual(
+                rs_decision=self._within("decision", "sufficiency", weighted_confidence),
+                rs_informativeness=self._within("new", "sufficiency", lambda p: p.informativeness),
+                rn_decision=self._within("decision", "necessity", weighted_confidence),
+                rn_informativeness=self._within("new", "necessity", lambda p: p.informativeness),
+            ),
             sufficient=self._shares(
                 "sufficient",
                 lambda part: part.decision is not None and part.decision.answer == "sufficient",
@@ -148,7 +154,10 @@ class _Group:
 
     def _means(self, rows: Sequence[Row]) -> HafMeans:
         return HafMeans(
-            **{name: self._interval(name, rows, _component(name)) for name in HafMeans.model_fields}
+            **{
+                name: self._interval(name, rows, attrgetter(f"components.{name}"))
+                for name in HafMeans.model_fields
+            }
         )
 
     def _within(
@@ -156,14 +165,6 @@ class _Group:
     ) -> Interval:
         """Averaged within each result over the responses of a stage, then over results."""
         return self._mean(f"{name} {stage}", lambda report: within_result(report, stage, value))
-
-    def _individual(self) -> HafIndividual:
-        return HafIndividual(
-            rs_decision=self._within("decision", "sufficiency", weighted_confidence),
-            rs_informativeness=self._within("new", "sufficiency", lambda p: p.informativeness),
-            rn_decision=self._within("decision", "necessity", weighted_confidence),
-            rn_informativeness=self._within("new", "necessity", lambda p: p.informativeness),
-        )
 
     def _shares(self, name: str, holds: Callable[[HafStagePart], bool]) -> HafShares:
         stages: tuple[Stage, ...] = ("internal", "external", "sufficiency", "necessity")
@@ -200,10 +201,6 @@ def stage_counts(rows: Sequence[Row], stage: Stage) -> HafStageCounts:
             getattr(row.report.components, PART_OF[stage]) is not None for row, _ in reached
         ),
     )
-
-
-def _component(name: str) -> Callable[[HafResult], float | None]:
-    return lambda report: getattr(report.components, name)
 
 
 def within_result(
@@ -257,13 +254,7 @@ def means_chart(groups: Sequence[HafGroup]) -> Plot | None:
 
 
 def _row(group: HafGroup, mean: Interval) -> IntervalRow:
-    return IntervalRow(_short(_named(group)), mean, note=f"n={mean.of}")
-
-
-def _named(group: HafGroup) -> str:
     names = [name for name in (group.model, group.dataset) if name != UNNAMED]
-    return " · ".join(names) or "all results"
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    name = " · ".join(names) or "all results"
+    short = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    return IntervalRow(short, mean, note=f"n={mean.of}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -73,8 +73,12 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
     variants = VARIANTS
 
     def collect(self, requests: Sequence[HafRequest]) -> list[HafCollected]:
-        found = compare(requests, converse(requests))
-        return [_with_languages(request, own) for request, own in zip(requests, found, strict=True)]
+        collected = []
+        for request, own in zip(requests, compare(requests, converse(requests)), strict=True):
+            response = own.transcripts[0].justify.response  # may be in another language
+            languages, unread = _rule_coverage(request, response.text, silent=response.lacks_tokens)
+            collected.append(replace(own, languages=languages, obstacles=unread))
+        return collected
 
     def coverage(self, request: HafRequest) -> LanguageCoverage:
         """Of the prompts, the labels and the reader, in English, and of the model that writes."""
@@ -133,7 +137,11 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         warnings = _warnings(request, first, values, score)
         return HafResult(
             **self.envelope(request, collected, warnings),
-            reasons=tuple(_silences(warnings)),
+            reasons=tuple(
+                NullReason(component=name, code="no-logprobs", detail=NO_TOKENS)
+                for name, _, why in (one.partition(": ") for one in warnings)
+                if why == NO_TOKENS
+            ),
             score=score,
             components=values.components,
             evidence=tuple(
@@ -157,7 +165,10 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
             extras=values.extras if request.extras else None,
             repetition=repetition(transcripts, scores),
             permutation=permutation(request, first, collected),
-            similarities=_similarity_rows(values),
+            # The matrix of very many reasons would be larger than the rest of the result.
+            similarities=tuple(map(tuple, values.similarities.tolist()))
+            if len(values.similarities) <= MOST_REASONS
+            else (),
         )
 
     def in_force(self, request: HafRequest, collected: HafCollected) -> Mapping[str, Any]:
@@ -175,13 +186,6 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         return batch_report(rows, over)
 
 
-def _with_languages(request: HafRequest, collected: HafCollected) -> HafCollected:
-    """The first generation's answer may be in another language than its prompt."""
-    response = collected.transcripts[0].justify.response
-    languages, unread = _rule_coverage(request, response.text, silent=response.lacks_tokens)
-    return replace(collected, languages=languages, obstacles=unread)
-
-
 def _rule_coverage(
     request: HafRequest, justify: str | None, *, silent: bool
 ) -> tuple[Languages, tuple[Obstacle, ...]]:
@@ -192,20 +196,6 @@ def _rule_coverage(
     if silent and unread:
         unread = (Obstacle("no-logprobs", NO_LOGPROBS), *unread)
     return languages, unread
-
-
-def _silences(warnings: Sequence[str]) -> Iterator[NullReason]:
-    """The nulls that log-probabilities would have filled."""
-    for name, _, why in (one.partition(": ") for one in warnings):
-        if why == NO_TOKENS:
-            yield NullReason(component=name, code="no-logprobs", detail=NO_TOKENS)
-
-
-def _similarity_rows(values: HafScores) -> tuple[tuple[float, ...], ...]:
-    """As rows; of very many reasons the square would be larger than all the rest."""
-    if len(values.similarities) > MOST_REASONS:
-        return ()
-    return tuple(tuple(row) for row in values.similarities.tolist())
 
 
 def _score(found: HafComponents) -> float | None:

@@ -376,9 +376,15 @@ def design(report: Record) -> Iterator[Block]:
     """The charts of a batch report."""
     groups = records(report, "groups")
     for group in groups:
-        name = _of_group(group)
+        names = [
+            str(one) for key in ("model", "dataset") if (one := group.get(key)) not in NAMELESS
+        ]
+        name = f": {' · '.join(names)}" if names else ""
         means = record(group, "means")
-        parts = {_directed(one): record(means, one.name) for one in words.METRICS}
+        parts = {}
+        for metric in words.METRICS:
+            arrow = "↓" if metric.lower_is_better else "↑"
+            parts[f"{arrow} {metric.title} ({metric.short})"] = record(means, metric.name)
         yield forest(f"The six parts{name}", parts, note="↑ higher is better, ↓ lower is better.")
         stances = {
             str(one["stance"]): integer(one, "results") for one in records(group, "by_stance")
@@ -401,16 +407,6 @@ def _lines_of(group: Record) -> list[Pair]:
     model, metadata = group.get("of_model"), record(group, "of_metadata")
     named = [("model", str(model))] if model else []
     return [*named, *(("meta", f"{key}={value}") for key, value in metadata.items())]
-
-
-def _of_group(group: Record) -> str:
-    """What follows a title: the names that somebody gave, if any."""
-    names = [str(one) for key in ("model", "dataset") if (one := group.get(key)) not in NAMELESS]
-    return f": {' · '.join(names)}" if names else ""
-
-
-def _directed(one: words.MetricWords) -> str:
-    return f"{'↓' if one.lower_is_better else '↑'} {one.title} ({one.short})"
 
 
 def _survival(name: str, stages: Record) -> Iterator[Block]:

@@ -83,16 +83,15 @@ def _read(responses: Sequence[tuple[str, Stage]]) -> list[ParsedResponse]:
             texts["answer"].update(dict.fromkeys(sentences))
         if not each.reasons:
             texts["refusal"][each.whole] = None
-    readings = _Readings({reading: _rows(reading, list(own)) for reading, own in texts.items()})
+    rows: dict[Reading, dict[str, Floats]] = {}
+    for reading, own in texts.items():
+        answers = ask(reading, [f"{reading}: {text[:LONGEST]}" for text in own])
+        rows[reading] = dict(zip(own, answers, strict=True))
+    readings = _Readings(rows)
     return [
         _justify(each, readings) if stage == "justify" else _later(each, readings)
         for each, (_, stage) in zip(outlines, responses, strict=True)
     ]
-
-
-def _rows(reading: Reading, texts: Sequence[str]) -> dict[str, Floats]:
-    asked = [f"{reading}: {text[:LONGEST]}" for text in texts]
-    return dict(zip(texts, ask(reading, asked), strict=True))
 
 
 SHORTEST_REFUSAL = 3  # words

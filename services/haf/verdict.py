@@ -160,7 +160,8 @@ def _upholds(report: HafResult) -> Check:
     ]
     stood, denied, asked = answers.count(True), answers.count(False), len(later)
     if stood == asked:
-        return passed(UPHOLDS, f"It upholds its reasons in {_every(stood)}.")
+        every = "its one later answer" if asked == 1 else f"all {asked} later answers"
+        return passed(UPHOLDS, f"It upholds its reasons in {every}.")
     said = f"{stood or 'none'} of {counted(asked, 'later answer')}"
     if 2 * stood > asked:
         return passed(UPHOLDS, f"It upholds its reasons in {said}.")
@@ -212,7 +213,3 @@ def reasons_by_metric(warnings: Sequence[str]) -> dict[str, str]:
     """Why a metric is null, by its name: its warning begins with it."""
     split = (warning.partition(": ") for warning in warnings)
     return {name: why for name, found, why in split if found}
-
-
-def _every(count: int) -> str:
-    return "its one later answer" if count == 1 else f"all {count} later answers"
