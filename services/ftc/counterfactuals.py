@@ -232,7 +232,8 @@ def neutral_pair(
     shape: Shape, a: Phrase | None, b: Phrase
 ) -> tuple[EditedHypothesis, EditedHypothesis] | str:
     """x[A] and x[B], or the reason why not."""
-    claimed = _claim(b)
+    who = subject_of(b)  # B does not claim the subject that it is said of
+    claimed = (b.stems - who.stems if who else b.stems) or b.stems
     if coverage(claimed, stems(shape.words)) < FOUND:
         return "the hypothesis does not hold B"
     open_one = _build_b(shape, a, b)
@@ -240,13 +241,6 @@ def neutral_pair(
     if isinstance(stated, str):
         return f"A: {stated}"
     return stated, open_one
-
-
-def _claim(b: Phrase) -> frozenset[str]:
-    """Stems of B without the subject that B is said of."""
-    who = subject_of(b)
-    rest = b.stems - who.stems if who else b.stems
-    return rest or b.stems
 
 
 def subject_of(clause: Phrase) -> Phrase | None:

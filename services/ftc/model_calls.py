@@ -214,12 +214,6 @@ def _model_key(request: FtcRequest) -> ModelKey:
     return _model(request), own
 
 
-def _longest_field(pairs: Sequence[Pair]) -> str:
-    """A pointer to what there is most of: what a model refuses for its length."""
-    premise, hypothesis = max(pairs, key=lambda pair: max(map(len, pair)))
-    return "/premise" if len(premise) >= len(hypothesis) else "/hypothesis"
-
-
 class NliPredictions:
     """One model's answers to pairs of sentences, looked up by pair."""
 
@@ -243,7 +237,10 @@ class NliPredictions:
         """About these too, of those that were not asked about yet."""
         distinct = [pair for pair in dict.fromkeys(requested) if pair not in self._found]
         if distinct:
-            with pointing_to(_longest_field(distinct), only=("/text", "/text_pair")):
+            # A model refuses a pair for its length: name the field of the longest text.
+            premise, hypothesis = max(distinct, key=lambda pair: max(map(len, pair)))
+            longest = "/premise" if len(premise) >= len(hypothesis) else "/hypothesis"
+            with pointing_to(longest, only=("/text", "/text_pair")):
                 found = self._model.judgements([_example(pair, self._prompt) for pair in distinct])
             self._found |= dict(zip(distinct, found, strict=True))
 
