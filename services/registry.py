@@ -33,7 +33,15 @@ NO_SCORE = SurprisingRule(name="no-score", path="$ ? (@.score == null)", says="i
 @lru_cache(maxsize=1)
 def contracts() -> dict[str, ServiceContract]:
     """name → contract, in the order of names."""
-    return {folder: _contract(folder) for folder in _folders()}
+    folders = sorted(
+        folder.name
+        for folder in pkgutil.iter_modules(services.__path__)
+        if folder.ispkg and importlib.util.find_spec(f"services.{folder.name}.contract")
+    )
+    return {
+        folder: importlib.import_module(f"services.{folder}.contract").CONTRACT
+        for folder in folders
+    }
 
 
 @lru_cache(maxsize=1)
@@ -55,19 +63,6 @@ def all_contracts() -> dict[str, ServiceContract]:
     """name → contract of everything that takes jobs: the services, and the batch reports."""
     batches = [one.batch for one in reported().values()]
     return {**contracts(), **{batch.name: batch for batch in batches}}
-
-
-def _folders() -> list[str]:
-    return sorted(
-        folder.name
-        for folder in pkgutil.iter_modules(services.__path__)
-        if folder.ispkg and importlib.util.find_spec(f"services.{folder.name}.contract")
-    )
-
-
-def _contract(folder: str) -> ServiceContract:
-    found: ServiceContract = importlib.import_module(f"services.{folder}.contract").CONTRACT
-    return found
 
 
 def process_settings() -> Settings:

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Engine
 
 from services.scheduler.failure_isolation import FailureIsolation
 from services.scheduler.fair_allocation import BatchUsage, allocate_by_tenant
@@ -54,7 +53,10 @@ class Feeder:
         self._isolation.for_each_batch("settling", batch_feed.finish_lines)
         self._isolation.for_each_batch("finishing", batches.finish_answered)
         self._isolation.for_each_batch("expiring", batches.expire)
-        self._isolation.for_each_batch("cancelling", _wind_up)
+        self._isolation.for_each_batch(
+            "cancelling",
+            lambda connection, only: batches.wind_up(connection, CANCEL_PATIENCE, only),
+        )
         with transaction(self._engine) as connection:
             open_ones = batch_feed.open_batches(connection)
             loads = batch_feed.open_jobs(connection) if open_ones else []
@@ -111,10 +113,6 @@ class Feeder:
         except Unavailable as error:
             logger.warning("batch.not_sent", batch=batch.id, detail=error.detail)
         return len(job_ids)
-
-
-def _wind_up(connection: Connection, only: Sequence[str] | None) -> None:
-    batches.wind_up(connection, CANCEL_PATIENCE, only)
 
 
 def _batch_usage(open_ones: list[OpenBatch], loads: list[Load]) -> list[BatchUsage]:

@@ -178,10 +178,12 @@ class BatchFileWorker:
                 kind: self._register_file(connection, batch, kind, counts[kind]) for kind in KINDS
             }
             batches.close(connection, batch, noted["output"], noted["error"])
-            forgotten = self._delete_input(connection, batch)
+            deleted: list[str] = []
+            if not batch.keeps_text:  # the input file has private lines
+                deleted = files.delete_unused(connection, [batch.input_file_id])
         logger.info("batch.ended", batch=batch.id, status=batch.ending, total=batch.total)
         unneeded = [ids[kind] for kind in KINDS if noted[kind] is None]
-        for file_id in [*unneeded, *([batch.input_file_id] if forgotten else [])]:
+        for file_id in [*unneeded, *deleted]:
             self._store.remove(file_id)
         return True
 
@@ -214,12 +216,6 @@ class BatchFileWorker:
             tenant=batch.tenant,
         )
         return files.insert_file(connection, new).id
-
-    def _delete_input(self, connection: Connection, batch: Batch) -> bool:
-        """Delete the input file if it has private lines."""
-        if batch.keeps_text:
-            return False
-        return bool(files.delete_unused(connection, [batch.input_file_id]))
 
 
 def _failed(batch: Batch, fault: Fault) -> ValidationStep:
