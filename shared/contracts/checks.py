@@ -106,7 +106,8 @@ def undefined(name: str, report: Report, *components: str) -> Check | None:
     reason: NullReason | None = next(found, None)
     if reason is None:
         return None
-    return not_tested(name, reason.code, _sentence(reason.detail))
+    sentence = f"{reason.detail[:1].upper()}{reason.detail[1:].rstrip('.')}."
+    return not_tested(name, reason.code, sentence)
 
 
 def conclude(checks: Iterable[Check], carrying: Collection[str]) -> Finding:
@@ -144,10 +145,6 @@ def _summary(checks: Sequence[Check]) -> str:
     if not rest:
         return f"It passes all {len(passes)} checks that apply."
     return f"It passes all {len(passes)} checks that could be tested; {rest} could not."
-
-
-def _sentence(detail: str) -> str:
-    return f"{detail[:1].upper()}{detail[1:].rstrip('.')}."
 
 
 def fitted(sentence: str) -> str:

@@ -195,8 +195,15 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
         .prefix_with("MATERIALIZED", dialect="postgresql")
     )
     values = [_value_at(document.c.document, path) for path in plan.paths.values()]
+    facets = [
+        func.jsonb_path_query_array(document.c.document, cast(path, JSONPATH))
+        for _, path in plan.facets
+    ]
     warnings = func.jsonb_path_query_first(document.c.document, cast("$.warnings.size()", JSONPATH))
     has_verdict = func.jsonb_exists(document.c.document, "verdict")
+    is_prompted: ColumnElement[bool] = func.jsonb_path_exists(
+        document.c.document, cast(PROMPTED, JSONPATH)
+    )
     rows = connection.execute(
         select(
             jobs.c.id,
@@ -205,10 +212,10 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
             jobs.c.finished_at,
             jobs.c.request,
             jobs.c.error,
-            _is_prompted(document.c.document).label("by_language_model"),
+            is_prompted.label("by_language_model"),
             case((has_verdict, None), else_=_without_tokens(document.c.document)).label("earlier"),
             type_coerce(func.jsonb_build_array(*values, warnings), JSONB).label("told"),
-            _words_of(plan, document.c.document).label("words"),
+            type_coerce(func.jsonb_build_array(*facets), JSONB).label("words"),
             type_coerce(func.array(_reasons(plan.rules, document.c.document)), ARRAY(String)).label(
                 "reasons"
             ),
@@ -217,13 +224,6 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
         .where(jobs.c.id.in_(list(ids)))  # once more: they lie in few partitions
     )
     return {row.id: row for row in rows}
-
-
-def _words_of(plan: FactPlan, document: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return a list of words for each of the plan's facets, in their order."""
-    paths = (cast(path, JSONPATH) for _, path in plan.facets)
-    words = (func.jsonb_path_query_array(document, path) for path in paths)
-    return type_coerce(func.jsonb_build_array(*words), JSONB)
 
 
 def _value_at(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
@@ -236,11 +236,6 @@ def _without_tokens(document: ColumnElement[Any]) -> ColumnElement[Any]:
     """Remove the tokens, which are most of an answer and are in no finding."""
     path = literal(["elicitation", "tokens"], ARRAY(String))
     return type_coerce(func.jsonb_set(document, path, literal([], JSONB), False), JSONB)
-
-
-def _is_prompted(document: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Return the condition that a language model judged, by a prompt."""
-    return func.jsonb_path_exists(document, cast(PROMPTED, JSONPATH))
 
 
 def _reasons(rules: SurprisingRules, document: ColumnElement[Any]) -> Any:
@@ -261,7 +256,7 @@ def _reasons(rules: SurprisingRules, document: ColumnElement[Any]) -> Any:
 def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
     """Return the row of a line. job: None if it never had one, or no longer has."""
     request: Mapping[str, Any] = {} if job is None else job.request
-    reasons = [FAILED] if line["status"] == FAILED else _list(job and job.reasons)
+    reasons = [FAILED] if line["status"] == FAILED else list((job and job.reasons) or ())
     fields = {name: line.get(name) for name in (*KEY, "job_id", "batch_id", "custom_id", "status")}
     return {
         **fields,
@@ -270,7 +265,7 @@ def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
         "created_at": job and job.created_at,
         "finished_at": job and job.finished_at,
         **_facts_of_result(plan, line["status"], job),
-        "label_sent": _sent(plan, request),
+        "label_sent": None if plan.contract is None else _word(request.get(plan.facts.label_sent)),
         "snippet": _snippet(plan, request),
         "reasons": reasons,
         "facets": _facets(plan, line["status"], job),
@@ -326,10 +321,6 @@ def _facets(plan: FactPlan, status: str, job: Row[Any] | None) -> list[str]:
     return [facet for facet in dict.fromkeys(facets) if len(facet) <= LONGEST_FACET][:MOST_FACETS]
 
 
-def _sent(plan: FactPlan, request: Mapping[str, Any]) -> str | None:
-    return None if plan.contract is None else _word(request.get(plan.facts.label_sent))
-
-
 def _snippet(plan: FactPlan, request: Mapping[str, Any]) -> str | None:
     """Return the beginning of the text, or of several texts in turn."""
     if plan.contract is None or request.get("do_not_store_text"):
@@ -352,7 +343,3 @@ def _word(value: Json) -> str | None:
 def _number(value: Json) -> float | None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number else None
-
-
-def _list(value: Json) -> list[str]:
-    return list(value or ())
