@@ -374,7 +374,7 @@ def _summary_lines(entry: ModelEntry, mapping: LabelMapping | None, source: Foun
     if entry.scheme == "classify" and not entry.outputs:
         lines.append(SERVER_OUTPUTS)
     stated = entry.languages or (source.checkpoint.languages if source.checkpoint else None)
-    advice = 'not stated: add the training languages to the entry, as in `languages = ["en"]`'
+    advice = 'not stated: add `languages = ["en"]`, with its training languages, to the entry'
     shown = describe_languages(stated or (), entry.language_f1)
     lines.append(f"languages: {', '.join(shown) or advice}")
     return lines

@@ -168,19 +168,17 @@ class LocalLanguageModel(LocalWriter):
         """Return P with its mass, and the share of the text that was read, for each example."""
         with measure_stage(self.use.name, "tokenize"):
             readings = self._reader.read(examples)
-        variants = [self._to_be_read(reading) for reading in readings]
+        pass_inputs = [self._to_be_read(reading) for reading in readings]
         futures = [
-            self._batcher.submit(
-                share_prefix(list(_rows_of(variant.reading, [variant.ids], whole=True)))
-            )
-            for several in variants
-            for variant in several
+            self._batcher.submit(share_prefix(list(_rows_of(item.reading, [item.ids], whole=True))))
+            for items in pass_inputs
+            for item in items
         ]
         answers = iter(wait_all(futures))
         done = []
-        for example, reading, several in zip(examples, readings, variants, strict=True):
+        for example, reading, items in zip(examples, readings, pass_inputs, strict=True):
             share = reading.tokens.read_share(example)
-            parts = [_judgement(variant.reading, next(answers), share) for variant in several]
+            parts = [_judgement(item.reading, next(answers), share) for item in items]
             result = average(parts, "verbalizers") if reading.reasons else parts[0]
             brought = reading.prompt if example.prompt else None
             fields = {"read_share": share, "prompt_sha256": brought and brought.sha256}

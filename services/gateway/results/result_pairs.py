@@ -353,7 +353,7 @@ def jobs_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str
 
 
 def find_mixed(connection: Connection, tenant: str, batch_id: str) -> dict[str, list[str]]:
-    """Return the values of metric_version and of variant in the batch's results."""
+    """Return the batch's values of metric_version and of variant."""
     facts = result_facts.c
     values: dict[str, list[str]] = {}
     for name in ("metric_version", "variant"):
