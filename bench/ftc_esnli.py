@@ -28,6 +28,7 @@ from services.ftc.extraction import extract
 from services.ftc.metric import SERVICE
 from services.ftc.report import LABELS, FtcBatchReport, FtcBatchReportRequest, FtcResult
 from services.inference.embedded.adapter import normalize_text
+from shared.contracts.answers import stored_result
 from shared.contracts.messages import Scored
 from shared.process import telemetry
 from shared.process.settings import settings
@@ -95,15 +96,17 @@ def bodies(rows: Sequence[Json], source: str) -> Iterator[Json]:
             yield body(row, source, others[place], "another_item")
 
 
+DETAILS = {"expand": "details"}
+
+
 def scored(client: httpx.Client, sent: Json) -> Row:
     """One job through the service."""
-    answer = client.post("/v1/scores/ftc", json=sent, headers=WAIT)
+    answer = client.post("/v1/scores/ftc", params=DETAILS, json=sent, headers=WAIT)
     while (job := answer.raise_for_status().json())["status"] not in ("succeeded", "failed"):
-        answer = client.get(f"/v1/jobs/{job['id']}")
+        answer = client.get(f"/v1/jobs/{job['id']}", params=DETAILS)
     assert job["status"] == "succeeded", job["error"]
-    return Scored(
-        job["id"], None, FtcRequest.model_validate(sent), FtcResult.model_validate(job["result"])
-    )
+    result = FtcResult.model_validate(stored_result(job["result"]))
+    return Scored(job["id"], None, FtcRequest.model_validate(sent), result)
 
 
 def through_service(work: dict[str, list[Json]]) -> dict[str, list[Row]]:

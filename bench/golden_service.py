@@ -26,6 +26,7 @@ from bench import golden_model
 from bench.agreement import difference
 from bench.golden_bodies import BODIES
 from bench.golden_text import page_lines, pictures_digested, resolved, settled, table_rows
+from shared.contracts.answers import stored_result
 
 ROOT = Path(__file__).parents[1]
 VARIANTS = ("robust", "paper", "reference")
@@ -38,6 +39,7 @@ MOST_PAGES = 10
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 BATCH_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 OF_BATCH = ("batch", "report", "csv", "lines", "file")
+DETAILS = {"expand": "details"}
 SHOWN = ("status", "metric", "metadata", "context", "result", "error")
 
 Json = dict[str, Any]
@@ -71,7 +73,7 @@ class Service:
     def job(self, single: Single) -> Entry:
         """The answer to one request, at its end."""
         headers = {"Prefer": "wait=30"}
-        answer = self.client.post(single.path, json=single.body, headers=headers)
+        answer = self.client.post(single.path, params=DETAILS, json=single.body, headers=headers)
         status, job = answer.status_code, answer.json()
         if status not in (200, 202):
             return single.name, settled({"http": status, "refused": job})
@@ -86,7 +88,7 @@ class Service:
             if time.monotonic() > until:
                 raise TimeoutError(f"the job {job['id']} does not end")
             time.sleep(0.1)
-            job = self.get(f"/v1/jobs/{job['id']}").json()
+            job = self.get(f"/v1/jobs/{job['id']}", **DETAILS).json()
         return job
 
     def get(self, path: str, **parameters: Any) -> httpx.Response:
@@ -125,7 +127,8 @@ class Service:
 
 def shown(job: Mapping[str, Any]) -> Json:
     """What must not change of a job."""
-    view: Json = settled({name: job[name] for name in SHOWN})
+    result = job["result"] and stored_result(job["result"])
+    view: Json = settled({name: job[name] for name in SHOWN} | {"result": result})
     return view
 
 

@@ -73,7 +73,7 @@ class LocalService:
             return _encoded(error.problem["status"], to_public(error.problem, None))
         except ScoringError as error:
             return _encoded(error.status, to_public(problem(error), None))
-        return _encoded(200, job_json(job))
+        return _encoded(200, job_json(job, details=True))
 
     def _read(self, contract: ServiceContract, body: bytes) -> JobRequest:
         try:
@@ -135,6 +135,7 @@ def on_device(catalogue: Catalogue, device: str | None) -> Catalogue:
 
 def _at(method: str, path: str) -> ServiceContract:
     """Return the service for this path. Raises NotThere."""
+    path = path.partition("?")[0]
     for contract in contracts().values():
         if method == "POST" and contract.path == path:
             return contract

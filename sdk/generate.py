@@ -49,16 +49,16 @@ LIMITS = frozenset({
     "exclusiveMaximum", "minItems", "maxItems", "uniqueItems", "maxProperties", "minProperties",
     "multipleOf", "propertyNames", "format",
 })  # fmt: skip
-NO_TYPES = frozenset({"title", "example", "examples", "contentMediaType", "contentSchema"})
+NO_TYPES = frozenset({"example", "examples", "contentMediaType", "contentSchema"})
 NAMED = frozenset({"properties", "schemas", "mapping"})
 VALUES = frozenset({"const", "default", "enum"})
 BASE = "touchstone_client._base"
 KINDS = (  # the last word of a component's name -> its base
-    (re.compile(r"(Consistency|Cot2el|Ftc|Haf|Hatexscore|Hlv|Ice|Sor)Result"), "Result"),
+    (re.compile(r"MetricResult"), "Result"),
     (re.compile(r"ExplanationsResult"), "Answered"),
-    (re.compile(r".+BatchReport"), "Report"),
+    (re.compile(r"BatchReport"), "Report"),
     (re.compile(r"SystemComparison"), "Shown"),
-    (re.compile(r"(?!Accepted).+Job"), "JobMessage"),
+    (re.compile(r"Job"), "JobMessage"),
 )
 WORDS = {
     "__aenter__": "__enter__",
@@ -150,6 +150,7 @@ def generated(schemas: dict[str, Any], *, output_model_type: str, **options: Any
             enum_field_as_literal=LiteralType.All,
             use_type_alias=True,
             disable_timestamp=True,
+            use_title_as_name=True,
             formatters=[Formatter.BUILTIN],
             **options,
         )

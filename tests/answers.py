@@ -134,14 +134,18 @@ def description() -> Json:
 @cache
 def _description() -> Json:
     found = create_app(Settings()).openapi()
-    components = {name: closed(one) for name, one in found["components"]["schemas"].items()}
+    schemas = found["components"]["schemas"]
+    bases = (part.get("$ref", "") for one in schemas.values() for part in one.get("allOf", ()))
+    parts = {base.rpartition("/")[2] for base in bases}
+    components = {name: closed(one, name in parts) for name, one in schemas.items()}
     for _, operation in operations(found):
         operation["responses"] = dict(responses_of(found, operation))
     return {**found, "components": {"schemas": components}}
 
 
-def closed(node: Any) -> Any:
-    """The same, where an object with fields has no others."""
+def closed(node: Any, is_part: bool = False) -> Any:
+    """The same, where an object with fields has no others. is_part: of an `allOf`, whose fields are
+    not all."""
     if isinstance(node, list):
         return [closed(one) for one in node]
     if not isinstance(node, dict):
@@ -149,12 +153,17 @@ def closed(node: Any) -> Any:
     found = {
         name: {field: closed(one) for field, one in value.items()}
         if name == "properties"
+        else [closed(one, is_part=True) for one in value]
+        if name == "allOf"
         else value
         if name in VALUES
         else closed(value)
         for name, value in node.items()
     }
-    if isinstance(node.get("properties"), dict) and node.get("type") == "object":
+    if "allOf" in node:
+        found["unevaluatedProperties"] = False
+    is_object = isinstance(node.get("properties"), dict) and node.get("type") == "object"
+    if is_object and not is_part:
         found.setdefault("additionalProperties", False)
     return found
 

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from bench.papers.answers import KeptAnswer, PaperRequest
+from shared.contracts.answers import stored_result
 from touchstone_client._sync.client import Touchstone
 from touchstone_client._sync.handles import Batch
 from touchstone_client._sync.resources import endpoint_of
@@ -118,7 +119,8 @@ def _results(batch: Batch) -> Iterator[KeptAnswer]:
             for raw in stream:
                 line = json.loads(raw)
                 job = line["response"]["body"]
-                yield KeptAnswer(line["custom_id"], job["id"], job["result"])
+                result = stored_result(job["result"])
+                yield KeptAnswer(line["custom_id"], job["id"], result)
 
 
 def _failures(batch: Batch) -> Iterator[KeptAnswer]:
@@ -166,7 +168,7 @@ def _answer(key: str, found: dict[str, Any]) -> KeptAnswer:
     if found.get("object") != "job":
         return KeptAnswer(key, None, None, _said(found))
     if found["status"] == "succeeded":
-        return KeptAnswer(key, found["id"], found["result"])
+        return KeptAnswer(key, found["id"], stored_result(found["result"]))
     return KeptAnswer(key, found["id"], None, _said(found.get("error") or {}))
 
 

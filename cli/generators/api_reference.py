@@ -58,6 +58,6 @@ def _route(method: str, path: str, operation: Mapping[str, Any]) -> str:
 def _data(event: str, description: Mapping[str, Any]) -> Iterator[str]:
     """Yield the fields of an event's subject."""
     schemas = description["components"]["schemas"]
-    body = schemas["".join(part.capitalize() for part in event.split(".")) + "Webhook"]
-    subject = body["properties"]["data"]["$ref"].rpartition("/")[2]
-    yield from schemas[subject]["properties"]
+    body = schemas[event.partition(".")[0].capitalize() + "Webhook"]
+    data = body["properties"]["data"]
+    yield from (schemas[data["$ref"].rpartition("/")[2]] if "$ref" in data else data)["properties"]

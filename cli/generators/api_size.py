@@ -13,7 +13,7 @@ from typing import Any
 
 from cli.generators.api_reference import DESCRIPTION, METHODS
 
-LIMITS = {"operations": 45, "schemas": 400, "bytes": 645_000}
+LIMITS = {"operations": 45, "schemas": 200, "bytes": 400_000}
 
 
 def counts(description: Mapping[str, Any]) -> dict[str, int]:

@@ -19,6 +19,7 @@ from cli.stack.liveness import STALLED_SECONDS, ProcessProgress
 from cli.stack.processes import Say, without_progress
 from cli.stack.stack import Stack
 from cli.stack.startup import Reporter
+from shared.contracts.answers import stored_result
 
 Json = dict[str, Any]
 
@@ -84,7 +85,8 @@ def _score_lines(
         task = progress.add_task("scoring", total=len(lines))
         sent = [_send(client, line) for line in lines]
         for number, job_id in enumerate(sent):
-            while (job := client.get(f"/v1/jobs/{job_id}").json())["status"] not in FINAL:
+            place = f"/v1/jobs/{job_id}?expand=details"
+            while (job := client.get(place).json())["status"] not in FINAL:
                 patience.check(f"example {number + 1} of {len(sent)}, which is {job['status']}")
                 time.sleep(POLL_SECONDS)
             yield job
@@ -116,11 +118,11 @@ def table(lines: Sequence[Json], jobs: Sequence[Json]) -> Table:
 
 
 def _row_values(job: Json) -> Iterator[str]:
-    result = job["result"]
-    if result is None:
+    if job["result"] is None:
         reason = (job["error"] or {}).get("title", job["status"])
         yield from ("-", "-", "-", *("-" for _ in METRICS), str(reason))
         return
+    result = stored_result(job["result"])
     yield result["predicted_label"] or "?"
     yield f"[bold]{result['verdict']}[/bold]"
     yield _number(result["score"])

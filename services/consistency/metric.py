@@ -23,15 +23,14 @@ from services.consistency.edits import (
 from services.consistency.kernel import Bools, Floats, Predictions
 from services.consistency.model_calls import Answers, ConsistencyCollected, ask_models, prompt_of
 from services.consistency.report import (
-    ConsistencyAttributionNull,
     ConsistencyBatchReport,
     ConsistencyComponents,
     ConsistencyControl,
     ConsistencyEditRow,
     ConsistencyEvidence,
+    ConsistencyNull,
     ConsistencyPart,
     ConsistencyResult,
-    ConsistencySimulatabilityNull,
     ConsistencyWordValue,
     EditOf,
     EditOperator,
@@ -132,8 +131,9 @@ class Consistency(
             simulatability=_simulatability_null(answers, simulated),
             attribution=None
             if agreed is None or agreed.cosine is None or not agreed.null.size
-            else ConsistencyAttributionNull(
-                **_null_fields(agreed.cosine, agreed.null, agreed.placements, agreed.most)
+            else ConsistencyNull(
+                kind="permuted words",
+                **_null_fields(agreed.cosine, agreed.null, agreed.placements, agreed.most),
             ),
         )
         return ConsistencyResult(
@@ -210,16 +210,14 @@ def _agreed(request: ConsistencyRequest, answers: Answers) -> Agreement | None:
     return Agreement(observed, null, placements, most)
 
 
-def _simulatability_null(
-    answers: Answers, simulated: Simulated | None
-) -> ConsistencySimulatabilityNull | None:
+def _simulatability_null(answers: Answers, simulated: Simulated | None) -> ConsistencyNull | None:
     if simulated is None or simulated.precision.value is None or not simulated.null.size:
         return None
     by_rules = answers.predicted is None and answers.passages is not None
     overlap = None
     if by_rules and answers.passages is not None:
         overlap = float(np.mean(list(shares_of(answers.passages.taken))))
-    return ConsistencySimulatabilityNull(
+    return ConsistencyNull(
         kind="spans" if by_rules else "predictions",
         overlap=overlap,
         **_null_fields(

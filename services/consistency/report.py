@@ -56,37 +56,25 @@ class ConsistencyComponents(Message):
 
 
 class ConsistencyNull(Null):
-    """The null distribution of one of the two tests."""
+    """The null distribution of one of the two tests.
 
+    `spans`: passages of the same lengths elsewhere in the text, taken as if cited, over the same
+    edits. `predictions`: the predictions for the request's edits, permuted. `permuted words`: the
+    explanation's contributions, permuted among the words of the text; words of up to three
+    characters are permuted among themselves, and the draws' scores are cosines.
+    """
+
+    kind: Literal["spans", "predictions", "permuted words"]
     win_rate: float | None = Field(
         default=None, ge=0, le=1, description="share of the draws that score less; ties count half"
     )
 
 
-class ConsistencySimulatabilityNull(ConsistencyNull):
-    """Random rivals of the explanation's predictions.
-
-    `spans`: passages of the same lengths elsewhere in the text, taken as if cited, over the same
-    edits. `predictions`: the predictions for the request's edits, permuted.
-    """
-
-    kind: Literal["spans", "predictions"]
-
-
-class ConsistencyAttributionNull(ConsistencyNull):
-    """The explanation's contributions, permuted among the words of the text.
-
-    Words of up to three characters are permuted among themselves. The draws' scores are cosines.
-    """
-
-    kind: Literal["permuted words"] = "permuted words"
-
-
 class ConsistencyControl(Message):
     """Comparison of each test with chance."""
 
-    simulatability: ConsistencySimulatabilityNull | None = None
-    attribution: ConsistencyAttributionNull | None = None
+    simulatability: ConsistencyNull | None = None
+    attribution: ConsistencyNull | None = None
 
 
 class ConsistencyEditRow(Message):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self, Union
 from pydantic import BeforeValidator, Field, SerializeAsAny, create_model, model_validator
 
 from services.registry import metrics
+from shared.contracts.answers import result_type
 from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.elicitation import ExplanationsElicitation, ExplanationsProvenance, Outcome
 from shared.contracts.messages import Count, Message, Report, Word
@@ -97,7 +98,9 @@ class ExplanationsResult(Message):
 def answers() -> Any:
     """Return the result's type in the API description, where `metric` discriminates the scores."""
     kinds: tuple[Any, ...] = tuple(
-        metric.tagged_report for metric in metrics().values() if metric.elicited is not None
+        result_type(metric.report, metric.name)
+        for metric in metrics().values()
+        if metric.elicited is not None
     )
     report: Any = Annotated[Union[kinds], Field(discriminator="metric")]  # noqa: UP007
     description = ExplanationsResult.model_fields["scores"].description

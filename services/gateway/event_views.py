@@ -127,8 +127,8 @@ WEBHOOKS: tuple[str, ...] = (*get_args(EventType), *get_args(TestType))
 
 
 def webhook_type(event: str) -> str:
-    """Return the name of the type of this event's body, such as `JobSucceededWebhook`."""
-    return "".join(part.capitalize() for part in event.split(".")) + "Webhook"
+    """Return the name of the type of this event's body, such as `JobWebhook`."""
+    return f"{event.partition('.')[0].capitalize()}Webhook"
 
 
 def example(event: str) -> dict[str, Any]:
@@ -145,11 +145,12 @@ def example(event: str) -> dict[str, Any]:
 def event_types() -> Iterator[type[BaseModel]]:
     """Yield every type of an event."""
     yield from (JobProgress, JobEvent, BatchEvent)
-    for event in WEBHOOKS:
+    for subject, data in SUBJECTS.items():
+        events = tuple(event for event in WEBHOOKS if event.startswith(f"{subject}."))
         fields: Any = {
-            "type": (Literal[event], ...),
+            "type": (Literal[events], ...),
             "timestamp": (str, Field(json_schema_extra={"format": "date-time"})),
-            "data": (SUBJECTS[event.partition(".")[0]], ...),
+            "data": (data, ...),
         }
-        says = f"The body of `{event}`, below 20 kB."
-        yield create_model(webhook_type(event), __doc__=says, **fields)
+        says = f"The body of an event of a {subject}, below 20 kB."
+        yield create_model(webhook_type(events[0]), __doc__=says, **fields)

@@ -48,14 +48,19 @@ SMALL_BYTES = 50_000  # larger bodies are parsed in a thread, so that other requ
 KEY_FORM = re.compile(r'"[ !#-~]{1,255}"|[!#-~]([ !#-~]{0,253}[!#-~])?')
 MOST_ON_A_PAGE = 100
 MOST_SECONDS = 253_402_300_799  # 9999-12-31
-METADATA = re.compile(r"metadata\[([^\[\]]{1,64})\]")
+METADATA_KEY = r"[^\[\]\x00-\x1f\x7f]{1,64}"
+METADATA = re.compile(rf"metadata\[({METADATA_KEY})\]")
 METADATA_PARAMETER = {
     "name": "metadata",
     "in": "query",
     "description": "keys and values of the request's metadata, as in `metadata[user]=u17`",
     "style": "deepObject",
     "explode": True,
-    "schema": {"type": "object", "additionalProperties": {"type": "string"}},
+    "schema": {
+        "type": "object",
+        "propertyNames": {"pattern": f"^{METADATA_KEY}$"},
+        "additionalProperties": {"type": "string"},
+    },
 }
 MOST_DIGITS = sys.get_int_max_str_digits()  # of an integer
 
@@ -201,8 +206,9 @@ def slice_of(request: Request, limit: int, after: str | None, order: Order) -> S
 
 def check_filters(request: Request, allowed: set[str]) -> None:
     """Raises BadInput for an unknown filter, which would otherwise be ignored."""
-    sent = {"metadata" if METADATA.fullmatch(name) else name for name in request.query_params}
-    unknown = sorted(sent - allowed)
+    keyed = {name for name in request.query_params if METADATA.fullmatch(name)}
+    known = (allowed - {"metadata"}) | (keyed if "metadata" in allowed else set())
+    unknown = sorted(request.query_params.keys() - known)
     if unknown:
         raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
 

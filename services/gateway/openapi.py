@@ -23,8 +23,8 @@ from services.gateway.judgement_views import JudgementRequest, LeaseRequest, Rev
 from services.gateway.openapi_schemas import Json
 from services.gateway.refusals import MEDIA_TYPE
 from services.gateway.routes.batches import BatchRequest
-from services.gateway.routes.bulk import bulk_requests
-from services.gateway.routes.scores import report_requests
+from services.gateway.routes.bulk import described_request
+from services.gateway.routes.scores import described_report_request
 from services.gateway.routes.webhooks import (
     EndpointChange,
     EndpointRequest,
@@ -80,9 +80,9 @@ SIGNED = {
     "webhook-signature": "`v1,` and base64, one for each secret in force (Standard Webhooks)",
 }
 RECEIVED = {
-    "2XX": "it has arrived",
-    "410": "the endpoint is disabled: nothing is sent there any more",
-    "429": "it is tried again later, not before `Retry-After`",
+    "2XX": "received",
+    "410": "disables the endpoint",
+    "429": "sent again after `Retry-After`",
 }
 
 
@@ -120,6 +120,11 @@ def build_description(app: FastAPI) -> Json:
     made["components"]["headers"] = {
         name: {"description": says, "schema": schema} for name, (says, schema) in HEADERS.items()
     }
+    made["components"]["parameters"] = {
+        name: {"name": name, "in": "header", "required": True, "description": says,
+               "schema": {"type": "string"}}
+        for name, says in SIGNED.items()
+    }  # fmt: skip
     made["components"]["schemas"] = _components(made)
     made["components"]["responses"] = _share_problems(made)
     return openapi_schemas.finished(made)
@@ -157,8 +162,8 @@ def _share_problems(made: Json) -> Json:
 def _components(made: Json) -> Json:
     asked: list[type[BaseModel]] = [
         *(contract.request for contract in contracts().values()),
-        *dict.fromkeys(report_requests().values()),
-        *bulk_requests().values(),
+        described_report_request(),
+        described_request(),
         *OTHER_REQUESTS,
     ]
     answered = [*job_views.job_types(), *event_views.event_types()]
@@ -180,6 +185,8 @@ def _complete(operation: Json, route: APIRoute) -> None:
         says.append(f"Needs the scope {' or '.join(f'`{scope}`' for scope in scopes)}.")
         operation["x-scopes"] = scopes
     operation["description"] = "\n\n".join(filter(None, says))
+    for parameter in operation.get("parameters", ()):
+        parameter["schema"].pop("description", None)  # as the parameter's own
     _add_errors(operation, writes=not (route.methods or set()) <= {"GET", "HEAD"})
     for status, response in operation["responses"].items():
         named = {*response.get("headers", ()), *_headers(status, operation)}
@@ -238,20 +245,14 @@ def _webhook(event: str) -> Json:
         "schema": {"$ref": TEMPLATE.format(model=event_views.webhook_type(event))},
         "example": event_views.example(event),
     }
-    parameters = [
-        {"name": name, "in": "header", "required": True, "description": says,
-         "schema": {"type": "string"}}
-        for name, says in SIGNED.items()
-    ]  # fmt: skip
     return {
         "post": {
             "operationId": f"receive_{event.replace('.', '_')}",
             "tags": ["webhooks"],
             "summary": f"You are told of `{event}`",
-            "description": "Answer within 20 seconds; whatever else comes is tried again, for up to"
-            " 75 hours.",
+            "description": "Answer within 20 seconds. Anything else is retried for up to 75 hours.",
             "security": [],
-            "parameters": parameters,
+            "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in SIGNED],
             "requestBody": {"required": True, "content": {"application/json": body}},
             "responses": {status: {"description": says} for status, says in RECEIVED.items()},
         }

@@ -1,13 +1,14 @@
 """Components of the API's description, so that standard generators and linters take them.
 
-Names are public and unique (`BatchSchema` is `Batch`), titles stand at components alone, since
-generators make a class of each. Requests are closed; answers are open, so that a new field breaks
-nobody. What stands in both is described twice.
+Names are public and unique (`BatchSchema` is `Batch`). Small parts are described where they are
+used, under a title: generators make a class of each. Requests are closed; answers are open, so that
+a new field breaks nobody. A part of both is described as in a request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -20,7 +21,9 @@ REFERENCE = TEMPLATE.format(model="")
 VALUES = frozenset(  # no schemas
     {"const", "default", "enum", "example", "examples", "mapping", "x-required-unless"}
 )
-SCHEMA, ANSWER = "Schema", "Answer"
+DERIVED = {"Elicitation": "ExplanationsElicitation", "EndpointWithSecret": "Endpoint"}
+SCHEMA, NULL = "Schema", {"type": "null"}
+SMALL = 4  # fields of a part that is described where it is used
 
 
 def components(
@@ -31,9 +34,8 @@ def components(
     """Every component. others: those of answers that are described already."""
     requests = _definitions(asked, "validation")
     answers = {**others, **_definitions(answered, "serialization")}
-    both = {name: f"{name}{ANSWER}" for name in requests.keys() & answers.keys()}
-    opened = {both.get(name, name): renamed(_open(one), both) for name, one in answers.items()}
-    return {name: one for name, one in sorted({**requests, **opened}.items())}
+    opened = {name: _open(one) for name, one in answers.items()}
+    return dict(sorted({**opened, **requests}.items()))
 
 
 def _definitions(messages: Sequence[type[BaseModel]], mode: JsonSchemaMode) -> Json:
@@ -52,14 +54,81 @@ def finished(described: Json) -> Json:
     named = renamed(described, names)
     shaped: Json = _normalize(named)
     shaped["info"] = described["info"]
-    found = {
-        names[name]: {"title": names[name], **one}
-        for name, one in shaped["components"]["schemas"].items()
-    }
+    found = {names[name]: one for name, one in shaped["components"]["schemas"].items()}
     for component, told_by in list(_discriminators(found)):
         _set_required(found[component], told_by)
     shaped["components"]["schemas"] = found
+    _share_fields(found, "checks", "MetricResult", "The fields that every metric's result has.")
+    _share_fields(found, "win_rate_draws", "Null", "The fields of every comparison with chance.")
+    for name, base in DERIVED.items():
+        _derive(found[name], base, found[base]["properties"])
+    _inline_small(shaped)
     return shaped
+
+
+def _share_fields(schemas: Json, mark: str, base: str, about: str) -> None:
+    """Describe once, in a component `base`, what the components with the field `mark` share."""
+    members = [one for one in schemas.values() if mark in one.get("properties", ())]
+    first = members[0]
+    shared = {
+        name: field
+        for name, field in first["properties"].items()
+        if all(one["properties"].get(name) == field for one in members)
+        and len({name in one["required"] for one in members}) == 1
+    }
+    required = [name for name in first["required"] if name in shared]
+    for one in members:
+        _derive(one, base, shared)
+    described = {"type": "object", "description": about}
+    schemas[base] = {**described, "properties": shared, "required": required}
+
+
+def _derive(schema: Json, base: str, shared: Collection[str]) -> None:
+    """Describe only the fields that this component adds to the component `base`."""
+    own = {name: schema.pop(name) for name in ("type", "properties", "required")}
+    own["properties"] = {n: field for n, field in own["properties"].items() if n not in shared}
+    own["required"] = [name for name in own["required"] if name not in shared]
+    schema["allOf"] = [{"$ref": REFERENCE + base}, own]
+
+
+def _inline_small(described: Json) -> None:
+    """Describe a part of few fields where the only component that uses it does, under its name
+    as a title."""
+    schemas = described["components"]["schemas"]
+    while True:
+        uses = Counter(_strings(described))
+        small = {
+            name: one
+            for name, one in schemas.items()
+            if uses[REFERENCE + name] == 1
+            and 0 < len(one.get("properties", ())) <= SMALL
+            and not any(references(one))
+        }
+        homes = [one for name, one in schemas.items() if small.keys() & set(references(one))]
+        if not homes:
+            return
+        for home in homes:
+            for name in small.keys() & set(references(home)):
+                _put(home, REFERENCE + name, {"title": name, **schemas.pop(name)})
+
+
+def _put(node: Any, reference: str, schema: Json) -> None:
+    """Replace the reference in this schema."""
+    for inner in node.values() if isinstance(node, dict) else node:
+        if isinstance(inner, dict) and inner.get("$ref") == reference:
+            said = {name: value for name, value in inner.items() if name != "$ref"}
+            inner.clear()
+            inner.update(schema | said)
+        elif isinstance(inner, dict | list):
+            _put(inner, reference, schema)
+
+
+def _strings(node: Any) -> Iterator[str]:
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, dict | list):
+        for inner in node.values() if isinstance(node, dict) else node:
+            yield from _strings(inner)
 
 
 def _discriminators(node: Any) -> Iterator[tuple[str, str]]:
@@ -133,7 +202,7 @@ def _normalize(node: Any, *, is_map: bool = False) -> Any:
         for name, value in node.items()
         if is_map or not _is_unused(name, value)
     }
-    return kept if is_map else _merge_enum(_convert_pattern(_convert_tuple(kept)))
+    return kept if is_map else _merge_null(_merge_enum(_convert_pattern(_convert_tuple(kept))))
 
 
 def _is_unused(name: str, value: Any) -> bool:
@@ -174,6 +243,17 @@ def _merge_enum(schema: Json) -> Json:
         return schema
     rest = {name: value for name, value in schema.items() if name != "anyOf"}
     return {**rest, "type": "string", "enum": [word for some in words for word in some]}
+
+
+def _merge_null(schema: Json) -> Json:
+    """`anyOf` of one plain type and null is a list of two types."""
+    arms = schema.get("anyOf", ())
+    if len(arms) != 2 or arms[1] != NULL or not isinstance(arms[0].get("type"), str):
+        return schema
+    if not arms[0].keys().isdisjoint({"enum", "const", "title", "description"}):
+        return schema
+    rest = {name: value for name, value in schema.items() if name != "anyOf"}
+    return {**rest, **arms[0], "type": [arms[0]["type"], "null"]}
 
 
 def _words(schema: Json) -> list[str]:

@@ -7,7 +7,7 @@ from any gateway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
@@ -142,13 +142,13 @@ class JobSchema(BaseModel):
     error: ProblemSchema | None = Field(description="where the job failed")
 
 
-class DeletedJob(BaseModel):
-    """A job that no longer exists."""
+class Deleted(BaseModel):
+    """A job or a file that no longer exists."""
 
     model_config = ALWAYS_SENT
 
     id: str
-    object: Literal["job"] = "job"
+    object: Literal["job", "file"]
     deleted: Literal[True] = True
 
 
@@ -223,14 +223,6 @@ def body_schema(*messages: type[BaseModel], **more: Any) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-def tagged_body_schema(kinds: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
-    """Return the description of a JSON body with the discriminator `metric`. kinds: by metric."""
-    mapping = {name: TEMPLATE.format(model=kind.__name__) for name, kind in kinds.items()}
-    union = [{"$ref": reference} for reference in dict.fromkeys(mapping.values())]
-    schema = {"oneOf": union, "discriminator": {"propertyName": "metric", "mapping": mapping}}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
-
-
 @dataclass(frozen=True)
 class ProgressEvent:
     """One event. number: its id in the stream."""
@@ -280,16 +272,6 @@ class StoredFileSchema(BaseModel):
 
 class FileList(ListPage[StoredFileSchema]):
     """A page of files."""
-
-
-class DeletedFile(BaseModel):
-    """A file that no longer exists."""
-
-    model_config = ALWAYS_SENT
-
-    id: str
-    object: Literal["file"] = "file"
-    deleted: Literal[True] = True
 
 
 class BatchFault(BaseModel):

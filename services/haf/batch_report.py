@@ -69,8 +69,8 @@ def batch_report(scored: Sequence[Row], over: Statistics) -> HafBatchReport:
 
 def origin(row: Row, request: HafBatchReportRequest) -> Origin:
     metadata = row.request.metadata
-    model = row.request.model or metadata.get(request.model_key, UNNAMED)
-    return model, metadata.get(request.dataset_key, UNNAMED)
+    model = row.request.model or metadata.get(request.options.model_key, UNNAMED)
+    return model, metadata.get(request.options.dataset_key, UNNAMED)
 
 
 class ResultPart(TypedDict, total=False):
@@ -85,7 +85,7 @@ def _told_apart(
 ) -> ResultPart:
     """What the results of this origin have in common and no others; empty: nothing."""
     asked = {row.request.model for row in own}
-    keys = (request.model_key if asked == {None} else None, request.dataset_key)
+    keys = (request.options.model_key if asked == {None} else None, request.options.dataset_key)
     metadata = {key: name for key, name in zip(keys, place, strict=True) if key and name != UNNAMED}
     model = place[0] if asked == {place[0]} else None
 

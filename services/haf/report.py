@@ -222,8 +222,8 @@ class HafResult(ExplainableReport):
         return frozenset(["rs" if self.stance == "non-toxic" else "rn"])
 
 
-class HafBatchReportRequest(BatchReportRequest):
-    """Which results, and which of their `metadata` say where they come from."""
+class HafReportOptions(Message):
+    """Which metadata says where results of HAF come from."""
 
     model_key: MetadataKey = Field(
         default="model", description="metadata that names the model of sent responses"
@@ -231,6 +231,12 @@ class HafBatchReportRequest(BatchReportRequest):
     dataset_key: MetadataKey = Field(
         default="dataset", description="metadata that names the data set"
     )
+
+
+class HafBatchReportRequest(BatchReportRequest):
+    """Which results to sum up."""
+
+    options: HafReportOptions = HafReportOptions()
 
 
 class HafMeans(Message):

@@ -112,7 +112,7 @@ def summary_rows(
     """levels: false discovery rates over configurations and over examples."""
     found = [_summary(key, tested, over, levels[1]) for key, tested in table.items()]
     tested = [one.p_value for one in found if one.p_value is not None]
-    adjust = holm if over.request.error == "family" else benjamini_hochberg
+    adjust = holm if over.request.options.error == "family" else benjamini_hochberg
     adjusted = iter(adjust(tested))
     return [
         one if one.p_value is None else _with_decision(one, next(adjusted), levels[0])
@@ -305,7 +305,7 @@ def batch_report(scored: Sequence[ScoredIce], over: Statistics) -> IceBatchRepor
     """Is the explanation faithful over these examples, and which is more so?"""
     request, common = over.request, over.envelope()
     table = by_configuration(scored)
-    results = summary_rows(table, over, (request.alpha, request.example_alpha))
+    results = summary_rows(table, over, (request.options.alpha, request.options.example_alpha))
     warnings = _warnings(results, table, request)
     drawable = any(one.win_rate.of for one in results)
     picture = forest(results) if drawable else None
@@ -363,8 +363,8 @@ def _correction_warning(result: IceConfigurationResult, request: IceBatchReportR
         return ""
     return (
         f"the correction over examples is coarse: with {count} examples and p at least "
-        f"{over.least_p:.4f}, none is rejected at {request.example_alpha} before {over.needed} "
-        "reach that p; that none is rejected is no evidence that there is no effect"
+        f"{over.least_p:.4f}, none is rejected at {request.options.example_alpha} before "
+        f"{over.needed} reach that p; that none is rejected is no evidence that there is no effect"
     )
 
 

@@ -359,8 +359,8 @@ class IceResult(Report):
         return self.rows.removesuffix("s")
 
 
-class IceBatchReportRequest(BatchReportRequest):
-    """Whose results, and at which levels they are tested."""
+class IceReportOptions(Message):
+    """The levels at which results of ICE are tested."""
 
     alpha: float = Field(
         default=0.05, gt=0, lt=1, description="false discovery rate over configurations"
@@ -373,6 +373,12 @@ class IceBatchReportRequest(BatchReportRequest):
         description="what `alpha` bounds over configurations: the share of false verdicts "
         "(Benjamini-Hochberg), or the chance of any (Holm)",
     )
+
+
+class IceBatchReportRequest(BatchReportRequest):
+    """Which results to sum up."""
+
+    options: IceReportOptions = IceReportOptions()
 
 
 BatchVerdict = Literal["faithful", "inconclusive", "anti-faithful", "undecidable"]

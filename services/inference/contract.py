@@ -7,7 +7,7 @@ may stop at once. Input that is longer than the model reads is refused separatel
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any, Union, get_args
+from typing import Any, Literal, Union, get_args
 
 from pydantic import Field, JsonValue, create_model
 
@@ -47,26 +47,16 @@ class InferenceResult(Message):
     service_version: str
 
 
-def response_types() -> Any:
-    """Return the union of results for the API, by operation, each with the type of its answer."""
+def response_type() -> Any:
+    """Return the type of the result in the API description: `answer` is one of the operations'."""
     union, _ = get_args(InferenceOperation)
-    results: tuple[Any, ...] = tuple(map(_result_of, get_args(union)))
-    return Annotated[Union[results], Field(discriminator="operation")]  # noqa: UP007
-
-
-def _result_of(operation: Any) -> type[InferenceResult]:
-    field = operation.model_fields["operation"]
-    description = InferenceResult.model_fields["answer"].description
-    fields: Any = {
-        "operation": (field.annotation, ...),
-        "answer": (operation.answer.hint, Field(description=description)),
-    }
-    return create_model(
-        f"Inference{operation.__name__}Result",
-        __base__=InferenceResult,
-        __doc__=operation.__doc__,
-        **fields,
-    )
+    operations = get_args(union)
+    names = tuple(get_args(one.model_fields["operation"].annotation)[0] for one in operations)
+    answer: Any = Union[tuple(one.answer.hint for one in operations)]  # noqa: UP007
+    said = InferenceResult.model_fields["answer"].description
+    fields: Any = {"operation": (Literal[names], ...), "answer": (answer, Field(description=said))}
+    name, doc = InferenceResult.__name__, InferenceResult.__doc__
+    return create_model(name, __base__=InferenceResult, __doc__=doc, **fields)
 
 
 _JUDGE: dict[str, Any] = {
@@ -97,7 +87,7 @@ CONTRACT = ServiceContract(
     summary="Label probabilities, attributions, log-probabilities and generation of one model",
     request=InferenceRequest,
     report=InferenceResult,
-    answers=response_types,
+    answers=response_type,
     model_kinds=("classifier", "causal"),
     default_model=None,
     cost=cost,

@@ -473,7 +473,7 @@ def _response(answer: LineResult) -> dict[str, Any] | None:
     job = answer.job
     if job is None or job.status not in ("succeeded", "failed"):
         return None
-    body = job_json(job) | NOTHING | (answer.caller or {})
+    body = job_json(job, details=True) | NOTHING | (answer.caller or {})
     status = 200 if job.error is None else job.error.get("status", 500)
     return {"status_code": status, "request_id": job.id, "body": body}
 

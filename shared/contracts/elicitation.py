@@ -252,9 +252,8 @@ class ExplainableRequest(LanguageRequest):
     explain: Annotated[Literal[True] | Explain | None, Parameter] = Field(
         default=None,
         exclude_if=lambda explain: explain is None,
-        description="instead of an explanation: a model is asked to decide and to explain, and its "
-        "explanation is scored in the same job; `true`: the request's `model`, by the metric's own "
-        "prompt. What it answered is the `elicitation` of the result",
+        description="instead of an explanation: a model decides and explains, and its explanation "
+        "is scored in the same job; `true`: the request's `model`, with the metric's own prompt",
     )
 
     @field_validator("explain", mode="before")

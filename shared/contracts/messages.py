@@ -168,14 +168,12 @@ class JobRequest(Message):
     context: Context | None = Field(default=None, description="audit fields, returned with the job")
     webhook: EndpointId | None = Field(
         default=None,
-        description="the webhook endpoint that is notified of this job's end, and no other; if "
-        "absent, every endpoint of yours that listens to the event",
+        description="the only webhook endpoint that is notified; absent: all that listen",
     )
     do_not_store_text: bool = Field(
         default=False,
-        description="keep no text once the job has ended: what is left of the request is `model`, "
-        "`variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and "
-        "names",
+        description="keep no text after the job: of the request `model`, `variant`, `seed`, "
+        "`metadata`, `context` and `trace` stay, of the result numbers and names",
     )
 
 
@@ -184,14 +182,13 @@ class ScoreRequest(JobRequest):
 
     variant: Variant = Field(
         default="robust",
-        description="`robust`: what the paper means, defects mended; `paper`: the equations as "
-        "printed; `reference`: what the released code does",
+        description="`robust`: the paper with its defects corrected; `paper`: the equations as "
+        "printed; `reference`: the released code",
     )
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of every random draw")
     trace: Trace | None = Field(
         default=None,
-        description="what was evaluated; returned with the job, and what pushes of scores attach "
-        "the score to",
+        description="what was evaluated; returned with the job, and pushes attach the score to it",
     )
 
 
@@ -208,8 +205,8 @@ class LanguageRequest(ScoreRequest):
     )
     accept_untrained_languages: bool = Field(
         default=False,
-        description="ask a model about a text in a language that it did not learn, with a "
-        "warning; else the score of such a text is null",
+        description="score a text in a language that the model did not learn, with a warning; else "
+        "its score is null",
     )
 
 
@@ -446,7 +443,7 @@ class Report(Message):
     model_config = ConfigDict(json_schema_extra=_sent_with_a_verdict)
 
     metric: Annotated[str, Word]
-    score: float | None = Field(description="null where the metric is undefined; see `warnings`")
+    score: float | None = Field(description="null if undefined; see `reasons`")
     verdict: VerdictWord = Field(
         default="not_tested",
         description="`problem_found`: a check failed; `holds_up`: every check that could be tested "
@@ -470,8 +467,7 @@ class Report(Message):
     warnings: tuple[str, ...] = Field(default=(), description="why something is null or doubtful")
     reasons: tuple[NullReason, ...] = Field(
         default=(),
-        description="why the score and what it is made of is null, by code; `warnings` has more in "
-        "sentences",
+        description="why the score or a part of it is null",
     )
     languages: Languages | None = Field(
         default=None,

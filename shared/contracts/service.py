@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeVar
 
-from pydantic import Field, create_model
-
 from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.calls import Turn, WrittenToken
 from shared.contracts.checks import conclude, not_tested, undefined
@@ -33,7 +31,6 @@ from shared.contracts.messages import (
 from shared.contracts.request_cost import FEWEST_READ, Cost, Size, Work
 
 R = TypeVar("R", bound=Report)
-M = TypeVar("M", bound=Message)
 NO_CHECK = "The metric gives a score and tests nothing."
 SECONDS_A_DRAW = 7e-9  # of one observation in one resample, on one core
 GOLD_FIGURES = 8  # about so many, ranked or summed anew in each resample
@@ -379,22 +376,10 @@ class MetricContract(ReportedContract):
         texts = (name for name, field in fields if Input in field.metadata and has_text(field))
         return frozenset((*TRANSPORT, *OF_PROVENANCE, *texts))
 
-    @cached_property
-    def tagged_report(self) -> type[Report]:
-        """The report with its metric as a constant, by which a union tells it apart."""
-        return tag_report(self.report, self.report.__name__, self.name)
-
     @property
     def compared(self) -> int:
         """Its parts, and the score."""
         return len(self.parts) + 1
-
-
-def tag_report(report: type[M], name: str, metric: str) -> type[M]:
-    """This report under this name, with its metric as a constant."""
-    said = report.model_fields["metric"].description
-    stamp: Any = (Literal[metric], Field(description=said))
-    return create_model(name, __base__=report, __doc__=report.__doc__, metric=stamp)
 
 
 def _corrections(report: type[Message], path: str) -> Iterator[tuple[str, str]]:

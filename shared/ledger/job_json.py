@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from shared.contracts.answers import shown_result
 from shared.contracts.problems import to_public
 from shared.ledger.jobs import Job
 
 
-def job_json(job: Job, *, with_request: bool = False) -> dict[str, Any]:
+def job_json(job: Job, *, with_request: bool = False, details: bool = False) -> dict[str, Any]:
     """Return the JSON object of a job. `error` has no internal fields. The request is null unless
-    it is asked for and its texts are stored."""
+    it is asked for and its texts are stored. details: whether a metric's result has its own."""
     is_shown = with_request and not job.request.get("do_not_store_text")
     return {
         "id": job.id,
@@ -30,7 +31,7 @@ def job_json(job: Job, *, with_request: bool = False) -> dict[str, Any]:
         "context": job.request.get("context"),
         "trace": job.request.get("trace"),
         "request": job.request if is_shown else None,
-        "result": job.result,
+        "result": shown_result(job.result, details=details),
         "error": None if job.error is None else to_public(job.error, job.request_id),
     }
 

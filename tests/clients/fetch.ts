@@ -34,48 +34,52 @@ async function ended(job: Schemas["Job"] | undefined): Promise<Schemas["Job"]> {
 }
 
 function told(job: Schemas["Job"]): string {
-  demand(job.result, `${job.id} ${job.status}: ${job.error?.error.message}`);
-  switch (job.metric) {
+  const result = job.result;
+  demand(result, `${job.id} ${job.status}: ${job.error?.error.message}`);
+  demand("verdict" in result, `a job of ${job.metric} was not asked for`);
+  switch (result.metric) {
     case "ice":
-      return `${job.result.verdict}: ${job.result.components.tests[0]?.win_rate}`;
+      return `${result.verdict}: ${result.components.tests[0]?.win_rate}`;
     case "hatexscore":
-      return `${job.result.verdict}: ${job.result.components.qf}`;
+      return `${result.verdict}: ${result.components.qf}`;
     case "haf":
-      return `${job.result.verdict}: ${job.result.components.sos}`;
+      return `${result.verdict}: ${result.components.sos}`;
     case "ftc":
-      return `${job.result.verdict}: ${job.result.counterfactuals.length} counterfactuals`;
+      return `${result.verdict}: ${result.components.w}`;
     case "cot2el":
-      return `${job.result.verdict}: ${job.result.components.faithfulness}`;
+      return `${result.verdict}: ${result.components.faithfulness}`;
     case "hlv":
-      return `${job.result.verdict}: ${job.result.components.kendall}`;
+      return `${result.verdict}: ${result.components.kendall}`;
     case "sor":
-      return `${job.result.verdict}: ${job.result.components.completeness}`;
+      return `${result.verdict}: ${result.components.completeness}`;
     case "consistency":
-      return `${job.result.verdict}: ${job.result.components.simulatability}`;
-    default:
-      throw new Error(`a job of ${job.metric} was not asked for`);
+      return `${result.verdict}: ${result.components.simulatability}`;
   }
 }
 
 const scored: Schemas["Job"][] = [
-  await ended((await client.POST("/v1/scores/cot2el", { params: { header }, body: bodies.cot2el })).data),
-  await ended((await client.POST("/v1/scores/ftc", { params: { header }, body: bodies.ftc })).data),
-  await ended((await client.POST("/v1/scores/haf", { params: { header }, body: bodies.haf })).data),
-  await ended((await client.POST("/v1/scores/hatexscore", { params: { header }, body: bodies.hatexscore })).data),
-  await ended((await client.POST("/v1/scores/hlv", { params: { header }, body: bodies.hlv })).data),
-  await ended((await client.POST("/v1/scores/ice", { params: { header }, body: bodies.ice })).data),
-  await ended((await client.POST("/v1/scores/sor", { params: { header }, body: bodies.sor })).data),
-  await ended((await client.POST("/v1/scores/consistency", { params: { header }, body: bodies.consistency })).data),
+  await ended((await client.POST("/v1/scores/{metric}", { params: { header, path: { metric: "cot2el" } }, body: bodies.cot2el })).data),
+  await ended((await client.POST("/v1/scores/{metric}", { params: { header, path: { metric: "ftc" } }, body: bodies.ftc })).data),
+  await ended((await client.POST("/v1/scores/{metric}", { params: { header, path: { metric: "haf" } }, body: bodies.haf })).data),
+  await ended((await client.POST("/v1/scores/{metric}", { params: { header, path: { metric: "hatexscore" } }, body: bodies.hatexscore })).data),
+  await ended((await client.POST("/v1/scores/{metric}", { params: { header, path: { metric: "hlv" } }, body: bodies.hlv })).data),
+  await ended((await client.POST("/v1/scores/{metric}", { params: { header, path: { metric: "ice" } }, body: bodies.ice })).data),
+  await ended((await client.POST("/v1/scores/{metric}", { params: { header, path: { metric: "sor" } }, body: bodies.sor })).data),
+  await ended((await client.POST("/v1/scores/{metric}", { params: { header, path: { metric: "consistency" } }, body: bodies.consistency })).data),
 ];
 demandEvery(scored.map((job) => job.metric));
 for (const job of scored) console.log(`fetch ${job.metric}: ${told(job)}`);
 
-const asked = { jobs: [scored[3]!.id], resamples: 100 } as Schemas["BatchReportRequest"];
+const asked = {
+  metric: "hatexscore",
+  jobs: [scored[3]!.id],
+  resamples: 100,
+} as Schemas["BatchReportRequest"];
 const report = await ended(
-  (await client.POST("/v1/reports/hatexscore", { params: { header }, body: asked })).data,
+  (await client.POST("/v1/reports", { params: { header }, body: asked })).data,
 );
-demand(report.metric === "hatexscore-report", report.metric);
-console.log(`fetch report: ${report.result?.scored} of ${report.result?.score.of}`);
+demand(report.result && "scored" in report.result, report.metric);
+console.log(`fetch report: ${report.result.scored} of ${report.result.score.of}`);
 
 const lines = [bodies.hatexscore, bodies.hatexscore].map((body, number) =>
   JSON.stringify({ custom_id: `${number}`, method: "POST", url: "/v1/scores/hatexscore", body }),
@@ -110,8 +114,8 @@ const summed = await client.GET("/v1/batches/{batch_id}/report", {
 });
 demand(summed.data && typeof summed.data === "object" && "scored" in summed.data, "no report came");
 demand(summed.data.metric === "hatexscore", summed.data.metric);
-console.log(`fetch batch: ${batch.request_counts.completed} lines, ${summed.data.components.htc?.value}`);
+console.log(`fetch batch: ${batch.request_counts.completed} lines, ${summed.data.parts.htc?.mean.value}`);
 
-const refused = await client.POST("/v1/scores/ice", { body: { seed: -1 } as Schemas["IceRequest"] });
+const refused = await client.POST("/v1/scores/{metric}", { params: { path: { metric: "ice" } }, body: { seed: -1 } as Schemas["IceRequest"] });
 demand(refused.error?.status === 422, `${refused.response.status}`);
 console.log(`fetch refused: ${refused.error.errors?.[0]?.pointer}`);

@@ -17,29 +17,29 @@ from touchstone_client.api.reports import create_batch_report, create_report, ge
 from touchstone_client.api.scores import create_score
 from touchstone_client.models import (
     Batch,
+    BatchReport,
+    BatchReportRequest,
     BatchRequest,
-    ConsistencyJob,
     ConsistencyRequest,
-    Cot2ElJob,
+    ConsistencyResult,
     Cot2ElRequest,
+    Cot2ElResult,
     CreateFileBody,
     CreateFileBodyPurpose,
-    FtcJob,
     FtcRequest,
-    HafJob,
+    FtcResult,
     HafRequest,
-    HatexscoreBatchReport,
-    HatexscoreBatchReportRequest,
-    HatexscoreJob,
-    HatexscoreReportJob,
+    HafResult,
     HatexscoreRequest,
-    HlvJob,
+    HatexscoreResult,
     HlvRequest,
-    IceJob,
+    HlvResult,
     IceRequest,
+    IceResult,
+    Job,
     Problem,
-    SorJob,
     SorRequest,
+    SorResult,
     StoredFile,
 )
 from touchstone_client.models.batch_request_endpoint import BatchRequestEndpoint
@@ -49,12 +49,12 @@ WAIT = "wait=30"
 
 
 def ended(client: Client, job: Any, kind: type[Any]) -> Any:
-    """The job at its end, of its metric's own type."""
-    while isinstance(job, kind) and job.status.value in ("queued", "running"):
+    """The job at its end, with a result of its metric's own type."""
+    while isinstance(job, Job) and job.status.value in ("queued", "running"):
         time.sleep(0.5)
         job = get_job.sync(job.id, client=client)
-    assert isinstance(job, kind), job
-    assert job.result is not None, job.error
+    assert isinstance(job, Job), job
+    assert isinstance(job.result, kind), job.error
     return job
 
 
@@ -92,27 +92,27 @@ def score(client: Client, bodies: dict[str, Any]) -> str:
     )
     scored = set()
     for job, kind in (
-        (cot, Cot2ElJob), (ftc, FtcJob), (haf, HafJob), (hate, HatexscoreJob), (hlv, HlvJob),
-        (ice, IceJob), (sor, SorJob), (consistency, ConsistencyJob),
+        (cot, Cot2ElResult), (ftc, FtcResult), (haf, HafResult), (hate, HatexscoreResult),
+        (hlv, HlvResult), (ice, IceResult), (sor, SorResult), (consistency, ConsistencyResult),
     ):  # fmt: skip
         found = ended(client, job, kind)
-        scored.add(found.metric)
-        print(f"python {found.metric}: {found.result.verdict.value}, {found.result.score}")
+        scored.add(found.metric.value)
+        print(f"python {found.metric.value}: {found.result.verdict.value}, {found.result.score}")
     assert scored == set(bodies), set(bodies) - scored
-    ice_job: IceJob = ended(client, ice, IceJob)
-    assert ice_job.result is not None
-    print(f"python ice: win rate {ice_job.result.components.tests[0].win_rate}")
-    assert isinstance(hate, HatexscoreJob)
+    result: IceResult = ended(client, ice, IceResult).result
+    print(f"python ice: win rate {result.components.tests[0].win_rate}")
+    assert isinstance(hate, Job)
     return hate.id
 
 
 def report(client: Client, job_id: str) -> None:
     """A report on one job, typed."""
-    asked = HatexscoreBatchReportRequest(metric="hatexscore", jobs=[job_id], resamples=100)
+    asked = BatchReportRequest.from_dict(
+        {"metric": "hatexscore", "jobs": [job_id], "resamples": 100}
+    )
     job = create_report.sync(client=client, prefer=WAIT, body=asked)
-    found: HatexscoreReportJob = ended(client, job, HatexscoreReportJob)
-    assert found.result is not None
-    print(f"python report: {found.result.scored} of {found.result.score.of}")
+    found: BatchReport = ended(client, job, BatchReport).result
+    print(f"python report: {found.scored} of {found.score.of}")
 
 
 def run_batch(client: Client, body: Any) -> None:
@@ -134,7 +134,7 @@ def run_batch(client: Client, body: Any) -> None:
     assert isinstance(batch, Batch), batch
     create_batch_report.sync(batch.id, client=client, prefer=WAIT)
     summed = get_batch_report.sync(batch.id, client=client)
-    assert isinstance(summed, HatexscoreBatchReport), summed
+    assert isinstance(summed, BatchReport), summed
     print(f"python batch: {batch.request_counts.completed} lines, {summed.score.value}")
 
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from bench.planted_consistency import CUES, CopyingModel, copying
 from services.consistency.contract import ConsistencyRequest
 from services.consistency.metric import SERVICE
-from services.consistency.report import ConsistencyResult, ConsistencySimulatabilityNull
+from services.consistency.report import ConsistencyNull, ConsistencyResult
 from shared.contracts.calls import Completion, Example, Prompt
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement, unread
@@ -60,7 +60,7 @@ def scored(model: PlantedModel | None = None, **more: Any) -> ConsistencyResult:
         return SERVICE.score(request(**more))
 
 
-def citations_null(report: ConsistencyResult) -> ConsistencySimulatabilityNull:
+def citations_null(report: ConsistencyResult) -> ConsistencyNull:
     assert report.control is not None
     assert report.control.simulatability is not None
     return report.control.simulatability

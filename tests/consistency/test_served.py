@@ -15,6 +15,7 @@ from services import worker
 from services.consistency.contract import ConsistencyRequest
 from services.consistency.metric import SERVICE
 from services.consistency.report import ConsistencyResult
+from shared.contracts.answers import stored_result
 from shared.models.ports import bind
 from shared.process.settings import Settings
 from tests.batches import WorkedScene
@@ -99,9 +100,11 @@ def test_a_job_over_the_queue_has_the_result_of_a_call(
     accepted = scene.client.post(URL, json=body | {"model": "served"})
     assert accepted.status_code == 202, accepted.text
     scene.work()
-    job = scene.client.get(f"/v1/jobs/{accepted.json()['id']}").json()
+    place = f"/v1/jobs/{accepted.json()['id']}?expand=details"
+    job = scene.client.get(place).json()
     assert job["status"] == "succeeded", job["error"]
-    found, own = ConsistencyResult.model_validate(job["result"]), scored(body, "served")
+    found = ConsistencyResult.model_validate(stored_result(job["result"]))
+    own = scored(body, "served")
     assert found.score == pytest.approx(own.score, abs=NEAR)
     assert (found.parts, found.label, found.verdict) == (own.parts, own.label, own.verdict)
     assert found.provenance.parameters == own.provenance.parameters
@@ -111,7 +114,8 @@ def test_a_job_over_the_queue_has_the_result_of_a_call(
     ]
     batch = scene.finish(scene.make(lines, endpoint=URL))
     assert batch["request_counts"]["completed"] == len(lines)
-    results = [one["response"]["body"]["result"] for one in scene.file(batch["output_file_id"])]
+    bodies = [one["response"]["body"] for one in scene.file(batch["output_file_id"])]
+    results = [stored_result(one["result"]) for one in bodies]
     assert [one["parts"] for one in results] == [["simulatability", "attribution"]] * 2
     assert {one["label"] for one in results} == {found.label}
     assert [one["score"] for one in results] == pytest.approx([found.score] * 2, abs=NEAR)

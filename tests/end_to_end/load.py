@@ -14,6 +14,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from bench.agreement import difference
+from shared.contracts.answers import stored_result
 from shared.ledger.engine import connect
 from tests.answers import CheckedClient
 from tests.end_to_end.batch import patiently
@@ -45,14 +46,15 @@ def submit(client: httpx.Client, body: dict[str, Any], path: str = "/v1/scores/h
 
 def finished(client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
     """The job that this request makes, once it has succeeded."""
-    answer = client.post(path, json=body, headers={"Prefer": "wait=30"})
+    details = {"expand": "details"}
+    answer = client.post(path, params=details, json=body, headers={"Prefer": "wait=30"})
     assert answer.status_code in (200, 202), answer.text
     job: dict[str, Any] = answer.json()
     while job["status"] in ("queued", "running"):
-        job = client.get(f"/v1/jobs/{job['id']}").json()
+        job = client.get(f"/v1/jobs/{job['id']}", params=details).json()
         time.sleep(0.05)
     assert job["status"] == "succeeded", job["error"]
-    return job
+    return job | {"result": stored_result(job["result"])}
 
 
 def counts(service: Service) -> dict[str, int]:

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from shared.contracts.answers import stored_result
 from tests.answers import CheckedClient
 from tests.batches import FINAL, packed
 from tests.browser.conftest import browser  # noqa: F401 (a fixture)
@@ -77,7 +78,7 @@ def test_real_explanations_are_scored_with_teacher_forced_log_probabilities(
     batch = finished(client, [body for _, body in asked])
     answers = client.get(f"/v1/files/{batch['output_file_id']}/content").text.splitlines()
     results = {
-        int(line["custom_id"]): line["response"]["body"]["result"]
+        int(line["custom_id"]): stored_result(line["response"]["body"]["result"])
         for line in map(json.loads, answers)
     }
     assert sorted(results) == list(range(len(asked)))

@@ -10,6 +10,7 @@ import httpx
 import numpy as np
 import pytest
 
+from tests.end_to_end.load import finished
 from tests.end_to_end.service import serving
 from tests.patience import SECONDS
 from tests.shared.models.openai.computing import ClassifierDouble, Floats
@@ -58,12 +59,8 @@ class Place:
         return self.client.post("/v1/scores/ice", json=body, headers={"Prefer": "wait=30"})
 
     def result(self, **fields: Any) -> dict[str, Any]:
-        answer = self.score(**fields)
-        while answer.json().get("status") in ("queued", "running"):
-            answer = self.client.get(f"/v1/jobs/{answer.json()['id']}")
-        job: dict[str, Any] = answer.json()
-        assert job["status"] == "succeeded", job
-        found: dict[str, Any] = job["result"]
+        body = {"text": TEXT, "model": "served", "target": "hateful", **ONE_SIDE, **fields}
+        found: dict[str, Any] = finished(self.client, "/v1/scores/ice", body)["result"]
         return found
 
 

@@ -19,6 +19,7 @@ from bench.agreement import difference
 from services.hatexscore.contract import CONTRACT
 from shared.models.catalogue.checkpoint import folder_sha256
 from tests.answers import CheckedClient
+from tests.end_to_end.load import finished
 from tests.end_to_end.service import ROOT, Service, environment, said_by, serving
 from tests.patience import SECONDS, eventually
 from tests.tiny_models.encoders import ENCODERS, save_encoder
@@ -131,12 +132,9 @@ def place(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plac
 
 
 def answer_of(place: Place, model: str) -> dict[str, Any]:
-    scored = place.score(model)
-    while scored.json().get("status") in ("queued", "running"):
-        scored = place.client.get(f"/v1/jobs/{scored.json()['id']}")
-    job: dict[str, Any] = scored.json()
-    assert job["status"] == "succeeded", job
-    found: dict[str, Any] = job["result"]
+    found: dict[str, Any] = finished(
+        place.client, "/v1/scores/hatexscore", BODY | {"model": model}
+    )["result"]
     return found
 
 

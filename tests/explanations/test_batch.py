@@ -59,7 +59,7 @@ def test_every_line_ends_as_what_it_is(scene: Answered) -> None:
     assert ended[0]["scores"] == ended[3]["scores"]
     alone = scene.client.post(URL, json=lines[0]["body"]).json()["id"]
     scene.work()
-    job = scene.client.get(f"/v1/jobs/{alone}").json()
+    job = scene.client.get(f"/v1/jobs/{alone}", params={"expand": "details"}).json()
     assert job["result"] == ended[0]
 
 

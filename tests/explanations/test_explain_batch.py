@@ -48,7 +48,8 @@ def test_a_line_has_the_result_of_a_single_job_and_the_report_reads_it(scene: An
     batch = scene.finish(scene.make(lines, endpoint=URL))
     assert batch["request_counts"]["completed"] == 3
     results = [one["response"]["body"]["result"] for one in scene.file(batch["output_file_id"])]
-    job = scene.client.get(f"/v1/jobs/{alone.json()['id']}").json()
+    details = {"expand": "details"}
+    job = scene.client.get(f"/v1/jobs/{alone.json()['id']}", params=details).json()
     assert job["result"] in results
     assert {one["elicitation"]["explanation"] for one in results} == {HATEFUL}
     assert {one["elicitation"]["provenance"]["prompt"]["name"] for one in results} == {

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from services.gateway.openapi_schemas import Json
+from shared.contracts.answers import stored_result
 from tests.end_to_end.service import ROOT
 
 STORED = ROOT / "docs" / "openapi.json"
@@ -28,11 +29,9 @@ def recorded(name: str) -> Any:
 
 def a_report(metric: str = "hatexscore") -> Json:
     """This metric's example of a batch report."""
-    report: Json = recorded(f"report_{metric}")["result"]
-    return report
+    return stored_result(recorded(f"report_{metric}")["result"])
 
 
 def a_result(score: float, metric: str = "hatexscore") -> Json:
     """This metric's example, with this score."""
-    result: Json = recorded(f"score_{metric}")["result"]
-    return result | {"score": score}
+    return stored_result(recorded(f"score_{metric}")["result"]) | {"score": score}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from services.registry import metrics, service
+from shared.contracts.answers import stored_result
 from shared.models import ports
 from shared.reports.metric import Metric
 from tests.gateway.results import recorded
@@ -28,7 +29,7 @@ def test_a_score_is_what_its_example_says(name: str) -> None:
     example = next(iter(metric.contract.examples.values()))
     request = metric.contract.request.model_validate(example)
     report = metric.score(request).model_dump(mode="json")
-    stored = recorded(f"score_{name}")["result"]
+    stored = stored_result(recorded(f"score_{name}")["result"])
     assert report.keys() == stored.keys()
     assert report["verdict"] == stored["verdict"]
     assert report["score"] == pytest.approx(stored["score"], abs=1e-6)

@@ -15,7 +15,7 @@ from services.ice.batch_report import CorrelationTest, ScoredIce, bins_for, corr
 from services.ice.comparison import average_precision, overlap
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceBatchReport, IceBatchReportRequest
+from services.ice.report import IceBatchReport, IceBatchReportRequest, IceReportOptions
 from shared.contracts.messages import Scored
 from shared.contracts.reports import bin_edges
 from shared.reports.estimates import BatchStatistics
@@ -281,7 +281,9 @@ def test_differences_and_correlations_are_corrected(report: IceBatchReport) -> N
 
 
 def test_the_chance_of_any_false_verdict_can_be_bounded(report: IceBatchReport) -> None:
-    family = batch_report(scored(JOBS), ASKED.model_copy(update={"error": "family"}))
+    family = batch_report(
+        scored(JOBS), ASKED.model_copy(update={"options": IceReportOptions(error="family")})
+    )
     raw = [one.p_value or 1.0 for one in family.configurations]
     assert [one.q_value for one in family.configurations] == pytest.approx(holm(raw))
     assert [one.q_value for one in report.configurations] == pytest.approx(benjamini_hochberg(raw))

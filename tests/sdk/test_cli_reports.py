@@ -34,10 +34,10 @@ def test_gold_labels_and_ratings_stand_in_the_table() -> None:
 
 def test_answers_without_a_score_show_the_means_of_their_metrics() -> None:
     none = Interval(value=None, low=None, high=None, of=0)
-    mean = SimpleNamespace(metric="hatexscore", score=MEAN)
-    report = SimpleNamespace(score=none, scores=(mean,), components=None)
+    mean = {"metric": "hatexscore", "score": MEAN.model_dump()}
+    report = SimpleNamespace(score=none, parts={}, details={"scores": [mean]})
     assert list(parts_in(report)) == [("hatexscore", 0.4, 0.2, 0.6, 12)]
-    assert next(parts_in(SimpleNamespace(score=MEAN)))[0] == "score"
+    assert next(parts_in(SimpleNamespace(score=MEAN, parts={}, details={})))[0] == "score"
 
 
 def test_a_p_value_is_never_shown_as_0() -> None:
@@ -53,9 +53,6 @@ def test_what_does_not_apply_is_told_apart_from_what_is_undefined() -> None:
         "htc": PartSummary(mean=MEAN, undefined=0, not_applicable=0),
         "tgi": PartSummary(mean=MEAN, undefined=2, not_applicable=5),
     }
-    report = SimpleNamespace(score=MEAN, parts=parts, components={"qf": MEAN})
+    report = SimpleNamespace(score=MEAN, parts=parts, details={})
     assert [name for name, *_ in parts_in(report)] == ["score", "htc", "tgi"]
     assert list(parts_without(report)) == [("tgi", 2, 5)]
-    earlier = SimpleNamespace(score=MEAN, components={"qf": MEAN})
-    assert [name for name, *_ in parts_in(earlier)] == ["score", "qf"]
-    assert list(parts_without(earlier)) == []

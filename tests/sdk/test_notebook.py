@@ -113,7 +113,7 @@ def test_lists_reports_jobs_and_comparisons() -> None:
     scores = Scores([result_of("ice"), BadRequest(422, {"detail": NASTY})] * 15)
     assert scores._repr_html_() == scores_html(scores)
     assert "and 10 more" in scores._repr_html_()
-    report = models.HatexscoreBatchReport.model_validate(recorded("get_batch_report"))
+    report = models.BatchReport.model_validate(recorded("get_batch_report"))
     job = job_of(recorded("get_job"))
     for shown in (scores._repr_html_(), report._repr_html_(), job_html(job)):
         assert Tags(shown).found <= ALLOWED

@@ -163,7 +163,7 @@ def test_a_batch_of_a_file(ts: Touchstone, tmp_path: Path) -> None:
     assert set(scores) == {f"p{n}" for n in range(5)}
     assert list(batch.failures()) == []
     report = batch.report()
-    assert isinstance(report, models.HatexscoreBatchReport)
+    assert isinstance(report, models.BatchReport)
     assert report.scored == 5
     assert batch.items_csv().count("\n") >= 6
     assert batch.report_html().startswith("<!")
@@ -296,8 +296,8 @@ def test_webhooks_from_making_one_to_verifying_its_event(ts: Touchstone) -> None
         tested, ended = (
             webhooks.verify(one.body, one.headers, made.secret) for one in receiver.received
         )
-        assert isinstance(tested, models.EndpointTestWebhook)
-        assert isinstance(ended, models.JobSucceededWebhook)
+        assert isinstance(tested, models.EndpointWebhook)
+        assert isinstance(ended, models.JobWebhook)
         assert ended.data.id == result.job.id
         assert ended.data.score == result.score
         rotated = ts.webhooks.rotate_secret(made.id, overlap_seconds=0)

@@ -12,16 +12,14 @@ import pytest
 from tests.gateway.results import recorded
 from touchstone_client import BadRequest, Scores, models
 from touchstone_client._tables import Framed, Listed, flat
-from touchstone_client._wire import encoded
+from touchstone_client._wire import encoded, job_of
 from touchstone_client.data.frames import frame_of
 from touchstone_client.data.mapping import ColumnMapping
 
 
 def result_of(metric: str) -> Any:
     """A recorded one, of its own type."""
-    answer = recorded(f"score_{metric}")
-    kind = getattr(models, f"{metric.capitalize()}Job")
-    return kind.model_validate(answer).result
+    return job_of(recorded(f"score_{metric}")).result
 
 
 def framed(data: Any, columns: Any) -> Framed:
@@ -90,7 +88,7 @@ def test_a_result_becomes_columns_of_scalars(metric: str) -> None:
 
 def test_an_elicited_answer_becomes_columns() -> None:
     """Of the names that `items.csv` has for them."""
-    result = models.ExplanationsJob.model_validate(recorded("ask_explanations")).result
+    result = job_of(recorded("ask_explanations")).result
     assert result is not None
     found = flat(result, "job_1")
     assert found["elicitation.outcome"] == result.elicitation.outcome

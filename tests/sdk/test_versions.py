@@ -13,7 +13,7 @@ from tests.gateway.results import recorded
 from touchstone_client._base import IN_EVERY_VERSION
 from touchstone_client._wire import job_of
 from touchstone_client.cli.reports import sentence_of
-from touchstone_client.models import HatexscoreBatchReport, HatexscoreRequest
+from touchstone_client.models import BatchReport, HatexscoreRequest
 
 NEW = {"a_field_of_the_next_version": {"of": ["any", "kind"]}}
 
@@ -73,8 +73,8 @@ def test_whatever_an_older_service_does_not_say_is_none(metric: str) -> None:
 
 def test_a_report_of_a_service_without_findings_is_read_and_shown() -> None:
     answer = recorded("get_batch_report")
-    now = HatexscoreBatchReport.model_validate(answer)
-    then = HatexscoreBatchReport.model_validate(older(answer, "finding"))
+    now = BatchReport.model_validate(answer)
+    then = BatchReport.model_validate(older(answer, "finding"))
     assert now.finding == answer["finding"]
     assert not then.finding
     assert then.scored == now.scored

@@ -88,6 +88,7 @@ class Result(Answered):
     warnings: list[str]
     components: Any
     evidence: Any
+    details: dict[str, Any] | None
 
 
 class Report(Shown):
@@ -98,6 +99,7 @@ class Report(Shown):
     undefined: int
     score: Any
     warnings: list[str]
+    details: dict[str, Any]
 
     def __str__(self) -> str:
         from touchstone_client import _notebook

@@ -6,7 +6,7 @@ Texts may be abusive: they are in a closed `<details>` unless `options.show_text
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
@@ -189,13 +189,8 @@ def report_html(report: Report) -> str:
 
 
 def part_means(report: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the mean of each part; reports of older versions have them in `components`."""
-    if parts := getattr(report, "parts", None):
-        yield from ((name, part.mean) for name, part in parts.items())
-        return
-    parts = getattr(report, "components", None)
-    listed = parts.items() if isinstance(parts, Mapping) else parts or ()
-    yield from ((name, part) for name, part in listed if hasattr(part, "value"))
+    """Yield the mean of each part."""
+    yield from ((name, part.mean) for name, part in (report.parts or {}).items())
 
 
 def parts_without(report: Any) -> Iterator[tuple[str, int, int]]:

@@ -3,9 +3,84 @@ from __future__ import annotations
 
 # Made by sdk/generate.py from docs/openapi.json; do not edit.
 
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias
 
-from typing_extensions import NotRequired
+from typing_extensions import NotRequired, TypedDict
+
+
+class Judged(TypedDict, closed=True):
+    queue: NotRequired[str | None]
+    random: NotRequired[bool]
+
+
+class GoldColumns(TypedDict, closed=True):
+    label: NotRequired[str]
+    rationale: NotRequired[str]
+    rating: NotRequired[str]
+    accepted_from: NotRequired[float | None]
+
+
+class HafReportOptions(TypedDict, closed=True):
+    model_key: NotRequired[str]
+    dataset_key: NotRequired[str]
+
+
+class IceReportOptions(TypedDict, closed=True):
+    alpha: NotRequired[float]
+    example_alpha: NotRequired[float]
+    error: NotRequired[Literal['discovery', 'family']]
+
+
+class OutputExpiry(TypedDict, closed=True):
+    anchor: Literal['created_at']
+    seconds: int
+
+
+class BatchRequest(TypedDict):
+    input_file_id: NotRequired[str]
+    endpoint: NotRequired[Literal['/v1/explanations', '/v1/inference', '/v1/scores/consistency', '/v1/scores/cot2el', '/v1/scores/ftc', '/v1/scores/haf', '/v1/scores/hatexscore', '/v1/scores/hlv', '/v1/scores/ice', '/v1/scores/sor', '/v1/similarity']]
+    completion_window: NotRequired[Literal['24h']]
+    metadata: NotRequired[dict[str, str]]
+    language: NotRequired[str]
+    output_expires_after: NotRequired[OutputExpiry | None]
+
+
+class ConsistencySpan(TypedDict, closed=True):
+    start: int
+    end: int
+
+
+class ConsistencyEdit(TypedDict, closed=True):
+    text: str
+    expected: NotRequired[Literal['changes', 'stays'] | None]
+
+
+class ConsistencyWordValue(TypedDict, closed=True):
+    start: int
+    end: int
+    answer: float
+    explanation: float
+
+
+class ConsistencyPredictions(TypedDict, closed=True):
+    answer: str
+    edits: NotRequired[list[str]]
+    words: NotRequired[list[ConsistencyWordValue]]
+
+
+class ConsistencyTurn(TypedDict, closed=True):
+    role: Literal['system', 'user', 'assistant']
+    content: str
+
+
+class ConsistencyPrompt(TypedDict, closed=True):
+    turns: list[ConsistencyTurn]
+    style: NotRequired[Literal['chat', 'raw']]
+
+
+class Cot2elUnitSpan(TypedDict, closed=True):
+    start: int
+    end: int
 
 
 class EndpointChange(TypedDict):
@@ -28,6 +103,66 @@ class EndpointRequest(TypedDict):
     sample: NotRequired[float]
     metrics: NotRequired[list[str]]
     parts: NotRequired[bool]
+
+
+class FtcSupplied(TypedDict, closed=True):
+    kind: Literal['substituted', 'a', 'b']
+    text: str
+
+
+class FtcDistribution(TypedDict, closed=True):
+    entailment: float
+    neutral: float
+    contradiction: float
+
+
+class FtcSimulation(TypedDict, closed=True):
+    from_input: Literal['entailment', 'neutral', 'contradiction']
+    from_input_and_explanation: Literal['entailment', 'neutral', 'contradiction']
+    from_explanation: NotRequired[Literal['entailment', 'neutral', 'contradiction'] | None]
+
+
+class FtcPerturbation(TypedDict, closed=True):
+    variance: float
+    label: Literal['entailment', 'neutral', 'contradiction']
+    simulated: NotRequired[Literal['entailment', 'neutral', 'contradiction'] | None]
+
+
+class FtcStudy(TypedDict, closed=True):
+    simulation: NotRequired[FtcSimulation | None]
+    perturbations: NotRequired[list[FtcPerturbation]]
+    human_labels: NotRequired[dict[str, list[Literal['entailment', 'neutral', 'contradiction']]]]
+    inputs: NotRequired[Literal['all', 'hypothesis', 'premise', 'label', 'another_item'] | None]
+
+
+class HafGeneration(TypedDict, closed=True):
+    temperature: NotRequired[float]
+    top_p: NotRequired[float]
+    max_tokens: NotRequired[int]
+
+
+class HatexscoreWeights(TypedDict, closed=True):
+    htc: NotRequired[float]
+    qf: NotRequired[float]
+    tgi: NotRequired[float]
+    cc: NotRequired[float]
+
+
+class HatexscoreProbabilities(TypedDict, closed=True):
+    original: float | None
+    masked: float | None
+
+
+class HlvScale(TypedDict, closed=True):
+    low: NotRequired[float]
+    high: NotRequired[float]
+
+
+class HlvHuman(TypedDict, closed=True):
+    votes: NotRequired[list[dict[str, float]] | dict[str, float] | None]
+    ratings: NotRequired[list[dict[str, float]] | dict[str, float] | None]
+    ranking: NotRequired[list[dict[str, float]] | dict[str, float] | None]
+    scale: NotRequired[HlvScale]
 
 
 class LeaseRequest(TypedDict):
@@ -55,6 +190,11 @@ class RotationRequest(TypedDict):
     overlap_seconds: NotRequired[int]
 
 
+class Pair(TypedDict, closed=True):
+    a: str
+    b: str
+
+
 class Context(TypedDict):
     puid: NotRequired[str | None]
     decision_ground: NotRequired[str | None]
@@ -71,28 +211,11 @@ class Against(TypedDict):
     wilcoxon: NotRequired[bool]
 
 
-class Judged(TypedDict):
-    queue: NotRequired[str | None]
-    random: NotRequired[bool]
-
-
 class WantedEffect(TypedDict):
     effect: NotRequired[float | None]
     beat_rate: NotRequired[float | None]
     power: NotRequired[float]
     alpha: NotRequired[float]
-
-
-class GoldColumns(TypedDict):
-    label: NotRequired[str]
-    rationale: NotRequired[str]
-    rating: NotRequired[str]
-    accepted_from: NotRequired[float | None]
-
-
-class OutputExpiry(TypedDict):
-    anchor: Literal['created_at']
-    seconds: int
 
 
 class Trace(TypedDict):
@@ -102,16 +225,6 @@ class Trace(TypedDict):
     session_id: NotRequired[str | None]
 
 
-class ConsistencySpan(TypedDict):
-    start: int
-    end: int
-
-
-class ConsistencyEdit(TypedDict):
-    text: str
-    expected: NotRequired[Literal['changes', 'stays'] | None]
-
-
 class PromptKeys(TypedDict):
     style: NotRequired[Literal['chat', 'raw'] | None]
     system: NotRequired[str | None]
@@ -119,7 +232,7 @@ class PromptKeys(TypedDict):
     user: NotRequired[str | None]
     after: NotRequired[str | None]
     answer_prefix: NotRequired[str]
-    verbalizers: NotRequired[dict[str, list[str]] | None]
+    verbalizers: NotRequired[dict[str, Any] | None]
     template_kwargs: NotRequired[dict[str, Any]]
     add_generation_prompt: NotRequired[bool]
     thinking: NotRequired[Literal['off', 'before']]
@@ -146,11 +259,6 @@ class Explanation(TypedDict):
     explanation: str
     label: str
     stance: NotRequired[Literal['support', 'oppose']]
-
-
-class Cot2elUnitSpan(TypedDict):
-    start: int
-    end: int
 
 
 class Cot2elWriting(TypedDict):
@@ -191,33 +299,20 @@ class ExplanationFields(TypedDict):
     text: NotRequired[str | None]
 
 
-class FtcSupplied(TypedDict):
-    kind: Literal['substituted', 'a', 'b']
-    text: str
+class HafAnswerWeights(TypedDict, closed=True):
+    upheld: NotRequired[float]
+    doubtful: NotRequired[float]
+    denied: NotRequired[float]
+    unanswered: NotRequired[float]
 
 
-class FtcDistribution(TypedDict):
-    entailment: float
-    neutral: float
-    contradiction: float
-
-
-class HafGeneration(TypedDict):
-    temperature: NotRequired[float]
-    top_p: NotRequired[float]
-    max_tokens: NotRequired[int]
-
-
-class HatexscoreWeights(TypedDict):
-    htc: NotRequired[float]
-    qf: NotRequired[float]
-    tgi: NotRequired[float]
-    cc: NotRequired[float]
-
-
-class HatexscoreProbabilities(TypedDict):
-    original: float | None
-    masked: float | None
+class HafWeights(TypedDict):
+    sos_confidence: NotRequired[float]
+    uii_confidence: NotRequired[float]
+    uei_confidence: NotRequired[float]
+    sufficiency_confidence: NotRequired[float]
+    answers: NotRequired[HafAnswerWeights]
+    necessity_without_reasons: NotRequired[float | None]
 
 
 class HlvJudge(TypedDict):
@@ -285,11 +380,6 @@ class MarkedSpan(TypedDict):
     end: int
 
 
-class Pair(TypedDict):
-    a: str
-    b: str
-
-
 class SorFields(TypedDict):
     decision_visibility: NotRequired[list[str] | str | None]
     decision_visibility_other: NotRequired[str | None]
@@ -328,18 +418,6 @@ class SorFields(TypedDict):
     puid: NotRequired[str | None]
 
 
-class ConsistencyWordValue(TypedDict):
-    start: int
-    end: int
-    answer: float
-    explanation: float
-
-
-class ConsistencyTurn(TypedDict):
-    role: Literal['system', 'user', 'assistant']
-    content: str
-
-
 class WrittenToken(TypedDict):
     id: int | None
     start: int
@@ -347,28 +425,25 @@ class WrittenToken(TypedDict):
     logprob: float
 
 
-class FtcSimulation(TypedDict):
-    from_input: Literal['entailment', 'neutral', 'contradiction']
-    from_input_and_explanation: Literal['entailment', 'neutral', 'contradiction']
-    from_explanation: NotRequired[Literal['entailment', 'neutral', 'contradiction'] | None]
+class HafChatToken(TypedDict):
+    token: str
+    logprob: float
+    bytes: NotRequired[list[int] | None]
 
 
-class FtcPerturbation(TypedDict):
-    variance: float
-    label: Literal['entailment', 'neutral', 'contradiction']
-    simulated: NotRequired[Literal['entailment', 'neutral', 'contradiction'] | None]
+class HafChatLogprobs(TypedDict):
+    content: list[HafChatToken]
 
 
-class HafAnswerWeights(TypedDict):
-    upheld: NotRequired[float]
-    doubtful: NotRequired[float]
-    denied: NotRequired[float]
-    unanswered: NotRequired[float]
+class HafCompletionLogprobs(TypedDict):
+    tokens: list[str]
+    token_logprobs: list[float]
 
 
-class HlvScale(TypedDict):
-    low: NotRequired[float]
-    high: NotRequired[float]
+class HafResponse(TypedDict):
+    text: str
+    logprobs: NotRequired[HafChatLogprobs | HafCompletionLogprobs | None]
+    tokens: NotRequired[list[WrittenToken] | None]
 
 
 class HlvAnswers(TypedDict):
@@ -387,6 +462,17 @@ class Example(TypedDict):
     categories: NotRequired[bool]
 
 
+class Turn(TypedDict, closed=True):
+    role: Literal['system', 'user', 'assistant']
+    content: str
+
+
+class Prompt(TypedDict):
+    text: NotRequired[str | None]
+    turns: NotRequired[list[Turn] | None]
+    draw: NotRequired[int | None]
+
+
 class Sampling(TypedDict):
     temperature: NotRequired[float]
     top_p: NotRequired[float]
@@ -396,37 +482,33 @@ class Sampling(TypedDict):
     answer_schema: NotRequired[str | None]
 
 
-class HafCompletionLogprobs(TypedDict):
-    tokens: list[str]
-    token_logprobs: list[float]
-
-
-class Turn(TypedDict):
-    role: Literal['system', 'user', 'assistant']
-    content: str
-
-
-class Row(TypedDict):
+class Row(TypedDict, closed=True):
     kept: NotRequired[list[int] | None]
     replaced: NotRequired[list[list[int]]]
 
 
-class WordSpan(TypedDict):
+class ExampleRows(TypedDict):
+    example: Example
+    rows: list[Row]
+    calibrated: NotRequired[bool]
+
+
+class WordSpan(TypedDict, closed=True):
     start: int
     end: int
     of: NotRequired[Literal['text', 'text_pair']]
 
 
-class WordRow(TypedDict):
+class WordRow(TypedDict, closed=True):
     kept: NotRequired[list[int] | None]
     masked: NotRequired[list[int]]
     replaced: NotRequired[list[list[int | str]]]
 
 
-class HafChatToken(TypedDict):
-    token: str
-    logprob: float
-    bytes: NotRequired[list[int] | None]
+class WordRows(TypedDict):
+    example: Example
+    words: list[WordSpan]
+    rows: list[WordRow]
 
 
 class BatchReportRequest(TypedDict):
@@ -452,16 +534,8 @@ class BatchReportRequest(TypedDict):
     gold: NotRequired[GoldColumns]
     pairwise: NotRequired[bool]
     mixed: NotRequired[bool]
-    metric: NotRequired[Literal['consistency', 'cot2el', 'hatexscore', 'hlv', 'sor']]
-
-
-class BatchRequest(TypedDict):
-    input_file_id: NotRequired[str]
-    endpoint: NotRequired[Literal['/v1/explanations', '/v1/inference', '/v1/scores/consistency', '/v1/scores/cot2el', '/v1/scores/ftc', '/v1/scores/haf', '/v1/scores/hatexscore', '/v1/scores/hlv', '/v1/scores/ice', '/v1/scores/sor', '/v1/similarity']]
-    completion_window: NotRequired[Literal['24h']]
-    metadata: NotRequired[dict[str, str]]
-    language: NotRequired[str]
-    output_expires_after: NotRequired[OutputExpiry | None]
+    metric: NotRequired[Literal['consistency', 'cot2el', 'explanations', 'ftc', 'haf', 'hatexscore', 'hlv', 'ice', 'sor']]
+    options: NotRequired[HafReportOptions | IceReportOptions | None]
 
 
 class Cot2elRequest(TypedDict):
@@ -490,115 +564,6 @@ class Cot2elRequest(TypedDict):
     writing: NotRequired[Cot2elWriting | None]
     control_draws: NotRequired[int]
     control_pool: NotRequired[list[str]]
-
-
-class ExplanationsBatchReportRequest(TypedDict):
-    model: NotRequired[str | None]
-    metadata: NotRequired[dict[str, str]]
-    context: NotRequired[Context | None]
-    webhook: NotRequired[str | None]
-    do_not_store_text: NotRequired[bool]
-    batch: NotRequired[str | None]
-    jobs: NotRequired[list[str] | None]
-    of_model: NotRequired[str | None]
-    of_metadata: NotRequired[dict[str, str]]
-    seed: NotRequired[int]
-    resamples: NotRequired[int]
-    confidence: NotRequired[float]
-    cluster_key: NotRequired[str | None]
-    sequence: NotRequired[bool]
-    against: NotRequired[Against | None]
-    further: NotRequired[list[Against]]
-    judged: NotRequired[Judged | None]
-    plan: NotRequired[WantedEffect | None]
-    by: NotRequired[list[str]]
-    gold: NotRequired[GoldColumns]
-    pairwise: NotRequired[bool]
-    mixed: NotRequired[bool]
-    metric: NotRequired[Literal['explanations']]
-
-
-class FtcBatchReportRequest(TypedDict):
-    model: NotRequired[str | None]
-    metadata: NotRequired[dict[str, str]]
-    context: NotRequired[Context | None]
-    webhook: NotRequired[str | None]
-    do_not_store_text: NotRequired[bool]
-    batch: NotRequired[str | None]
-    jobs: NotRequired[list[str] | None]
-    of_model: NotRequired[str | None]
-    of_metadata: NotRequired[dict[str, str]]
-    seed: NotRequired[int]
-    resamples: NotRequired[int]
-    confidence: NotRequired[float]
-    cluster_key: NotRequired[str | None]
-    sequence: NotRequired[bool]
-    against: NotRequired[Against | None]
-    further: NotRequired[list[Against]]
-    judged: NotRequired[Judged | None]
-    plan: NotRequired[WantedEffect | None]
-    by: NotRequired[list[str]]
-    gold: NotRequired[GoldColumns]
-    pairwise: NotRequired[bool]
-    mixed: NotRequired[bool]
-    metric: NotRequired[Literal['ftc']]
-
-
-class HafBatchReportRequest(TypedDict):
-    model: NotRequired[str | None]
-    metadata: NotRequired[dict[str, str]]
-    context: NotRequired[Context | None]
-    webhook: NotRequired[str | None]
-    do_not_store_text: NotRequired[bool]
-    batch: NotRequired[str | None]
-    jobs: NotRequired[list[str] | None]
-    of_model: NotRequired[str | None]
-    of_metadata: NotRequired[dict[str, str]]
-    seed: NotRequired[int]
-    resamples: NotRequired[int]
-    confidence: NotRequired[float]
-    cluster_key: NotRequired[str | None]
-    sequence: NotRequired[bool]
-    against: NotRequired[Against | None]
-    further: NotRequired[list[Against]]
-    judged: NotRequired[Judged | None]
-    plan: NotRequired[WantedEffect | None]
-    by: NotRequired[list[str]]
-    gold: NotRequired[GoldColumns]
-    pairwise: NotRequired[bool]
-    mixed: NotRequired[bool]
-    model_key: NotRequired[str]
-    dataset_key: NotRequired[str]
-    metric: NotRequired[Literal['haf']]
-
-
-class IceBatchReportRequest(TypedDict):
-    model: NotRequired[str | None]
-    metadata: NotRequired[dict[str, str]]
-    context: NotRequired[Context | None]
-    webhook: NotRequired[str | None]
-    do_not_store_text: NotRequired[bool]
-    batch: NotRequired[str | None]
-    jobs: NotRequired[list[str] | None]
-    of_model: NotRequired[str | None]
-    of_metadata: NotRequired[dict[str, str]]
-    seed: NotRequired[int]
-    resamples: NotRequired[int]
-    confidence: NotRequired[float]
-    cluster_key: NotRequired[str | None]
-    sequence: NotRequired[bool]
-    against: NotRequired[Against | None]
-    further: NotRequired[list[Against]]
-    judged: NotRequired[Judged | None]
-    plan: NotRequired[WantedEffect | None]
-    by: NotRequired[list[str]]
-    gold: NotRequired[GoldColumns]
-    pairwise: NotRequired[bool]
-    mixed: NotRequired[bool]
-    alpha: NotRequired[float]
-    example_alpha: NotRequired[float]
-    error: NotRequired[Literal['discovery', 'family']]
-    metric: NotRequired[Literal['ice']]
 
 
 class IceRequest(TypedDict):
@@ -675,17 +640,6 @@ class Explain(TypedDict):
     generation: NotRequired[ExplanationsGeneration]
 
 
-class ConsistencyPredictions(TypedDict):
-    answer: str
-    edits: NotRequired[list[str]]
-    words: NotRequired[list[ConsistencyWordValue]]
-
-
-class ConsistencyPrompt(TypedDict):
-    turns: list[ConsistencyTurn]
-    style: NotRequired[Literal['chat', 'raw']]
-
-
 class ExplanationsAnswer(TypedDict):
     text: str
     tokens: NotRequired[list[WrittenToken]]
@@ -705,27 +659,11 @@ class ExplanationsItem(TypedDict):
     metadata: NotRequired[dict[str, str]]
 
 
-class FtcStudy(TypedDict):
-    simulation: NotRequired[FtcSimulation | None]
-    perturbations: NotRequired[list[FtcPerturbation]]
-    human_labels: NotRequired[dict[str, list[Literal['entailment', 'neutral', 'contradiction']]]]
-    inputs: NotRequired[Literal['all', 'hypothesis', 'premise', 'label', 'another_item'] | None]
-
-
-class HafWeights(TypedDict):
-    sos_confidence: NotRequired[float]
-    uii_confidence: NotRequired[float]
-    uei_confidence: NotRequired[float]
-    sufficiency_confidence: NotRequired[float]
-    answers: NotRequired[HafAnswerWeights]
-    necessity_without_reasons: NotRequired[float | None]
-
-
-class HlvHuman(TypedDict):
-    votes: NotRequired[list[dict[str, float]] | dict[str, float] | None]
-    ratings: NotRequired[list[dict[str, float]] | dict[str, float] | None]
-    ranking: NotRequired[list[dict[str, float]] | dict[str, float] | None]
-    scale: NotRequired[HlvScale]
+class HafResponses(TypedDict):
+    justify: HafResponse
+    internal: NotRequired[HafResponse | None]
+    external: NotRequired[HafResponse | None]
+    individual: NotRequired[list[HafResponse | None] | None]
 
 
 class HlvPredictions(TypedDict):
@@ -740,9 +678,25 @@ class Attribute(TypedDict):
     method: AttributionMethod
 
 
+class Generate(TypedDict):
+    operation: Literal['generate']
+    prompts: list[Prompt]
+    sampling: NotRequired[Sampling]
+
+
 class JudgeExamples(TypedDict):
     operation: Literal['judge']
     examples: list[Example]
+
+
+class JudgeRows(TypedDict):
+    operation: Literal['judge_rows']
+    asked: list[ExampleRows]
+
+
+class JudgeWords(TypedDict):
+    operation: Literal['judge_words']
+    asked: list[WordRows]
 
 
 class ReadLabels(TypedDict):
@@ -750,31 +704,15 @@ class ReadLabels(TypedDict):
     examples: list[Example]
 
 
+class ScoreCompletions(TypedDict):
+    operation: Literal['score']
+    prompts: list[Prompt]
+    completions: list[str]
+
+
 class Tokenize(TypedDict):
     operation: Literal['tokens']
     examples: list[Example]
-
-
-class Prompt(TypedDict):
-    text: NotRequired[str | None]
-    turns: NotRequired[list[Turn] | None]
-    draw: NotRequired[int | None]
-
-
-class ExampleRows(TypedDict):
-    example: Example
-    rows: list[Row]
-    calibrated: NotRequired[bool]
-
-
-class WordRows(TypedDict):
-    example: Example
-    words: list[WordSpan]
-    rows: list[WordRow]
-
-
-class HafChatLogprobs(TypedDict):
-    content: list[HafChatToken]
 
 
 class ConsistencyRequest(TypedDict):
@@ -863,6 +801,31 @@ class FtcRequest(TypedDict):
     study: NotRequired[FtcStudy | None]
 
 
+class HafRequest(TypedDict):
+    model: NotRequired[str | None]
+    metadata: NotRequired[dict[str, str]]
+    context: NotRequired[Context | None]
+    webhook: NotRequired[str | None]
+    do_not_store_text: NotRequired[bool]
+    variant: NotRequired[Literal['robust', 'paper', 'reference']]
+    seed: NotRequired[int]
+    trace: NotRequired[Trace | None]
+    language: NotRequired[str]
+    accept_untrained_languages: NotRequired[bool]
+    explain: NotRequired[Literal[True] | Explain | None]
+    text: NotRequired[str]
+    responses: NotRequired[HafResponses | None]
+    explanation: NotRequired[ExplanationFields | None]
+    similarity: NotRequired[str]
+    generation: NotRequired[HafGeneration]
+    samples: NotRequired[int]
+    permute_reasons: NotRequired[int]
+    decision_target: NotRequired[Literal['sentence', 'label'] | None]
+    weights: NotRequired[HafWeights]
+    extras: NotRequired[bool]
+    token_values: NotRequired[bool]
+
+
 class HatexscoreRequest(TypedDict):
     model: NotRequired[str | None]
     metadata: NotRequired[dict[str, str]]
@@ -915,6 +878,15 @@ class HlvRequest(TypedDict):
     log_base: NotRequired[Literal['e', '2']]
 
 
+class InferenceRequest(TypedDict):
+    model: NotRequired[str]
+    metadata: NotRequired[dict[str, str]]
+    context: NotRequired[Context | None]
+    webhook: NotRequired[str | None]
+    do_not_store_text: NotRequired[bool]
+    ask: NotRequired[Describe | Tokenize | JudgeExamples | ReadLabels | JudgeRows | JudgeWords | Probabilities | Truncated | Attribute | Generate | ScoreCompletions]
+
+
 class SorRequest(TypedDict):
     model: NotRequired[str | None]
     metadata: NotRequired[dict[str, str]]
@@ -936,72 +908,3 @@ class SorRequest(TypedDict):
     reader_model: NotRequired[str | None]
     label: NotRequired[str | None]
     faithfulness_draws: NotRequired[int]
-
-
-class Generate(TypedDict):
-    operation: Literal['generate']
-    prompts: list[Prompt]
-    sampling: NotRequired[Sampling]
-
-
-class JudgeRows(TypedDict):
-    operation: Literal['judge_rows']
-    asked: list[ExampleRows]
-
-
-class JudgeWords(TypedDict):
-    operation: Literal['judge_words']
-    asked: list[WordRows]
-
-
-class ScoreCompletions(TypedDict):
-    operation: Literal['score']
-    prompts: list[Prompt]
-    completions: list[str]
-
-
-class HafResponse(TypedDict):
-    text: str
-    logprobs: NotRequired[HafChatLogprobs | HafCompletionLogprobs | None]
-    tokens: NotRequired[list[WrittenToken] | None]
-
-
-class InferenceRequest(TypedDict):
-    model: NotRequired[str]
-    metadata: NotRequired[dict[str, str]]
-    context: NotRequired[Context | None]
-    webhook: NotRequired[str | None]
-    do_not_store_text: NotRequired[bool]
-    ask: NotRequired[Describe | Tokenize | JudgeExamples | ReadLabels | JudgeRows | JudgeWords | Probabilities | Truncated | Attribute | Generate | ScoreCompletions]
-
-
-class HafResponses(TypedDict):
-    justify: HafResponse
-    internal: NotRequired[HafResponse | None]
-    external: NotRequired[HafResponse | None]
-    individual: NotRequired[list[HafResponse | None] | None]
-
-
-class HafRequest(TypedDict):
-    model: NotRequired[str | None]
-    metadata: NotRequired[dict[str, str]]
-    context: NotRequired[Context | None]
-    webhook: NotRequired[str | None]
-    do_not_store_text: NotRequired[bool]
-    variant: NotRequired[Literal['robust', 'paper', 'reference']]
-    seed: NotRequired[int]
-    trace: NotRequired[Trace | None]
-    language: NotRequired[str]
-    accept_untrained_languages: NotRequired[bool]
-    explain: NotRequired[Literal[True] | Explain | None]
-    text: NotRequired[str]
-    responses: NotRequired[HafResponses | None]
-    explanation: NotRequired[ExplanationFields | None]
-    similarity: NotRequired[str]
-    generation: NotRequired[HafGeneration]
-    samples: NotRequired[int]
-    permute_reasons: NotRequired[int]
-    decision_target: NotRequired[Literal['sentence', 'label'] | None]
-    weights: NotRequired[HafWeights]
-    extras: NotRequired[bool]
-    token_values: NotRequired[bool]

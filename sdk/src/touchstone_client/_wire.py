@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -20,6 +20,8 @@ from touchstone_client._messages import models
 Fields = Mapping[str, Any]
 NOTHING: Fields = MappingProxyType({})
 METRICS = ("hatexscore", "ice", "haf", "ftc", "hlv", "cot2el", "sor", "consistency")
+OTHERS = ("explanations", "inference", "similarity")  # services that are no metrics
+DETAILS: dict[str, Any] = {"expand": "details"}  # of results: what only their metric has
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 BATCH_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 MOST_WAIT_SECONDS = 30  # that the service waits for an end
@@ -92,17 +94,22 @@ def read(message: type[M], answer: Answer) -> M:
     return message.model_validate_json(answer.body)
 
 
-@lru_cache(maxsize=1)
-def job_kinds() -> dict[str, type[JobMessage]]:
-    """Map each metric to the type of its job."""
-    union = get_args(models.Job.__value__)[0]
-    return {kind.model_fields["metric"].default: kind for kind in get_args(union)}
-
-
 def job_of(value: Fields) -> JobMessage:
-    """Return a job with the type of its metric; a plain job for an unknown metric."""
-    kind = job_kinds().get(str(value.get("metric")), JobMessage)
-    return kind.model_validate(value)
+    """Return a job with a result of its metric's own type, or a plain job if this version does not
+    know the metric."""
+    metric, result = str(value.get("metric")), value.get("result")
+    kind = models.BatchReport if metric.endswith("-report") else result_types().get(metric)
+    if kind is None:
+        return JobMessage.model_validate(value)
+    job: JobMessage = models.Job.model_validate({**value, "result": None})
+    job.result = None if result is None else kind.model_validate(result)
+    return job
+
+
+@lru_cache(maxsize=1)
+def result_types() -> dict[str, type[BaseModel]]:
+    """Map each metric and service to the type of its result."""
+    return {name: getattr(models, f"{name.capitalize()}Result") for name in (*METRICS, *OTHERS)}
 
 
 class VersionNotice:

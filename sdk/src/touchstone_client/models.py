@@ -10,6 +10,13 @@ from touchstone_client._base import Answered, JobMessage, Message, Report, Resul
 from typing_extensions import TypeAliasType
 
 
+class JobBrief(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: str
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+
+
 class Against(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -59,16 +66,6 @@ class AttributionMethod(Message):
     ] = True
 
 
-class Attributions(Message):
-    values: Annotated[list[float], Field(description='(T,), one a token')]
-    convergence_gap: Annotated[
-        float | None,
-        Field(
-            description='integrated gradients: sum of values minus the difference of logits'
-        ),
-    ] = None
-
-
 class BatchEvent(Message):
     id: Annotated[
         str | None,
@@ -79,6 +76,121 @@ class BatchEvent(Message):
     ] = None
     event: Literal['end', 'batch.validating', 'batch.failed', 'batch.in_progress', 'batch.finalizing', 'batch.completed', 'batch.expired', 'batch.cancelling', 'batch.cancelled']
     data: str
+
+
+class SequenceInterval(Message):
+    low: float
+    high: float
+    of: Annotated[
+        int, Field(description='texts so far; several results of one are averaged')
+    ]
+
+
+class Plot(Message):
+    name: str
+    title: str
+    svg: str
+    png_base64: str
+
+
+class Judged(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    queue: Annotated[
+        str | None, Field(description='those of this review queue alone')
+    ] = None
+    random: Annotated[
+        bool,
+        Field(
+            description='whether the results are a random sample of what they stand for'
+        ),
+    ] = False
+
+
+class GoldColumns(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    label: Annotated[str, Field(description='the gold label of the text')] = 'gold'
+    rationale: Annotated[
+        str,
+        Field(
+            description='passages of the text that people marked: JSON, `[[start, end], …]` or `[{start, end}, …]`, character offsets, `end` exclusive; `[]`: they marked nothing'
+        ),
+    ] = 'gold_rationale'
+    rating: Annotated[
+        str,
+        Field(
+            description='ratings of the explanation: one number, a list of one a person (`4; 5`, or JSON), or one key a person that begins with this and `_`, as in `rating_anna`; yes and no are 1 and 0'
+        ),
+    ] = 'rating'
+    accepted_from: Annotated[
+        float | None,
+        Field(
+            description='ratings of at least this accept the explanation; absent: the higher one, where there are two values'
+        ),
+    ] = None
+
+
+class HafReportOptions(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model_key: Annotated[
+        str, Field(description='metadata that names the model of sent responses')
+    ] = 'model'
+    dataset_key: Annotated[
+        str, Field(description='metadata that names the data set')
+    ] = 'dataset'
+
+
+class IceReportOptions(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    alpha: Annotated[
+        float, Field(description='false discovery rate over configurations')
+    ] = 0.05
+    example_alpha: Annotated[
+        float, Field(description="false discovery rate over examples (the paper's)")
+    ] = 0.1
+    error: Annotated[
+        Literal['discovery', 'family'],
+        Field(
+            description='what `alpha` bounds over configurations: the share of false verdicts (Benjamini-Hochberg), or the chance of any (Holm)'
+        ),
+    ] = 'discovery'
+
+
+class OutputExpiry(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    anchor: Literal['created_at'] = 'created_at'
+    seconds: int
+
+
+class BatchRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    input_file_id: Annotated[
+        str, Field(description='a file of purpose `batch`, one request a line')
+    ]
+    endpoint: Annotated[
+        Literal['/v1/explanations', '/v1/inference', '/v1/scores/consistency', '/v1/scores/cot2el', '/v1/scores/ftc', '/v1/scores/haf', '/v1/scores/hatexscore', '/v1/scores/hlv', '/v1/scores/ice', '/v1/scores/sor', '/v1/similarity'],
+        Field(description='the `url` of every line, as in /v1/scores/hatexscore'),
+    ]
+    completion_window: Literal['24h'] = '24h'
+    metadata: dict[str, str] | None = None
+    language: Annotated[
+        str,
+        Field(
+            description='BCP 47, of every line that states none; to score a file again in one language, make another batch of it; `auto` identifies the language of each text'
+        ),
+    ] = 'auto'
+    output_expires_after: OutputExpiry | None = None
 
 
 class BatchFault(Message):
@@ -116,31 +228,6 @@ class Calibration(Message):
     ]
 
 
-class Check(Message):
-    name: Annotated[str, Field(description='such as `quotes-in-post`')]
-    outcome: Annotated[
-        Literal['passed', 'failed', 'inconclusive', 'not_tested', 'not_applicable'],
-        Field(
-            description='`inconclusive`: tested, and the result is not clear; `not_tested`: it could not be tested; `not_applicable`: the question does not arise'
-        ),
-    ]
-    reason: Annotated[
-        str | None,
-        Field(
-            description='code of the problem, or of why there is no answer; else null'
-        ),
-    ] = None
-    sentence: Annotated[
-        str, Field(description="in plain English, without anybody's text")
-    ]
-
-
-class ConfusionCell(Message):
-    gold: str
-    decided: Annotated[str | None, Field(description='null: no decision could be read')]
-    results: int
-
-
 class ConsistencyComponents(Message):
     simulatability: Annotated[
         float | None,
@@ -175,37 +262,6 @@ class ConsistencyComponents(Message):
     words: Annotated[int, Field(description='words of the text, without punctuation')]
 
 
-class ConsistencyEdit(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    text: str
-    expected: Annotated[
-        Literal['changes', 'stays'] | None,
-        Field(
-            description='the answer that a reader of the explanation expects; absent: decided by `reader`, where the rules check which cited words are missing'
-        ),
-    ] = None
-
-
-class ConsistencyEditRow(Message):
-    of: Literal['cited', 'random', 'sent']
-    operator: Annotated[
-        Literal['delete', 'mask'] | None,
-        Field(description='null for edits of the request'),
-    ]
-    edits: int
-    changed: Annotated[
-        int, Field(description="edits on which the model's answer changes")
-    ]
-    predicted: Annotated[
-        int, Field(description='edits whose answer the explanation predicts')
-    ]
-    agreeing: Annotated[
-        int, Field(description='edits on which the model answers as predicted')
-    ]
-
-
 class ConsistencyEvidence(Message):
     kind: Literal['cited', 'quote_not_found']
     start: Annotated[
@@ -224,17 +280,17 @@ class ConsistencySpan(Message):
     end: Annotated[int, Field(description='exclusive')]
 
 
-class ConsistencyTurn(Message):
+class ConsistencyEdit(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    role: Literal['system', 'user', 'assistant']
-    content: Annotated[
-        str,
+    text: str
+    expected: Annotated[
+        Literal['changes', 'stays'] | None,
         Field(
-            description='`{text}` and `{label}` are replaced; write a literal brace as `{{`'
+            description='the answer that a reader of the explanation expects; absent: decided by `reader`, where the rules check which cited words are missing'
         ),
-    ]
+    ] = None
 
 
 class ConsistencyWordValue(Message):
@@ -252,30 +308,52 @@ class ConsistencyWordValue(Message):
     ]
 
 
-class ConsistencyWordValueAnswer(Message):
-    start: int
-    end: Annotated[int, Field(description='exclusive')]
-    answer: Annotated[
-        float,
-        Field(description='contribution to the probability of the explained answer'),
+class ConsistencyPredictions(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    answer: Annotated[str, Field(description="the model's answer to `text`")]
+    edits: Annotated[
+        list[str], Field(description="the model's answers to `edits`, one each")
+    ] = []
+    words: Annotated[
+        list[ConsistencyWordValue],
+        Field(
+            description='contributions of the words of `text`', validate_default=True
+        ),
+    ] = []
+
+
+class ConsistencyTurn(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    role: Literal['system', 'user', 'assistant']
+    content: Annotated[
+        str,
+        Field(
+            description='`{text}` and `{label}` are replaced; write a literal brace as `{{`'
+        ),
     ]
-    explanation: Annotated[
-        float, Field(description="contribution to the explanation's log-probability")
-    ]
+
+
+class ConsistencyPrompt(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    turns: list[ConsistencyTurn]
+    style: Annotated[
+        Literal['chat', 'raw'],
+        Field(
+            description="`chat`: the model's own template; `raw`: the turns as one text, for a model without a template"
+        ),
+    ] = 'chat'
 
 
 class Context(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    puid: str | None = None
-    decision_ground: str | None = None
-    automated_detection: str | None = None
-    automated_decision: str | None = None
-    content_language: str | None = None
-
-
-class ContextAnswer(Message):
     puid: str | None = None
     decision_ground: str | None = None
     automated_detection: str | None = None
@@ -311,58 +389,6 @@ class Cot2elComponents(Message):
     units: Annotated[int, Field(description='discourse units of the reasoning')]
 
 
-class Cot2elDropped(Message):
-    explanation: str
-    label: str
-    stance: Literal['support', 'oppose']
-    similarity: Annotated[
-        float | None,
-        Field(description='similarity to the nearest unit; null: there is no unit'),
-    ]
-    contradiction: Annotated[
-        float | None, Field(description='P that its unit contradicts it; null: unread')
-    ] = None
-    polarity: Annotated[
-        Literal['kept', 'contradicted', 'unread'] | None,
-        Field(
-            description='`contradicted`: a similar unit says the opposite; null: no similar unit'
-        ),
-    ] = None
-
-
-class Cot2elExplanationCounts(Message):
-    kept: Annotated[int, Field(description='aligned with a unit of the reasoning')]
-    contradicted: Annotated[
-        int, Field(description='dropped: a unit resembles it and says the opposite')
-    ]
-    unlike: Annotated[int, Field(description='dropped: no unit resembles it')]
-
-
-class Cot2elListedPair(Message):
-    explanation: str
-    label: str
-    stance: Literal['support', 'oppose']
-
-
-class Cot2elOptionCounts(Message):
-    supported: Annotated[
-        int, Field(description='options with a supporting explanation')
-    ]
-    opposed: Annotated[
-        int, Field(description='options with opposing explanations only')
-    ]
-    unexplained: Annotated[int, Field(description='options without explanations')]
-    unknown: Annotated[
-        int, Field(description='results whose options are not kept; not in the counts')
-    ]
-
-
-class Cot2elOtherItems(Message):
-    draws: int
-    faithfulness: float
-    mean_similarity: float
-
-
 class Cot2elRefinedPair(Message):
     kind: Literal['explanation'] = 'explanation'
     start: Annotated[
@@ -395,20 +421,18 @@ class Cot2elRefinedPair(Message):
     ] = None
 
 
-class Cot2elSets(Message):
-    el: Annotated[list[Cot2elListedPair], Field(description='EL: as parsed')]
-    el_sup: Annotated[
-        list[Cot2elListedPair], Field(description='EL-sup: the supporting pairs of EL')
-    ]
-    el_opp: Annotated[
-        list[Cot2elListedPair], Field(description='EL-opp: the opposing pairs of EL')
-    ]
-    filtered: Annotated[
-        list[Cot2elListedPair],
-        Field(description='EL filtered: aligned to the reasoning'),
-    ]
-    filtered_sup: list[Cot2elListedPair]
-    filtered_opp: list[Cot2elListedPair]
+class Cot2elUnitSpan(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    start: Annotated[int, Field(description='character offset into `reasoning`')]
+    end: Annotated[int, Field(description='exclusive')]
+
+
+class Cot2elOtherItems(Message):
+    draws: int
+    faithfulness: float
+    mean_similarity: float
 
 
 class Cot2elShuffledWords(Message):
@@ -419,31 +443,6 @@ class Cot2elShuffledWords(Message):
         Cot2elOtherItems | None,
         Field(description='the same for explanations of other items'),
     ] = None
-
-
-class Cot2elSimilarities(Message):
-    lexical_1: float | None
-    lexical_2: float | None
-    lexical_3: float | None
-    syntactic_1: float | None = None
-    syntactic_2: float | None = None
-    syntactic_3: float | None = None
-    semantic_cosine: float | None = None
-    semantic_euclidean: float | None = None
-    levenshtein: float | None
-
-
-class Cot2elUnitSpan(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    start: Annotated[int, Field(description='character offset into `reasoning`')]
-    end: Annotated[int, Field(description='exclusive')]
-
-
-class Cot2elUnplaced(Message):
-    key: str
-    statements: int
 
 
 class Cot2elWriting(Message):
@@ -469,15 +468,9 @@ class Cot2elWriting(Message):
     ] = None
 
 
-class DeletedFile(Message):
+class Deleted(Message):
     id: str
-    object: Literal['file'] = 'file'
-    deleted: Literal[True] = True
-
-
-class DeletedJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
+    object: Literal['job', 'file']
     deleted: Literal[True] = True
 
 
@@ -514,31 +507,11 @@ class Delivery(Message):
     ended_at: Annotated[int | None, Field(description='unix seconds')]
 
 
-class DensityCell(Message):
-    first: Annotated[int, Field(description='column, from the least score')]
-    second: Annotated[int, Field(description='row, from the least score')]
-    pairs: int
-
-
 class Describe(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
     operation: Literal['describe'] = 'describe'
-
-
-class DifferenceBounds(Message):
-    low: float
-    high: float
-    pairs: Annotated[
-        int, Field(description='all, those with an undefined score among them')
-    ]
-
-
-class DifferenceHistogram(Message):
-    low: float
-    high: float
-    counts: list[int]
 
 
 class DisputedResult(Message):
@@ -565,11 +538,6 @@ class EndpointChange(Message):
     sample: float | None = None
     metrics: list[str] | None = None
     parts: bool | None = None
-
-
-class EndpointNotice(Message):
-    id: str
-    object: Literal['webhook_endpoint'] = 'webhook_endpoint'
 
 
 class EndpointRequest(Message):
@@ -645,47 +613,21 @@ class Endpoint(Message):
     ]
 
 
-class EndpointTestWebhook(Message):
-    type: Literal['endpoint.test'] = 'endpoint.test'
-    timestamp: str
-    data: EndpointNotice
-
-
-class EndpointWithSecret(Message):
+class EndpointNotice(Message):
     id: str
     object: Literal['webhook_endpoint'] = 'webhook_endpoint'
-    url: str
-    description: str
-    events: Annotated[
-        list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled', 'judgement.created']],
-        Field(description='empty: every event'),
+
+
+class EndpointWebhook(Message):
+    type: Literal['endpoint.test'] = 'endpoint.test'
+    timestamp: str
+    data: Annotated[
+        EndpointNotice,
+        Field(description='The endpoint of a test event.', title='EndpointNotice'),
     ]
-    enabled: bool
-    disabled_reason: str | None
-    created_at: Annotated[int, Field(description='unix seconds')]
-    last_success_at: Annotated[int | None, Field(description='unix seconds')]
-    rotating_until: Annotated[
-        int | None, Field(description='two signatures until then; unix seconds')
-    ]
-    format: Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations']
-    has_authorization: Annotated[
-        bool, Field(description='whether an Authorization header is sent')
-    ]
-    sample: Annotated[
-        float, Field(description='share of the jobs whose scores are pushed, (0, 1]')
-    ]
-    metrics: Annotated[
-        list[str], Field(description='whose scores are pushed; empty: of every metric')
-    ]
-    parts: Annotated[
-        bool, Field(description='whether each part of a score is pushed as well')
-    ]
-    untraced: Annotated[
-        int,
-        Field(
-            description='jobs that were not pushed: their requests name no `trace` that the format needs'
-        ),
-    ]
+
+
+class EndpointWithSecret(Endpoint):
     secret: Annotated[
         str,
         Field(
@@ -702,6 +644,19 @@ class Evidence(Message):
     end: Annotated[int | None, Field(description='character offset, exclusive')]
     text: str
     value: float | None = None
+
+
+class Row(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    kept: Annotated[
+        list[int] | None,
+        Field(description='positions that stay, ascending; absent: all'),
+    ] = None
+    replaced: Annotated[
+        list[list[int]], Field(description='(position, token id) pairs')
+    ] = []
 
 
 class Explanation(Message):
@@ -751,6 +706,25 @@ class ExplanationFields(Message):
     ] = None
 
 
+class ExplanationsSpan(Message):
+    start: Annotated[
+        int, Field(description='character offset into `answer` (Unicode code points)')
+    ]
+    end: Annotated[int, Field(description='character offset, exclusive')]
+    by: Annotated[
+        Literal['rules', 'reader'],
+        Field(
+            description='what read it; `rules`: a field; `reader`: the trained reader'
+        ),
+    ] = 'rules'
+
+
+class ExplanationsObstacle(Message):
+    component: Literal['decision', 'p', 'stated_p', 'tokens']
+    code: Literal['no-judge', 'not-asked', 'refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'judge-has-no-such-label', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    detail: str
+
+
 class ExplanationsGeneration(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -763,12 +737,6 @@ class ExplanationsGeneration(Message):
             description="of the answer, reasoning included; absent: the prompt's own"
         ),
     ] = None
-
-
-class ExplanationsObstacle(Message):
-    component: Literal['decision', 'p', 'stated_p', 'tokens']
-    code: Literal['no-judge', 'not-asked', 'refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'judge-has-no-such-label', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
-    detail: str
 
 
 class ExplanationsOwnPolicy(Message):
@@ -822,19 +790,6 @@ class ExplanationsPromptUse(Message):
     deviations: Annotated[list[str], Field(description='from that source')]
 
 
-class ExplanationsSpan(Message):
-    start: Annotated[
-        int, Field(description='character offset into `answer` (Unicode code points)')
-    ]
-    end: Annotated[int, Field(description='character offset, exclusive')]
-    by: Annotated[
-        Literal['rules', 'reader'],
-        Field(
-            description='what read it; `rules`: a field; `reader`: the trained reader'
-        ),
-    ] = 'rules'
-
-
 class ExplanationsUnscored(Message):
     metric: str
     code: Annotated[
@@ -842,22 +797,6 @@ class ExplanationsUnscored(Message):
         Field(description='`unfit`: the metric cannot take such an answer'),
     ]
     detail: str
-
-
-class FieldError(Message):
-    detail: str
-    pointer: Annotated[
-        str,
-        Field(description='JSON pointer (RFC 6901) into the body, as a URI fragment'),
-    ]
-
-
-class FtcBaselineScores(Message):
-    name: Literal['always_entailment', 'majority', 'uniform', 'unedited', 'blank_premise']
-    delta: float
-    k: float
-    w: float
-    w_normalized: float
 
 
 class FtcComponents(Message):
@@ -883,6 +822,19 @@ class FtcComponents(Message):
     ] = None
 
 
+class FtcSupplied(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    kind: Annotated[
+        Literal['substituted', 'a', 'b'],
+        Field(
+            description='`substituted` where the label is entailment or contradiction; else `a`, `b`'
+        ),
+    ]
+    text: str
+
+
 class FtcDistribution(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -892,24 +844,22 @@ class FtcDistribution(Message):
     contradiction: float
 
 
-class FtcDistributionAnswer(Message):
-    entailment: float
-    neutral: float
-    contradiction: float
-
-
-class FtcExtraction(Message):
-    extractor: Literal['rules', 'llm', 'supplied']
-    rule: Annotated[
-        str | None, Field(description='the pattern that fired; null unless by rules')
+class FtcSimulation(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    from_input: Annotated[
+        Literal['entailment', 'neutral', 'contradiction'],
+        Field(description='shown premise and hypothesis'),
     ]
-    transformation: Annotated[
-        str | None, Field(description='how the hypothesis was changed')
+    from_input_and_explanation: Annotated[
+        Literal['entailment', 'neutral', 'contradiction'],
+        Field(description='shown the explanation too'),
     ]
-    completions: Annotated[
-        list[str],
-        Field(description='what the language model wrote, in the order of the steps'),
-    ] = []
+    from_explanation: Annotated[
+        Literal['entailment', 'neutral', 'contradiction'] | None,
+        Field(description='shown the explanation alone; LAS needs it'),
+    ] = None
 
 
 class FtcPerturbation(Message):
@@ -925,6 +875,24 @@ class FtcPerturbation(Message):
         Literal['entailment', 'neutral', 'contradiction'] | None,
         Field(
             description="the simulator's label from the noisy input and the explanation that was generated from it; the stability form of LRA needs it"
+        ),
+    ] = None
+
+
+class FtcStudy(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    simulation: FtcSimulation | None = None
+    perturbations: Annotated[list[FtcPerturbation], Field(validate_default=True)] = []
+    human_labels: Annotated[
+        dict[str, list[Literal['entailment', 'neutral', 'contradiction']]] | None,
+        Field(description="people's labels of (premise, counterfactual)"),
+    ] = None
+    inputs: Annotated[
+        Literal['all', 'hypothesis', 'premise', 'label', 'another_item'] | None,
+        Field(
+            description='what the explanation was generated from; `another_item`: it belongs to another pair of sentences'
         ),
     ] = None
 
@@ -947,43 +915,6 @@ class FtcSatisfaction(Message):
     ]
 
 
-class FtcSimulatability(Message):
-    case: Literal['contradiction', 'entailment', 'neutral', 'neutral a', 'neutral b']
-    statistic: Literal['delta', 'k', 'w', 'w_normalized']
-    rho: Annotated[
-        float | None,
-        Field(
-            description='P(score where they agree > where not) + half the ties = U/(n m)'
-        ),
-    ]
-    p_value: Annotated[float | None, Field(description='Wilcoxon rank-sum, two-sided')]
-    p_adjusted: Annotated[
-        float | None,
-        Field(description='Holm over all cases and statistics of the report'),
-    ] = None
-    agreeing: int
-    disagreeing: int
-    dropped: Annotated[int, Field(description='counterfactuals whose votes tie')]
-
-
-class FtcSimulation(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    from_input: Annotated[
-        Literal['entailment', 'neutral', 'contradiction'],
-        Field(description='shown premise and hypothesis'),
-    ]
-    from_input_and_explanation: Annotated[
-        Literal['entailment', 'neutral', 'contradiction'],
-        Field(description='shown the explanation too'),
-    ]
-    from_explanation: Annotated[
-        Literal['entailment', 'neutral', 'contradiction'] | None,
-        Field(description='shown the explanation alone; LAS needs it'),
-    ] = None
-
-
 class FtcSpanEvidence(Message):
     kind: Annotated[
         Literal['a', 'b', 'replaced'],
@@ -1004,97 +935,10 @@ class FtcSpanEvidence(Message):
     ]
 
 
-class FtcStudy(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    simulation: FtcSimulation | None = None
-    perturbations: Annotated[list[FtcPerturbation], Field(validate_default=True)] = []
-    human_labels: Annotated[
-        dict[str, list[Literal['entailment', 'neutral', 'contradiction']]] | None,
-        Field(description="people's labels of (premise, counterfactual)"),
-    ] = None
-    inputs: Annotated[
-        Literal['all', 'hypothesis', 'premise', 'label', 'another_item'] | None,
-        Field(
-            description='what the explanation was generated from; `another_item`: it belongs to another pair of sentences'
-        ),
-    ] = None
-
-
-class FtcSupplied(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    kind: Annotated[
-        Literal['substituted', 'a', 'b'],
-        Field(
-            description='`substituted` where the label is entailment or contradiction; else `a`, `b`'
-        ),
-    ]
-    text: str
-
-
-class GoldColumns(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    label: Annotated[str, Field(description='the gold label of the text')] = 'gold'
-    rationale: Annotated[
-        str,
-        Field(
-            description='passages of the text that people marked: JSON, `[[start, end], …]` or `[{start, end}, …]`, character offsets, `end` exclusive; `[]`: they marked nothing'
-        ),
-    ] = 'gold_rationale'
-    rating: Annotated[
-        str,
-        Field(
-            description='ratings of the explanation: one number, a list of one a person (`4; 5`, or JSON), or one key a person that begins with this and `_`, as in `rating_anna`; yes and no are 1 and 0'
-        ),
-    ] = 'rating'
-    accepted_from: Annotated[
-        float | None,
-        Field(
-            description='ratings of at least this accept the explanation; absent: the higher one, where there are two values'
-        ),
-    ] = None
-
-
-class HafAnswerWeights(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    upheld: Annotated[
-        float, Field(description='sufficiency: sufficient; necessity: not')
-    ] = 1.0
-    doubtful: Annotated[float, Field(description='it may or may not suffice')] = 0.5
-    denied: Annotated[float, Field(description='the contrary of `upheld`')] = 0.1
-    unanswered: Annotated[float, Field(description='irrelevant or unclear')] = 0.1
-
-
-class HafChange(Message):
-    original: float | None
-    values: Annotated[list[float | None], Field(description='one an order')]
-    mean_change: Annotated[
-        float | None, Field(description='mean of value minus original')
-    ]
-    largest_change: Annotated[
-        float | None, Field(description='largest absolute change')
-    ]
-
-
-class HafChatToken(Message):
-    token: str
-    logprob: Annotated[float, Field(description='natural logarithm')]
-    bytes: Annotated[
-        list[int] | None,
-        Field(description='UTF-8, for tokens that are no whole characters'),
-    ] = None
-
-
-class HafCompletionLogprobs(Message):
-    tokens: list[str]
-    token_logprobs: list[float]
+class ConfusionCell(Message):
+    gold: str
+    decided: Annotated[str | None, Field(description='null: no decision could be read')]
+    results: int
 
 
 class HafComponents(Message):
@@ -1135,58 +979,6 @@ class HafControls(Message):
     ]
 
 
-class HafCounts(Message):
-    responses: int
-    reasons: Annotated[int, Field(description='of the JUSTIFY stage')]
-    refusals: int
-    irrelevant: Annotated[
-        int, Field(description='decisions that do not answer their question')
-    ]
-    tokens: Annotated[int, Field(description='of all responses')]
-    pairs: Annotated[
-        int, Field(description='distinct pairs whose similarity was computed')
-    ]
-
-
-class HafExtras(Message):
-    dis_dpp: Annotated[
-        float | None,
-        Field(description='det(g_ij C_j) of the reasons; higher: more diverse'),
-    ]
-    internal_del_pe: Annotated[
-        float | None,
-        Field(
-            description="mean uncertainty of the internal stage's reasons minus the initial ones', nats"
-        ),
-    ]
-    external_del_pe: Annotated[
-        float | None, Field(description='the same of the external stage')
-    ]
-
-
-class HafGeneration(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    temperature: float = 0.6
-    top_p: float = 0.8
-    max_tokens: Annotated[int, Field(description='of each response')] = 256
-
-
-class HafPermutation(Message):
-    orders: Annotated[
-        list[list[int]], Field(description='of the JUSTIFY reasons, 0-based')
-    ]
-    dis: Annotated[
-        HafChange,
-        Field(description='the JUSTIFY response rewritten in each order and scored'),
-    ]
-    uii: Annotated[
-        HafChange,
-        Field(description='the internal stage prompted again with each order'),
-    ]
-
-
 class HafReasonEvidence(Message):
     kind: Literal['reason'] = 'reason'
     start: Annotated[
@@ -1200,42 +992,43 @@ class HafReasonEvidence(Message):
     offsets_into: Literal['justify'] = 'justify'
 
 
-class HafSpread(Message):
-    mean: float | None
-    sd: Annotated[
-        float | None, Field(description='n - 1; null for fewer than two values')
-    ]
-    low: Annotated[float | None, Field(description='the smallest')]
-    high: float | None
-    of: Annotated[int, Field(description='generations in which it is defined')]
+class HafGeneration(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    temperature: float = 0.6
+    top_p: float = 0.8
+    max_tokens: Annotated[int, Field(description='of each response')] = 256
 
 
-class HafStageCounts(Message):
-    reached: Annotated[int, Field(description='results with a response in it')]
-    refused: Annotated[
-        int, Field(description='of these, results whose responses all refuse the task')
-    ]
-    scored: Annotated[
-        int,
-        Field(description='of these, results with the part that the stage leads to'),
-    ]
+class HafChatToken(Message):
+    token: str
+    logprob: Annotated[float, Field(description='natural logarithm')]
+    bytes: Annotated[
+        list[int] | None,
+        Field(description='UTF-8, for tokens that are no whole characters'),
+    ] = None
 
 
-class HafTokenValue(Message):
-    start: Annotated[
-        int, Field(description="character offset into the stage's response")
-    ]
-    end: Annotated[int, Field(description="character offset into the stage's response")]
-    tokens: Annotated[
-        int, Field(description='more than 1 where they share a character')
-    ]
-    logprob: Annotated[float, Field(description='log p, nats; summed over `tokens`')]
-    relevance: Annotated[
-        float,
-        Field(
-            description="Eq. 3: 1 - g(statement, statement without it); of a decision see `decision_target`. Not normalised: Eq. 2 divides by the statement's sum"
-        ),
-    ]
+class HafChatLogprobs(Message):
+    content: list[HafChatToken]
+
+
+class HafCompletionLogprobs(Message):
+    tokens: list[str]
+    token_logprobs: list[float]
+
+
+class HafAnswerWeights(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    upheld: Annotated[
+        float, Field(description='sufficiency: sufficient; necessity: not')
+    ] = 1.0
+    doubtful: Annotated[float, Field(description='it may or may not suffice')] = 0.5
+    denied: Annotated[float, Field(description='the contrary of `upheld`')] = 0.1
+    unanswered: Annotated[float, Field(description='irrelevant or unclear')] = 0.1
 
 
 class HafWeights(Message):
@@ -1250,7 +1043,13 @@ class HafWeights(Message):
     sufficiency_confidence: Annotated[
         float, Field(description='of confidence in Eq. 10')
     ] = 0.5
-    answers: HafAnswerWeights | None = None
+    answers: Annotated[
+        HafAnswerWeights | None,
+        Field(
+            description='w_S and w_N of Eqs. 9 and 11 (section 4.3): what a decision is worth.',
+            title='HafAnswerWeights',
+        ),
+    ] = None
     necessity_without_reasons: Annotated[
         float | None,
         Field(
@@ -1267,50 +1066,6 @@ class HatexscoreCategoryEvidence(Message):
     value: float | None = None
     category: Annotated[str, Field(description='as the model writes it')]
     model: str
-
-
-class HatexscoreComponents(Message):
-    htc: Annotated[
-        float | None,
-        Field(
-            description='1: the explanation states a conclusion; `robust`: and not the opposite of the decision that was sent'
-        ),
-    ]
-    qf: Annotated[
-        float | None,
-        Field(
-            description='max(0, dp) of masking the quotes if hateful, else 1 - max(0, dp); `paper` and `reference`: |dp|; 0: no quote'
-        ),
-    ]
-    tgi: Annotated[
-        float | None,
-        Field(
-            description='1: it names a protected group as the target; of a non-hateful decision, one that the text names, and null where the text names none: `not_applicable`'
-        ),
-    ]
-    cc: Annotated[float | None, Field(description='1: decision, QF and TGI cohere')]
-
-
-class HatexscoreConclusion(Message):
-    start: Annotated[int, Field(description='character offset (Unicode code points)')]
-    end: Annotated[int, Field(description='character offset (Unicode code points)')]
-    text: str
-    by: Annotated[
-        Literal['rules', 'reader', 'llm'],
-        Field(description='what read it; `rules`: a field'),
-    ] = 'rules'
-    label: Annotated[
-        str | None,
-        Field(
-            description='the side that it states; null in results before version 2.0'
-        ),
-    ] = None
-    probability: Annotated[
-        float | None,
-        Field(
-            description='of the label, to two places, as the trained reader gives it; null where the conclusion stands in a field or a language model read it'
-        ),
-    ] = None
 
 
 class HatexscoreGroupEvidence(Message):
@@ -1348,122 +1103,6 @@ class HatexscoreGroupEvidence(Message):
     ] = None
 
 
-class HatexscoreHallucinatedQuote(Message):
-    start: Annotated[int, Field(description='character offset (Unicode code points)')]
-    end: Annotated[int, Field(description='character offset (Unicode code points)')]
-    text: str
-    misquotes: Annotated[
-        str | None,
-        Field(
-            description='the passage of the text that the quotation changes, so that it says something else: a negation, a number, a group, another word, an ellipsis; null where there is none'
-        ),
-    ] = None
-
-
-class HatexscoreLabelConflicts(Message):
-    compared: Annotated[
-        int, Field(description='results with both a sent and a stated label')
-    ]
-    conflicting: Annotated[
-        int, Field(description='of these, results in which they differ')
-    ]
-    no_conclusion: Annotated[
-        int, Field(description='results whose explanation states no decision')
-    ]
-    conflicts: Annotated[
-        list[str], Field(description='the first of them, by custom_id, else by job')
-    ]
-
-
-class HatexscoreOtherQuotation(Message):
-    start: Annotated[int, Field(description='character offset (Unicode code points)')]
-    end: Annotated[int, Field(description='character offset (Unicode code points)')]
-    text: str
-    reason: Annotated[
-        Literal['label', 'other_source', 'echo', 'translation', 'unattributed'],
-        Field(
-            description='label: the name of a label; other_source: words of somebody else, a paraphrase, or words that the text might have had; echo: the whole text, beside quotations of parts; translation: not in the text, and in letters or a language that it does not have; unattributed: not in the text, and not said to be'
-        ),
-    ]
-
-
-class HatexscorePostWords(Message):
-    words: Annotated[
-        int,
-        Field(description='different content words of the post that it uses or quotes'),
-    ]
-    weight: Annotated[
-        float, Field(description='of these words; a frequent one counts half')
-    ]
-    needed: Annotated[
-        float, Field(description='weight from which it is about this post')
-    ]
-    similarity: Annotated[
-        float | None,
-        Field(
-            description='of the post and the explanation without these words, by the model `embedded-similarity`: from 0.3 it is about this post. Asked in English, where the words do not suffice; else null'
-        ),
-    ] = None
-
-
-class HatexscoreProbabilities(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    original: Annotated[
-        float | None, Field(description='P(hateful) of the text, [0, 1]')
-    ]
-    masked: Annotated[
-        float | None,
-        Field(
-            description='P(hateful) of the text with the quoted spans masked, [0, 1]'
-        ),
-    ]
-
-
-class HatexscoreProbabilityReading(Message):
-    reading: Annotated[
-        Literal['head', 'verbalizers', 'scored', 'label-endpoint', 'top-logprobs', 'votes'] | None,
-        Field(description="the first of the two's"),
-    ]
-    mass: Annotated[
-        float | None,
-        Field(description='what all labels had together, the smaller; null: unknown'),
-    ]
-    uncertainty: Annotated[
-        float, Field(description='of P because of the reading, the larger')
-    ]
-
-
-class HatexscoreQuoteCounts(Message):
-    exact: Annotated[int, Field(description='quotations found word for word')]
-    inflected: Annotated[
-        int, Field(description='found, but for the ending of one word')
-    ]
-    fuzzy: Annotated[
-        int, Field(description='found with at most 15 % of the characters edited')
-    ]
-    missing: Annotated[int, Field(description='not in the text: `hallucinated_quotes`')]
-    unsearched: Annotated[
-        int, Field(description='not found word for word; near passages not looked for')
-    ]
-    results_exact: Annotated[
-        int, Field(description='results whose quotations are all found exactly')
-    ]
-    results_rough: Annotated[
-        int,
-        Field(
-            description='results with a quotation found roughly, `inflected` or `fuzzy`, or `unsearched`, and none missing'
-        ),
-    ]
-    results_missing: Annotated[
-        int, Field(description='results with a quotation that the text has not')
-    ]
-    results_without: Annotated[
-        int, Field(description='results that quote nothing of their text')
-    ]
-
-
 class HatexscoreQuoteEvidence(Message):
     kind: Literal['quote'] = 'quote'
     start: Annotated[
@@ -1484,24 +1123,51 @@ class HatexscoreQuoteEvidence(Message):
     quoted_as: Annotated[str, Field(description='how the explanation writes it')]
 
 
-class HatexscoreReaderUse(Message):
-    by: Annotated[
-        Literal['rules', 'reader', 'llm'],
+class HatexscoreWeights(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    htc: Annotated[float, Field(description='of the Hate-Type Check')] = 1.0
+    qf: Annotated[float, Field(description='of Quotation Faithfulness')] = 1.0
+    tgi: Annotated[float, Field(description='of Target-Group Identification')] = 1.0
+    cc: Annotated[float, Field(description='of the Consistency Check')] = 1.0
+
+
+class HatexscoreProbabilities(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    original: Annotated[
+        float | None, Field(description='P(hateful) of the text, [0, 1]')
+    ]
+    masked: Annotated[
+        float | None,
         Field(
-            description='`reader`: fields, and the trained reader for prose; `llm`: a language model; `rules`: the fields of a structured explanation; or the patterns of `paper` and `reference`, and of results before version 2.1'
+            description='P(hateful) of the text with the quoted spans masked, [0, 1]'
         ),
     ]
-    model: Annotated[str | None, Field(description='of `reader` and `llm`')] = None
-    prompt: Annotated[
-        str | None, Field(description='its name and version, of `llm`')
-    ] = None
-    prompt_sha256: Annotated[str | None, Field(description='of its file')] = None
 
 
-class HatexscoreReason(Message):
-    component: Literal['htc', 'qf', 'tgi', 'cc', 'score']
-    code: Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'judge-has-no-such-label', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
-    detail: str
+class HatexscoreComponents(Message):
+    htc: Annotated[
+        float | None,
+        Field(
+            description='1: the explanation states a conclusion; `robust`: and not the opposite of the decision that was sent'
+        ),
+    ]
+    qf: Annotated[
+        float | None,
+        Field(
+            description='max(0, dp) of masking the quotes if hateful, else 1 - max(0, dp); `paper` and `reference`: |dp|; 0: no quote'
+        ),
+    ]
+    tgi: Annotated[
+        float | None,
+        Field(
+            description='1: it names a protected group as the target; of a non-hateful decision, one that the text names, and null where the text names none: `not_applicable`'
+        ),
+    ]
+    cc: Annotated[float | None, Field(description='1: decision, QF and TGI cohere')]
 
 
 Evidence1 = TypeAliasType(
@@ -1513,63 +1179,14 @@ Evidence1 = TypeAliasType(
 )
 
 
-class HatexscoreTestedTogether(Message):
-    results: Annotated[int, Field(description='with a control')]
-    texts: Annotated[
-        int, Field(description='clusters: results of one text count as one')
-    ]
-    z: Annotated[
-        float,
-        Field(
-            description='sum of (share_beaten - 1/2) over its standard deviation if all quotes were random spans; > 0: the quotes do more'
-        ),
-    ]
-    p_value: Annotated[
-        float, Field(description='two-sided, that all quotes are random spans')
-    ]
-    rate: Annotated[
-        float,
-        Field(description='expected share of random spans among `found`, at most'),
-    ]
-    found: Annotated[
-        int,
-        Field(
-            description='results whose quotes do more than random spans, by local false discovery rates'
-        ),
-    ]
-    named: Annotated[
-        list[str], Field(description='the first of `found`, by custom_id, else by job')
-    ]
-
-
-class HatexscoreWeights(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    htc: Annotated[float, Field(description='of the Hate-Type Check')] = 1.0
-    qf: Annotated[float, Field(description='of Quotation Faithfulness')] = 1.0
-    tgi: Annotated[float, Field(description='of Target-Group Identification')] = 1.0
-    cc: Annotated[float, Field(description='of the Consistency Check')] = 1.0
+class HatexscoreReason(Message):
+    component: Literal['htc', 'qf', 'tgi', 'cc', 'score']
+    code: Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'judge-has-no-such-label', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    detail: str
 
 
 class Health(Message):
     status: Literal['ok'] = 'ok'
-
-
-class Histogram(Message):
-    low: Annotated[
-        float, Field(description='the least value: where the first bin begins')
-    ]
-    high: Annotated[
-        float,
-        Field(description='the greatest value: where the last bin ends, inclusive'),
-    ]
-    counts: Annotated[
-        list[int],
-        Field(
-            description='values in each bin, lowest first; one bin where all values are the same'
-        ),
-    ]
 
 
 class HlvAnswers(Message):
@@ -1594,50 +1211,6 @@ class HlvAnswers(Message):
     ] = []
 
 
-class HlvCeilingOf(Message):
-    high: Annotated[
-        float,
-        Field(
-            description='mean for a judge that is the distribution which the annotators were drawn from'
-        ),
-    ]
-    low: Annotated[
-        float | None,
-        Field(
-            description='mean for one half of the annotators against the other; correlations are stepped up to all (Spearman-Brown). Null where no source has two votes'
-        ),
-    ]
-    chance: Annotated[
-        float, Field(description='value of the uniform judge; 0 for correlations')
-    ]
-    least_room: Annotated[
-        float,
-        Field(
-            description='smallest distance of `high` from chance at which values are normalised'
-        ),
-    ]
-    higher_is_better: bool
-
-
-class HlvDivergences(Message):
-    kl_model_gold: Annotated[float | None, Field(description='D(model ‖ gold), nats')]
-    kl_gold_model: Annotated[float | None, Field(description='D(gold ‖ model), nats')]
-    jsd: Annotated[
-        float,
-        Field(description='Jensen-Shannon distance, at most 0.8326 (base e) or 1'),
-    ]
-    tvd: Annotated[float, Field(description='total variation distance')]
-
-
-class HlvErrors(Message):
-    rmse: float
-    mae: float
-    r2: Annotated[
-        float | None,
-        Field(description="over this item's options; null: gold is constant"),
-    ]
-
-
 class HlvGain(Message):
     tau_b: float | None = None
     tau_a: float | None = None
@@ -1648,18 +1221,6 @@ class HlvGain(Message):
     tvd: float | None = None
     rmse: float | None = None
     mae: float | None = None
-
-
-class HlvGold(Message):
-    kind: Literal['distribution', 'scores', 'ranking']
-    values: Annotated[
-        dict[str, float] | None, Field(description='probabilities or mean ratings')
-    ]
-    ranks: Annotated[
-        dict[str, float],
-        Field(description='1 = best; ties share the mean of their positions'),
-    ]
-    sources: int
 
 
 class HlvJudge(Message):
@@ -1692,12 +1253,31 @@ class HlvJudge(Message):
     ] = True
 
 
+class HlvDivergences(Message):
+    kl_model_gold: Annotated[float | None, Field(description='D(model ‖ gold), nats')]
+    kl_gold_model: Annotated[float | None, Field(description='D(gold ‖ model), nats')]
+    jsd: Annotated[
+        float,
+        Field(description='Jensen-Shannon distance, at most 0.8326 (base e) or 1'),
+    ]
+    tvd: Annotated[float, Field(description='total variation distance')]
+
+
+class HlvErrors(Message):
+    rmse: float
+    mae: float
+    r2: Annotated[
+        float | None,
+        Field(description="over this item's options; null: gold is constant"),
+    ]
+
+
 class HlvMeasured(Message):
     ranks: Annotated[
         dict[str, float], Field(description='mean over runs, ranked again')
     ]
     values: Annotated[
-        dict[str, float] | None, Field(description='mean distribution, or mean scores')
+        dict[str, Any] | None, Field(description='mean distribution, or mean scores')
     ]
     tau_b: Annotated[float | None, Field(description='Kendall, corrected for ties')]
     tau_a: Annotated[
@@ -1758,6 +1338,33 @@ class HlvScale(Message):
     high: Annotated[float, Field(description='rating of a very likely option')] = 5
 
 
+class HlvHuman(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    votes: Annotated[
+        list[dict[str, float]] | dict[str, float] | None,
+        Field(
+            description='option → count; a missing option counts 0. Each source is normalised before the mean is taken'
+        ),
+    ] = None
+    ratings: Annotated[
+        list[dict[str, float]] | dict[str, float] | None,
+        Field(
+            description='option → plausibility on `scale`, for every option; sources are averaged'
+        ),
+    ] = None
+    ranking: Annotated[
+        list[dict[str, float]] | dict[str, float] | None,
+        Field(
+            description='option → position, 1 = best; equal positions tie, and missing options tie for last. The fractional ranks of the sources are averaged and ranked again'
+        ),
+    ] = None
+    scale: Annotated[
+        HlvScale | None, Field(description='scale of `ratings`', title='HlvScale')
+    ] = None
+
+
 class IceArea(Message):
     explanation: str
     operator: Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill', 'mean']
@@ -1803,20 +1410,6 @@ class IceCausalReading(Message):
     ]
 
 
-class IceChance(Message):
-    win_rate: Annotated[
-        float,
-        Field(description='mean of the mid-rank win rate under the null, by symmetry'),
-    ]
-    sd: Annotated[
-        float | None,
-        Field(
-            description='standard deviation of the score: over random rationales, of the mean over operators of their mid-ranks; of one operator without ties √((M+2)/(12M)). Variants paper and reference: that'
-        ),
-    ]
-    draws: Annotated[int, Field(description='M')]
-
-
 class IceComparison(Message):
     first: str
     second: str
@@ -1836,173 +1429,6 @@ class IceComparison(Message):
     high: float | None
     draws: Annotated[
         int, Field(description='random rationales that both were compared with')
-    ]
-
-
-class IceConfiguration(Message):
-    model: str
-    variant: Literal['robust', 'paper', 'reference']
-    explanation: str
-    k: Annotated[
-        float | None, Field(description='null for rationales that were sent as spans')
-    ]
-    operator: Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill', 'mean']
-    rows: Annotated[
-        Literal['tokens', 'words'], Field(description='what rationales are made of')
-    ] = 'tokens'
-    aspect: Literal['sufficiency', 'necessity'] = 'sufficiency'
-
-
-class IceDistance(Message):
-    rows: Annotated[
-        int, Field(description='perturbed texts that the model was asked about')
-    ]
-    kept: Annotated[
-        float | None, Field(description='mean share of the tokens that they keep')
-    ]
-    entropy_gain: Annotated[
-        float | None,
-        Field(
-            description="mean entropy of the model's answers to them less that of the text, nats; null of rows of words, where the target's probability alone is read"
-        ),
-    ]
-    flip_share: Annotated[
-        float | None,
-        Field(
-            description="share of random rationales' rows whose likeliest label is not the text's; null likewise"
-        ),
-    ]
-    length_share: Annotated[
-        float | None,
-        Field(
-            description="share of rows shorter or longer than 98 % of the texts that the model was trained on; null where the model's card does not say, and of rows of words"
-        ),
-    ] = None
-    ece_perturbed: Annotated[
-        float | None,
-        Field(
-            description="the largest excess of calibration error on such inputs, by the model's card (nearest operator and share that stays); null where it does not say"
-        ),
-    ] = None
-    perplexity_ratio: Annotated[
-        float | None,
-        Field(
-            description='perplexity, under `fluency_model`, of what 50 random rationales leave of the text, over that of the text: first explanation, budget and operator; null where no model was named, or it cannot read them'
-        ),
-    ] = None
-    rationale_perplexity_ratio: Annotated[
-        float | None,
-        Field(description="the same of what the explanation's own rationale leaves"),
-    ] = None
-
-
-class IceNull(Message):
-    kind: Annotated[
-        Literal['tokens', 'words', 'spans', 'spans_gaps'],
-        Field(
-            description='as many tokens, as many whole words with as many tokens, passages of the same lengths, or those with the same gaps; in rows of words `words` are as many words'
-        ),
-    ] = 'tokens'
-    placements: Annotated[
-        int | None,
-        Field(
-            description='that exist besides the explanation; null above 1e15 and where not counted'
-        ),
-    ] = None
-    draws: Annotated[int, Field(description='random ones compared with')]
-    win_rate_draws: Annotated[
-        int | None,
-        Field(
-            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
-        ),
-    ] = None
-    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
-    overlap: Annotated[
-        float | None,
-        Field(
-            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
-        ),
-    ] = None
-    p_value: Annotated[
-        float | None,
-        Field(
-            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
-        ),
-    ] = None
-    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
-    p_two_sided: Annotated[
-        float | None, Field(description='twice the smaller of both, at most 1')
-    ] = None
-    attainable_p: Annotated[
-        float | None,
-        Field(
-            description='the least p that could have come, one-sided where `alternative` is `greater`: of as many draws as the request allows, or of all placements'
-        ),
-    ] = None
-    ties: Annotated[
-        float | None, Field(description='share of the draws that score the same')
-    ] = None
-    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
-    sd: Annotated[
-        float | None,
-        Field(description='n - 1 (variants paper and reference: n); null if undefined'),
-    ] = None
-    deciles: Annotated[
-        list[float],
-        Field(
-            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
-        ),
-    ] = []
-    histogram: Annotated[
-        Histogram | None,
-        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
-    ] = None
-    p_calibrated: Annotated[
-        float | None,
-        Field(
-            description='where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how often a random passage of another post stands out as far among its placements. Valid on average over posts (`calibration`), for posts that the judge calls hateful, for judges and languages that were measured'
-        ),
-    ] = None
-    calibration: Annotated[
-        Calibration | None,
-        Field(description='what `p_calibrated` rests on; null without it'),
-    ] = None
-    strata: Annotated[
-        Literal['frequency', 'pos'] | None,
-        Field(description='what else they have in common, token by token'),
-    ] = None
-    match_tokens: Annotated[
-        bool,
-        Field(description='whether they have about as many tokens as the rationale'),
-    ] = False
-
-
-class IceOverExamples(Message):
-    alpha: float
-    rejected: Annotated[int, Field(description='examples whose one-sided p survives')]
-    least_p: Annotated[
-        float | None,
-        Field(description='the smallest p that the draws allow, 1 / (M + 1)'),
-    ]
-    needed: Annotated[
-        int | None,
-        Field(
-            description='examples that would have to reach it before any is rejected'
-        ),
-    ]
-    raw: Annotated[int, Field(description='examples with p <= alpha, uncorrected')]
-
-
-class IcePValueHistogram(Message):
-    counts: Annotated[
-        list[int],
-        Field(
-            description='p-values in each bin, the lowest first; as many bins, up to 20, as the p-values that the draws allow are spread evenly over'
-        ),
-    ]
-    expected: Annotated[
-        float,
-        Field(description='in each bin if all explanations were random: tests / bins'),
     ]
 
 
@@ -2039,13 +1465,29 @@ class IceRationaleEvidence(Message):
     explanation: str
 
 
-class IceReadingCounts(Message):
-    model: str
-    explanation: str
-    k: float | None
-    operator: Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill']
-    examples: int
-    readings: dict[str, int]
+class IceChance(Message):
+    win_rate: Annotated[
+        float,
+        Field(description='mean of the mid-rank win rate under the null, by symmetry'),
+    ]
+    sd: Annotated[
+        float | None,
+        Field(
+            description='standard deviation of the score: over random rationales, of the mean over operators of their mid-ranks; of one operator without ties √((M+2)/(12M)). Variants paper and reference: that'
+        ),
+    ]
+    draws: Annotated[int, Field(description='M')]
+
+
+class IceSpan(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    start: Annotated[int, Field(description='character offset (Unicode code points)')]
+    end: Annotated[int, Field(description='character offset, exclusive')]
+    of: Annotated[
+        Literal['text', 'text_pair'], Field(description='what the offsets point into')
+    ] = 'text'
 
 
 class IceScores(Message):
@@ -2062,111 +1504,20 @@ class IceScores(Message):
     ] = None
 
 
-class IceSpan(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    start: Annotated[int, Field(description='character offset (Unicode code points)')]
-    end: Annotated[int, Field(description='character offset, exclusive')]
-    of: Annotated[
-        Literal['text', 'text_pair'], Field(description='what the offsets point into')
-    ] = 'text'
-
-
-class IceTest(Message):
-    explanation: str
-    aspect: Annotated[
-        Literal['sufficiency', 'necessity'],
-        Field(
-            description='what is compared with that of random rationales: what the rationale alone keeps, s(r), or what its removal costs, s(x) - s(x without r)'
-        ),
-    ] = 'sufficiency'
-    k: Annotated[
-        float | None, Field(description='null for a rationale that was sent as spans')
-    ]
-    tokens: Annotated[int, Field(description='size of the rationale')]
-    operator: Annotated[
-        Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill', 'mean'],
-        Field(
-            description='`mean`: NSR averaged over the operators (variants paper and reference)'
-        ),
-    ]
-    win_rate: Annotated[
-        float | None,
-        Field(
-            description='share of random rationales that score lower, ties half; 0.5 is chance'
-        ),
-    ]
-    strict_win_rate: Annotated[float | None, Field(description='ties count as losses')]
-    tie_rate: float | None
-    effect: Annotated[
-        float | None,
-        Field(description='(observed - null mean) / null sd; null if sd is 0'),
-    ]
-    p_value: Annotated[
-        float | None,
-        Field(description='one-sided: P(a random rationale scores as high)'),
-    ]
-    p_anti: Annotated[float | None, Field(description='the other side: as low')]
-    p_two_sided: Annotated[
-        float | None, Field(description='twice the smaller, at most 1')
-    ]
-    p_adjusted: Annotated[
-        float | None,
-        Field(
-            description="corrected for all tests of the request: max-T over an explanation's own, Holm over explanations; null in variants paper and reference"
-        ),
-    ] = None
-    verdict: Annotated[
-        Literal['faithful', 'inconclusive', 'anti-faithful', 'undecidable'] | None,
-        Field(
-            description='at level alpha, by `p_adjusted` (variants paper and reference: `p_two_sided`); `undecidable`: `null.attainable_p` is above alpha, so that no other could have come. Of necessity, with few placements, by `null.p_calibrated`'
-        ),
-    ]
-    drop: Annotated[
-        float | None,
-        Field(
-            description='probability of the target label that is lost: s(x) - s(r); of a necessity test s(x) - s(x without r)'
-        ),
-    ] = None
-    nsr: Annotated[
-        float | None, Field(description='Eq. 1; null where |s(x) - s(empty)| < epsilon')
-    ]
-    scores: Annotated[IceScores | None, Field(description='null for operator `mean`')]
-    null: IceNull
-
-
-class IceToken(Message):
-    start: Annotated[
-        int | None, Field(description='character offset; null outside text and pair')
-    ]
-    end: Annotated[
-        int | None, Field(description='character offset, exclusive; null likewise')
-    ]
-    of: Annotated[
-        Literal['text', 'text_pair', 'template', 'special'],
-        Field(description='what the offsets point into, or what else it belongs to'),
-    ]
-    eligible: Annotated[bool, Field(description='whether a rationale may hold it')]
-
-
-class IceTokenValues(Message):
-    explanation: str
-    values: Annotated[
-        list[float | None],
-        Field(
-            description='one a token; null for tokens that are not eligible, and for spans without values'
-        ),
-    ]
-    rationale: Annotated[
-        list[int], Field(description='its tokens at the first budget, ascending')
-    ]
-
-
 class Import(Message):
     object: Literal['judgement_import'] = 'judgement_import'
     imported: int
     unchanged: Annotated[int, Field(description='that were there already')]
+
+
+class Attributions(Message):
+    values: Annotated[list[float], Field(description='(T,), one a token')]
+    convergence_gap: Annotated[
+        float | None,
+        Field(
+            description='integrated gradients: sum of values minus the difference of logits'
+        ),
+    ] = None
 
 
 class Interval(Message):
@@ -2199,11 +1550,28 @@ class Interval(Message):
     ] = None
 
 
-class JobBrief(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: str
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+class JobTiming(Message):
+    queued_seconds: Annotated[
+        float | None,
+        Field(
+            description='from its acceptance to its first start, or to its end where it never started; null while queued'
+        ),
+    ]
+    run_seconds: Annotated[
+        float | None,
+        Field(
+            description='from its first start to its end, further attempts among them; null until then'
+        ),
+    ]
+
+
+class WaitingFor(Message):
+    model: str
+    state: Annotated[
+        Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
+        Field(description='how it was when it was last tried'),
+    ] = None
+    detail: Annotated[str, Field(description='why it is not ready')]
 
 
 class JobEvent(Message):
@@ -2243,12 +1611,6 @@ class JobProgress(Message):
     ]
 
 
-class JobSucceededWebhook(Message):
-    type: Literal['job.succeeded'] = 'job.succeeded'
-    timestamp: str
-    data: JobNotice
-
-
 class JobSummary(Message):
     id: str
     object: Literal['job'] = 'job'
@@ -2272,40 +1634,13 @@ class JobSummary(Message):
     finished_at: Annotated[int | None, Field(description='unix seconds')]
 
 
-class JobTiming(Message):
-    queued_seconds: Annotated[
-        float | None,
-        Field(
-            description='from its acceptance to its first start, or to its end where it never started; null while queued'
-        ),
-    ]
-    run_seconds: Annotated[
-        float | None,
-        Field(
-            description='from its first start to its end, further attempts among them; null until then'
-        ),
-    ]
+class JobWebhook(Message):
+    type: Literal['job.succeeded', 'job.failed', 'job.cancelled']
+    timestamp: str
+    data: JobNotice
 
 
 JsonValue = TypeAliasType("JsonValue", Any)
-
-
-JsonValueAnswer = TypeAliasType("JsonValueAnswer", Any)
-
-
-class Judged(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    queue: Annotated[
-        str | None, Field(description='those of this review queue alone')
-    ] = None
-    random: Annotated[
-        bool,
-        Field(
-            description='whether the results are a random sample of what they stand for'
-        ),
-    ] = False
 
 
 class JudgementNotice(Message):
@@ -2317,6 +1652,12 @@ class JudgementNotice(Message):
     about: Annotated[str, Field(description='`score`, or the name of a part')]
     reviewer: str
     verified: bool
+
+
+class JudgementWebhook(Message):
+    type: Literal['judgement.created'] = 'judgement.created'
+    timestamp: str
+    data: JudgementNotice
 
 
 class LabelAccuracy(Message):
@@ -2395,12 +1736,83 @@ class MarkedSpan(Message):
     end: Annotated[int, Field(description='character offset, exclusive')]
 
 
-class MarkedSpanAnswer(Message):
-    of: Annotated[
-        str, Field(description='the field of the request that holds them')
-    ] = 'text'
-    start: Annotated[int, Field(description='character offset into the text as sent')]
-    end: Annotated[int, Field(description='character offset, exclusive')]
+class PartExcess(Message):
+    operator: Annotated[
+        Literal['delete', 'mask'], Field(description='what was done to the other words')
+    ]
+    kept: Annotated[float, Field(description='share of the words that stayed')]
+    excess: Annotated[
+        float, Field(description='expected calibration error less its floor by chance')
+    ]
+
+
+class ModelUse(Message):
+    name: str
+    revision: str
+    sha256: Annotated[
+        str | None,
+        Field(description='of its safetensors; null where a server has them'),
+    ]
+    device: str
+    dtype: str
+    numerics: Annotated[
+        Literal['bytes', 'tolerance'],
+        Field(
+            description='`bytes`: on one kind of processor the same request has the same bytes, whatever is computed at the same time; `tolerance`: probabilities may move by 1e-5 in float32, by 0.02 in bfloat16, float16 and behind a server'
+        ),
+    ] = 'tolerance'
+    prompt_sha256: Annotated[
+        str | None,
+        Field(
+            description='of the prompt that a causal model judges by, around an empty text; of one behind a server, of its turns as JSON'
+        ),
+    ] = None
+    preset: Annotated[
+        str | None,
+        Field(
+            description='the bundle of keys, prompt included, that its entry names, as name@version'
+        ),
+    ] = None
+    runtime: Annotated[
+        Literal['openvino'] | None,
+        Field(description='what computed it, where it was not torch'),
+    ] = None
+    system_fingerprint: Annotated[
+        str | None,
+        Field(description="of the build of a model's server, as it last said"),
+    ] = None
+    warnings: Annotated[
+        list[str],
+        Field(
+            description='standing doubts about its labels; they stand in every report that it serves'
+        ),
+    ] = []
+    thresholds: Annotated[
+        dict[str, float] | None,
+        Field(
+            description='label → probability from which it is decided; absent: the likeliest is'
+        ),
+    ] = None
+    on_parts: Annotated[
+        list[PartExcess],
+        Field(
+            description='how it is calibrated on parts of texts, where its card has it',
+            validate_default=True,
+        ),
+    ] = []
+    training_tokens: Annotated[
+        list[int] | None,
+        Field(
+            description='1st and 99th percentile of how many tokens, special ones included, it read of the texts that it was trained on, where its card has it'
+        ),
+    ] = None
+
+
+class ReviewItem(Message):
+    position: int
+    line: Annotated[int, Field(description='of the batch')]
+    job_id: str
+    leased_until: Annotated[int, Field(description='unix seconds')]
 
 
 class NliQuestion(Message):
@@ -2425,22 +1837,6 @@ class Option(Message):
     text: str
 
 
-class OutputExpiry(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    anchor: Literal['created_at'] = 'created_at'
-    seconds: int
-
-
-class Pair(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    a: str
-    b: str
-
-
 class PartAgreement(Message):
     part: Annotated[str, Field(description="`score`, or the part's name")]
     auc: Annotated[
@@ -2454,16 +1850,6 @@ class PartAgreement(Message):
         Field(
             description='rank correlation with the score that people would give, [-1, 1]'
         ),
-    ]
-
-
-class PartExcess(Message):
-    operator: Annotated[
-        Literal['delete', 'mask'], Field(description='what was done to the other words')
-    ]
-    kept: Annotated[float, Field(description='share of the words that stayed')]
-    excess: Annotated[
-        float, Field(description='expected calibration error less its floor by chance')
     ]
 
 
@@ -2504,13 +1890,6 @@ class Plausibility(Message):
     ]
 
 
-class Plot(Message):
-    name: str
-    title: str
-    svg: str
-    png_base64: str
-
-
 class Probabilities(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -2534,6 +1913,87 @@ class ProblemChange(Message):
     p_adjusted: Annotated[
         float | None, Field(description='`p_value` after Holm over all problems')
     ]
+
+
+class FieldError(Message):
+    detail: str
+    pointer: Annotated[
+        str,
+        Field(description='JSON pointer (RFC 6901) into the body, as a URI fragment'),
+    ]
+
+
+class SdkError(Message):
+    message: Annotated[
+        str, Field(description='title, detail and place in one sentence')
+    ]
+    type: Annotated[
+        str, Field(description='as in `invalid_request_error`; follows from the status')
+    ]
+    code: Annotated[str, Field(description="the last part of the problem's `type`")]
+    param: Annotated[
+        str | None,
+        Field(description='the first place that is wrong, as in `requests.17.text`'),
+    ]
+
+
+class Problem(Message):
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: Annotated[
+        str | None,
+        Field(description="`urn:touchstone:` and the request's id, as in x-request-id"),
+    ] = None
+    errors: list[FieldError] | None = None
+    error: Annotated[
+        SdkError,
+        Field(
+            description='The problem in the form for SDKs of OpenAI.', title='SdkError'
+        ),
+    ]
+    error_id: Annotated[
+        str | None, Field(description='id of this failure in the log')
+    ] = None
+    model: Annotated[
+        str | None, Field(description='the model that lacks an ability')
+    ] = None
+    ability: Annotated[
+        str | None, Field(description='the ability that the model lacks')
+    ] = None
+    abilities: Annotated[
+        list[str] | None, Field(description='the abilities of the model')
+    ] = None
+    violated_policies: Annotated[
+        list[str] | None,
+        Field(
+            alias='violated-policies',
+            description='of a 429: `requests` (see RateLimit-Policy), `open-jobs`, `open-streams`, `open-batches`, `stored-files`, `stored-bytes`, `uploads` or `bulk-calls`',
+        ),
+    ] = None
+
+
+class Turn(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    role: Literal['system', 'user', 'assistant']
+    content: str
+
+
+class Prompt(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    text: str | None = None
+    turns: list[Turn] | None = None
+    draw: Annotated[
+        int | None,
+        Field(
+            description="which of the seed's draws: replaces the place in the call, so that a prompt is drawn alike alone and among others; absent: the place"
+        ),
+    ] = None
 
 
 class PromptKeys(Message):
@@ -2561,8 +2021,7 @@ class PromptKeys(Message):
         str, Field(description='what the model writes before its label')
     ] = ''
     verbalizers: Annotated[
-        dict[str, list[str]] | None,
-        Field(description='label → strings that stand for it'),
+        dict[str, Any] | None, Field(description='label → strings that stand for it')
     ] = None
     template_kwargs: Annotated[
         dict[str, Any] | None, Field(description='handed to the chat template')
@@ -2574,6 +2033,25 @@ class PromptKeys(Message):
     ] = 'off'
     reasoning_tokens: int = 512
     draws: Annotated[int, Field(description='of the reasoning; P is their mean')] = 1
+
+
+class Provenance(Message):
+    metric_version: str
+    variant: Literal['robust', 'paper', 'reference']
+    seed: int
+    parameters: Annotated[
+        dict[str, Any], Field(description='the parameters in force, defaults included')
+    ]
+    models: Annotated[
+        list[ModelUse], Field(description='empty where no model was called')
+    ]
+    service_version: str
+    text_key: Annotated[
+        str | None,
+        Field(
+            description='keyed hash (BLAKE2b, 128 bits) of the text that is judged, case and spaces folded: results of one text have the same, also once the text is gone. It compares within this installation only; absent where that has no TOUCHSTONE_SECRET_KEYS'
+        ),
+    ] = None
 
 
 class QueueProgress(Message):
@@ -2621,13 +2099,6 @@ class RequestCounts(Message):
     total: int
     completed: int
     failed: int
-
-
-class ReviewItem(Message):
-    position: int
-    line: Annotated[int, Field(description='of the batch')]
-    job_id: str
-    leased_until: Annotated[int, Field(description='unix seconds')]
 
 
 class ReviewQueueRequest(Message):
@@ -2690,8 +2161,7 @@ class ReviewerJudgement(Message):
     human_score: Annotated[float | None, Field(description='[0, 1]')]
     human_label: str | None
     spans: Annotated[
-        list[MarkedSpanAnswer],
-        Field(description='words that decide, as they were marked'),
+        list[MarkedSpan], Field(description='words that decide, as they were marked')
     ]
     note: str | None
     blind: Annotated[bool, Field(description='whether the score was hidden')]
@@ -2736,19 +2206,6 @@ class RotationRequest(Message):
     ] = 86400
 
 
-class Row(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    kept: Annotated[
-        list[int] | None,
-        Field(description='positions that stay, ascending; absent: all'),
-    ] = None
-    replaced: Annotated[
-        list[list[int]], Field(description='(position, token id) pairs')
-    ] = []
-
-
 class Sampling(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -2783,32 +2240,19 @@ class ScoreChange(Message):
     difference: Annotated[float, Field(description='first - second')]
 
 
+class ScoreCompletions(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    operation: Literal['score'] = 'score'
+    prompts: list[Prompt]
+    completions: list[str]
+
+
 class ScoreDecile(Message):
     low: float
     high: float
     agreed: Annotated[Interval, Field(description='share that agrees with the metric')]
-
-
-class SdkError(Message):
-    message: Annotated[
-        str, Field(description='title, detail and place in one sentence')
-    ]
-    type: Annotated[
-        str, Field(description='as in `invalid_request_error`; follows from the status')
-    ]
-    code: Annotated[str, Field(description="the last part of the problem's `type`")]
-    param: Annotated[
-        str | None,
-        Field(description='the first place that is wrong, as in `requests.17.text`'),
-    ]
-
-
-class SequenceInterval(Message):
-    low: float
-    high: float
-    of: Annotated[
-        int, Field(description='texts so far; several results of one are averaged')
-    ]
 
 
 class ServerAbilities(Message):
@@ -2859,6 +2303,14 @@ class ServerAbilities(Message):
     metrics: dict[str, str] | None = None
 
 
+class Pair(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    a: str
+    b: str
+
+
 class SimilarityRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -2877,13 +2329,13 @@ class SimilarityRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+            description='the only webhook endpoint that is notified; absent: all that listen'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
         ),
     ] = False
     pairs: Annotated[
@@ -2892,6 +2344,14 @@ class SimilarityRequest(Message):
             description='a cross-encoder reads `a` before `b`; a bi-encoder ignores the order'
         ),
     ]
+
+
+class SimilarityResult(Message):
+    similarities: Annotated[
+        list[float], Field(description='in [0, 1]; higher: more similar')
+    ]
+    model: ModelUse
+    service_version: str
 
 
 class SorComponents(Message):
@@ -3006,162 +2466,6 @@ class SorFields(Message):
     puid: str | None = None
 
 
-class SorItem(Message):
-    name: Literal['restriction', 'territorial_scope', 'duration', 'facts', 'automated_detection', 'automated_decision', 'ground', 'explanation', 'redress']
-    value: Annotated[
-        float | None,
-        Field(
-            description='0: missing or too vague; `facts` is `specificity`; `redress`: share of its three ways; null: the form lacks it'
-        ),
-    ]
-
-
-class SorLikeness(Message):
-    job: str
-    nearest: str
-    similarity: Annotated[
-        float,
-        Field(
-            description='Jaccard similarity of runs of three words, without quotations and words of their posts'
-        ),
-    ]
-
-
-class SorMaskNull(Message):
-    kind: Literal['other words'] = 'other words'
-    placements: Annotated[
-        int | None,
-        Field(
-            description='that exist besides the explanation; null above 1e15 and where not counted'
-        ),
-    ] = None
-    draws: Annotated[int, Field(description='random ones compared with')]
-    win_rate_draws: Annotated[
-        int | None,
-        Field(
-            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
-        ),
-    ] = None
-    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
-    overlap: Annotated[
-        float | None,
-        Field(
-            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
-        ),
-    ] = None
-    p_value: Annotated[
-        float | None,
-        Field(
-            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
-        ),
-    ] = None
-    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
-    p_two_sided: Annotated[
-        float | None, Field(description='twice the smaller of both, at most 1')
-    ] = None
-    attainable_p: Annotated[
-        float | None,
-        Field(
-            description='the least p that could have come: of as many draws as the request allows, or of all placements'
-        ),
-    ] = None
-    ties: Annotated[
-        float | None, Field(description='share of the draws that score the same')
-    ] = None
-    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
-    sd: Annotated[
-        float | None,
-        Field(description="of the draws' scores, over n - 1; null for a single one"),
-    ] = None
-    deciles: Annotated[
-        list[float],
-        Field(
-            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
-        ),
-    ] = []
-    histogram: Annotated[
-        Histogram | None,
-        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
-    ] = None
-    win_rate: Annotated[
-        float | None,
-        Field(
-            description='share of the other words that move the model less; ties count half'
-        ),
-    ] = None
-
-
-class SorNull(Message):
-    kind: Literal['other posts'] = 'other posts'
-    placements: Annotated[
-        int | None,
-        Field(
-            description='that exist besides the explanation; null above 1e15 and where not counted'
-        ),
-    ] = None
-    draws: Annotated[int, Field(description='random ones compared with')]
-    win_rate_draws: Annotated[
-        int | None,
-        Field(
-            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
-        ),
-    ] = None
-    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
-    overlap: Annotated[
-        float | None,
-        Field(
-            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
-        ),
-    ] = None
-    p_value: Annotated[
-        float | None,
-        Field(
-            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
-        ),
-    ] = None
-    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
-    p_two_sided: Annotated[
-        float | None, Field(description='twice the smaller of both, at most 1')
-    ] = None
-    attainable_p: Annotated[
-        float | None,
-        Field(
-            description='the least p that could have come: of as many draws as the request allows, or of all placements'
-        ),
-    ] = None
-    ties: Annotated[
-        float | None, Field(description='share of the draws that score the same')
-    ] = None
-    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
-    sd: Annotated[
-        float | None,
-        Field(description="of the draws' scores, over n - 1; null for a single one"),
-    ] = None
-    deciles: Annotated[
-        list[float],
-        Field(
-            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
-        ),
-    ] = []
-    histogram: Annotated[
-        Histogram | None,
-        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
-    ] = None
-    win_rate: Annotated[
-        float | None,
-        Field(
-            description='share of other posts whose facts the statement names less; ties count half'
-        ),
-    ] = None
-    pool: Annotated[Literal['request', 'own'], Field(description='source of the posts')]
-
-
-class SorReaderUse(Message):
-    model: str
-    prompt: Annotated[str, Field(description='name and version')]
-    prompt_sha256: str
-
-
 class SplitPair(Message):
     first: str
     second: str
@@ -3197,6 +2501,32 @@ class StoredFile(Message):
     filename: str
     purpose: Literal['batch', 'batch_output']
     status: Literal['processed'] = 'processed'
+
+
+class DifferenceBounds(Message):
+    low: float
+    high: float
+    pairs: Annotated[
+        int, Field(description='all, those with an undefined score among them')
+    ]
+
+
+class VerdictChange(Message):
+    first: Literal['holds_up', 'problem_found', 'not_tested']
+    second: Literal['holds_up', 'problem_found', 'not_tested']
+    pairs: int
+
+
+class DifferenceHistogram(Message):
+    low: float
+    high: float
+    counts: list[int]
+
+
+class DensityCell(Message):
+    first: Annotated[int, Field(description='column, from the least score')]
+    second: Annotated[int, Field(description='row, from the least score')]
+    pairs: int
 
 
 class Template(Message):
@@ -3261,21 +2591,6 @@ class Trace(Message):
     ] = None
 
 
-class TraceAnswer(Message):
-    trace_id: Annotated[
-        str | None, Field(description='of W3C Trace Context, 32 hex digits')
-    ] = None
-    span_id: Annotated[str | None, Field(description='of the span, 16 hex digits')] = (
-        None
-    )
-    response_id: Annotated[
-        str | None, Field(description="that the model's server gave to its answer")
-    ] = None
-    session_id: Annotated[
-        str | None, Field(description='of the conversation that it belongs to')
-    ] = None
-
-
 class Truncated(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -3284,71 +2599,15 @@ class Truncated(Message):
     texts: list[str]
 
 
-class Turn(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    role: Literal['system', 'user', 'assistant']
-    content: str
-
-
 class Unread(Message):
     code: Literal['answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
-
-
-class Untested(Message):
-    reason: str
-    action: str
-
-
-class ValueHistogram(Message):
-    low: Annotated[float, Field(description='where the first bin begins')]
-    high: Annotated[float, Field(description='where the last bin ends')]
-    counts: Annotated[
-        list[int],
-        Field(
-            description='values in each bin, the lowest first: [a, b), the last one [a, b]; together all that are defined'
-        ),
-    ]
-
-
-class VerdictChange(Message):
-    first: Literal['holds_up', 'problem_found', 'not_tested']
-    second: Literal['holds_up', 'problem_found', 'not_tested']
-    pairs: int
-
-
-class WaitingFor(Message):
-    model: str
-    state: Annotated[
-        Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
-        Field(description='how it was when it was last tried'),
-    ] = None
-    detail: Annotated[str, Field(description='why it is not ready')]
 
 
 class WantedEffect(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    effect: Annotated[
-        float | None,
-        Field(
-            description='the smallest difference worth finding, in units of the score: of its mean from a value named beforehand, and of the means of two systems on the same texts'
-        ),
-    ] = None
-    beat_rate: Annotated[
-        float | None,
-        Field(
-            description='of an explanation that a test should find: the share of random ones that it beats'
-        ),
-    ] = None
-    power: Annotated[float, Field(description='how often it is to be found')] = 0.8
-    alpha: Annotated[float, Field(description='level of the tests')] = 0.05
-
-
-class WantedEffectAnswer(Message):
     effect: Annotated[
         float | None,
         Field(
@@ -3396,6 +2655,15 @@ class WordJudgements(Message):
     uncertainty: Annotated[float, Field(description='the largest of a row')] = 0
 
 
+class WordSpan(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    start: Annotated[int, Field(description='character offset (Unicode code points)')]
+    end: Annotated[int, Field(description='character offset, exclusive')]
+    of: Literal['text', 'text_pair'] = 'text'
+
+
 class WordRow(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -3412,15 +2680,6 @@ class WordRow(Message):
     ] = []
 
 
-class WordSpan(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    start: Annotated[int, Field(description='character offset (Unicode code points)')]
-    end: Annotated[int, Field(description='character offset, exclusive')]
-    of: Literal['text', 'text_pair'] = 'text'
-
-
 class WrittenToken(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -3435,15 +2694,124 @@ class WrittenToken(Message):
     ]
 
 
-class WrittenTokenAnswer(Message):
-    id: Annotated[int | None, Field(description='null where the server does not say')]
-    start: Annotated[
-        int, Field(description="character offset into the completion's text")
+class Check(Message):
+    name: Annotated[str, Field(description='such as `quotes-in-post`')]
+    outcome: Annotated[
+        Literal['passed', 'failed', 'inconclusive', 'not_tested', 'not_applicable'],
+        Field(
+            description='`inconclusive`: tested, and the result is not clear; `not_tested`: it could not be tested; `not_applicable`: the question does not arise'
+        ),
     ]
-    end: Annotated[int, Field(description='character offset, exclusive')]
-    logprob: Annotated[
-        float, Field(description='natural logarithm, under the unscaled distribution')
+    reason: Annotated[
+        str | None,
+        Field(
+            description='code of the problem, or of why there is no answer; else null'
+        ),
+    ] = None
+    sentence: Annotated[
+        str, Field(description="in plain English, without anybody's text")
     ]
+
+
+class Untested(Message):
+    reason: str
+    action: str
+
+
+class MetricResult(Result):
+    score: Annotated[
+        float | None, Field(description='null if undefined; see `reasons`')
+    ]
+    verdict: Annotated[
+        Literal['holds_up', 'problem_found', 'not_tested'],
+        Field(
+            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
+        ),
+    ]
+    reason: Annotated[
+        str,
+        Field(
+            description="why, in one sentence of our own words, without anybody's text"
+        ),
+    ]
+    checks: Annotated[list[Check], Field(description='the gravest question first')]
+    problems: Annotated[
+        list[str], Field(description='codes of the failed checks, the worst first')
+    ]
+    untested: Annotated[
+        list[Untested],
+        Field(description='why checks have no answer, and what you can do about each'),
+    ]
+    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    languages: Annotated[
+        Languages | None,
+        Field(
+            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+        ),
+    ] = None
+    provenance: Provenance
+    details: Annotated[
+        dict[str, Any] | None,
+        Field(
+            description='what the metric adds, see its page; null unless `expand=details` asks for it'
+        ),
+    ]
+
+
+class Histogram(Message):
+    low: Annotated[
+        float, Field(description='the least value: where the first bin begins')
+    ]
+    high: Annotated[
+        float,
+        Field(description='the greatest value: where the last bin ends, inclusive'),
+    ]
+    counts: Annotated[
+        list[int],
+        Field(
+            description='values in each bin, lowest first; one bin where all values are the same'
+        ),
+    ]
+
+
+class Null(Message):
+    placements: Annotated[
+        int | None,
+        Field(
+            description='that exist besides the explanation; null above 1e15 and where not counted'
+        ),
+    ] = None
+    win_rate_draws: Annotated[
+        int | None,
+        Field(
+            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
+        ),
+    ] = None
+    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
+    overlap: Annotated[
+        float | None,
+        Field(
+            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
+        ),
+    ] = None
+    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller of both, at most 1')
+    ] = None
+    ties: Annotated[
+        float | None, Field(description='share of the draws that score the same')
+    ] = None
+    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
+    deciles: Annotated[
+        list[float],
+        Field(
+            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
+        ),
+    ] = []
+    histogram: Annotated[
+        Histogram | None,
+        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
+    ] = None
 
 
 class BatchNotice(Message):
@@ -3471,13 +2839,13 @@ class BatchReportRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+            description='the only webhook endpoint that is notified; absent: all that listen'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
         ),
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
@@ -3543,7 +2911,8 @@ class BatchReportRequest(Message):
     gold: Annotated[
         GoldColumns | None,
         Field(
-            description="where the lines' metadata has gold labels, marked passages and ratings: see the report's `gold`"
+            description="where the lines' metadata has gold labels, marked passages and ratings: see the report's `gold`",
+            title='GoldColumns',
         ),
     ] = None
     pairwise: Annotated[
@@ -3556,29 +2925,11 @@ class BatchReportRequest(Message):
             description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
         ),
     ] = False
-    metric: Literal['consistency', 'cot2el', 'hatexscore', 'hlv', 'sor']
-
-
-class BatchRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    input_file_id: Annotated[
-        str, Field(description='a file of purpose `batch`, one request a line')
-    ]
-    endpoint: Annotated[
-        Literal['/v1/explanations', '/v1/inference', '/v1/scores/consistency', '/v1/scores/cot2el', '/v1/scores/ftc', '/v1/scores/haf', '/v1/scores/hatexscore', '/v1/scores/hlv', '/v1/scores/ice', '/v1/scores/sor', '/v1/similarity'],
-        Field(description='the `url` of every line, as in /v1/scores/hatexscore'),
-    ]
-    completion_window: Literal['24h'] = '24h'
-    metadata: dict[str, str] | None = None
-    language: Annotated[
-        str,
-        Field(
-            description='BCP 47, of every line that states none; to score a file again in one language, make another batch of it; `auto` identifies the language of each text'
-        ),
-    ] = 'auto'
-    output_expires_after: OutputExpiry | None = None
+    metric: Literal['consistency', 'cot2el', 'explanations', 'ftc', 'haf', 'hatexscore', 'hlv', 'ice', 'sor']
+    options: Annotated[
+        HafReportOptions | IceReportOptions | None,
+        Field(description="of the metric's own report; of `haf` and `ice`"),
+    ] = None
 
 
 class Batch(Message):
@@ -3609,6 +2960,12 @@ class Batch(Message):
         ),
     ]
     metadata: dict[str, str]
+
+
+class BatchWebhook(Message):
+    type: Literal['batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled']
+    timestamp: str
+    data: BatchNotice
 
 
 class CalibratedThreshold(Message):
@@ -3667,7 +3024,7 @@ class ComparisonSlice(Message):
 
 class Completion(Message):
     text: str
-    tokens: list[WrittenTokenAnswer]
+    tokens: list[WrittenToken]
     finish: Annotated[
         Literal['stop', 'length', 'given'],
         Field(description='`given`: the text was not generated but scored'),
@@ -3735,37 +3092,14 @@ class ComponentDifference(Message):
     worse: Annotated[int, Field(description='pairs whose second has the larger value')]
 
 
-class ConsistencyAttributionNull(Message):
-    kind: Literal['permuted words'] = 'permuted words'
-    placements: Annotated[
-        int | None,
-        Field(
-            description='that exist besides the explanation; null above 1e15 and where not counted'
-        ),
-    ] = None
+class ConsistencyNull(Null):
+    kind: Literal['spans', 'predictions', 'permuted words']
     draws: Annotated[int, Field(description='random ones compared with')]
-    win_rate_draws: Annotated[
-        int | None,
-        Field(
-            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
-        ),
-    ] = None
-    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
-    overlap: Annotated[
-        float | None,
-        Field(
-            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
-        ),
-    ] = None
     p_value: Annotated[
         float | None,
         Field(
             description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
         ),
-    ] = None
-    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
-    p_two_sided: Annotated[
-        float | None, Field(description='twice the smaller of both, at most 1')
     ] = None
     attainable_p: Annotated[
         float | None,
@@ -3773,138 +3107,14 @@ class ConsistencyAttributionNull(Message):
             description='the least p that could have come: of as many draws as the request allows, or of all placements'
         ),
     ] = None
-    ties: Annotated[
-        float | None, Field(description='share of the draws that score the same')
-    ] = None
-    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
     sd: Annotated[
         float | None,
         Field(description="of the draws' scores, over n - 1; null for a single one"),
-    ] = None
-    deciles: Annotated[
-        list[float],
-        Field(
-            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
-        ),
-    ] = []
-    histogram: Annotated[
-        Histogram | None,
-        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
     ] = None
     win_rate: Annotated[
         float | None,
         Field(description='share of the draws that score less; ties count half'),
     ] = None
-
-
-class ConsistencyPredictions(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    answer: Annotated[str, Field(description="the model's answer to `text`")]
-    edits: Annotated[
-        list[str], Field(description="the model's answers to `edits`, one each")
-    ] = []
-    words: Annotated[
-        list[ConsistencyWordValue],
-        Field(
-            description='contributions of the words of `text`', validate_default=True
-        ),
-    ] = []
-
-
-class ConsistencyPrompt(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    turns: list[ConsistencyTurn]
-    style: Annotated[
-        Literal['chat', 'raw'],
-        Field(
-            description="`chat`: the model's own template; `raw`: the turns as one text, for a model without a template"
-        ),
-    ] = 'chat'
-
-
-class ConsistencySimulatabilityNull(Message):
-    kind: Literal['spans', 'predictions']
-    placements: Annotated[
-        int | None,
-        Field(
-            description='that exist besides the explanation; null above 1e15 and where not counted'
-        ),
-    ] = None
-    draws: Annotated[int, Field(description='random ones compared with')]
-    win_rate_draws: Annotated[
-        int | None,
-        Field(
-            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
-        ),
-    ] = None
-    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
-    overlap: Annotated[
-        float | None,
-        Field(
-            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
-        ),
-    ] = None
-    p_value: Annotated[
-        float | None,
-        Field(
-            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
-        ),
-    ] = None
-    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
-    p_two_sided: Annotated[
-        float | None, Field(description='twice the smaller of both, at most 1')
-    ] = None
-    attainable_p: Annotated[
-        float | None,
-        Field(
-            description='the least p that could have come: of as many draws as the request allows, or of all placements'
-        ),
-    ] = None
-    ties: Annotated[
-        float | None, Field(description='share of the draws that score the same')
-    ] = None
-    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
-    sd: Annotated[
-        float | None,
-        Field(description="of the draws' scores, over n - 1; null for a single one"),
-    ] = None
-    deciles: Annotated[
-        list[float],
-        Field(
-            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
-        ),
-    ] = []
-    histogram: Annotated[
-        Histogram | None,
-        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
-    ] = None
-    win_rate: Annotated[
-        float | None,
-        Field(description='share of the draws that score less; ties count half'),
-    ] = None
-
-
-class Cot2elAgreement(Message):
-    precision: Annotated[
-        float,
-        Field(
-            description="Eqs. 9-12 as printed: the parse's explanations among the human ones"
-        ),
-    ]
-    recall: Annotated[
-        float, Field(description="the human explanations among the parse's")
-    ]
-    f1: Annotated[float, Field(description='harmonic mean')]
-    support_precision: Annotated[float, Field(description='over supporting sets only')]
-    support_recall: float
-    support_f1: float
-    columns: Annotated[
-        Cot2elSimilarities, Field(description='Table 8, of the best matches')
-    ]
 
 
 class Cot2elRequest(Message):
@@ -3925,26 +3135,26 @@ class Cot2elRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+            description='the only webhook endpoint that is notified; absent: all that listen'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+            description='what was evaluated; returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
@@ -3956,7 +3166,7 @@ class Cot2elRequest(Message):
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+            description='score a text in a language that the model did not learn, with a warning; else its score is null'
         ),
     ] = False
     question: Annotated[
@@ -4038,35 +3248,23 @@ class Cot2elRequest(Message):
     ] = []
 
 
-class Cot2elValidated(Message):
-    items: Annotated[int, Field(description='items with human pairs and a parse')]
-    precision: Interval
-    recall: Interval
-    f1: Interval
-    columns: Annotated[
-        dict[str, Interval],
-        Field(description='Table 8, over items where it is measured'),
+class Cot2elResult(MetricResult):
+    metric: Literal['cot2el'] = 'cot2el'
+    range: list[float]
+    components: Cot2elComponents
+    evidence: Annotated[
+        list[Cot2elRefinedPair], Field(description="EL filtered, in the parse's order")
     ]
-
-
-class Cot2elValidation(Message):
-    metrics_used: list[Literal['lexical', 'syntactic', 'semantic', 'levenshtein']]
-    group_mean: Annotated[
-        Cot2elAgreement,
+    control: Cot2elShuffledWords | None
+    warnings: Annotated[
+        list[str], Field(description='why something is null or doubtful')
+    ] = []
+    reasons: Annotated[
+        list[NullReason],
         Field(
-            description='best matches by the mean of the groups of similarities (`weight-avg`)'
+            description='why the score or a part of it is null', validate_default=True
         ),
-    ]
-    column_mean: Annotated[
-        Cot2elAgreement,
-        Field(
-            description='best matches by the mean of all columns (`equal-avg`, which Table 3 prints)'
-        ),
-    ]
-    parsed: Annotated[
-        Cot2elAgreement,
-        Field(description='EL before the alignment, by the mean of the groups'),
-    ]
+    ] = []
 
 
 class DeliveryList(Message):
@@ -4077,6 +3275,21 @@ class DeliveryList(Message):
         str | None, Field(description='pass it as `after` to get the next page')
     ]
     has_more: bool
+
+
+class Description(Message):
+    kind: Literal['classifier', 'causal', 'similarity', 'cross-encoder']
+    use: ModelUse
+    labels: Annotated[
+        list[str],
+        Field(
+            description="of a classifier, or of a causal model's own prompt; else empty"
+        ),
+    ]
+    languages: list[str]
+    mask_text: Annotated[
+        str, Field(description='what stands for a masked word in rows of words')
+    ] = '[MASK]'
 
 
 class EndpointList(Message):
@@ -4192,112 +3405,6 @@ class ExplanationsAnswer(Message):
     finish: Literal['stop', 'length', 'given'] = 'given'
 
 
-class ExplanationsBatchReportRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
-        ),
-    ] = False
-    batch: Annotated[str | None, Field(description="a batch's id")] = None
-    jobs: Annotated[
-        list[str] | None, Field(description='ids of jobs of this metric')
-    ] = None
-    of_model: Annotated[
-        str | None,
-        Field(
-            description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
-        ),
-    ] = None
-    of_metadata: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='only the results of lines whose metadata has all of these values, as where one file holds the explanations of several systems'
-        ),
-    ] = None
-    seed: Annotated[int, Field(description='of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
-    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
-    cluster_key: Annotated[
-        str | None,
-        Field(
-            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
-        ),
-    ] = None
-    sequence: Annotated[
-        bool,
-        Field(
-            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
-        ),
-    ] = False
-    against: Annotated[
-        Against | None,
-        Field(
-            description="another system's results on the same texts, which are taken off the report's own: see `comparison`"
-        ),
-    ] = None
-    further: Annotated[
-        list[Against],
-        Field(
-            description='further systems that are compared with `against`, too: see `further`',
-            validate_default=True,
-        ),
-    ] = []
-    judged: Annotated[
-        Judged | None,
-        Field(description="people's judgements of these results: see `agreement`"),
-    ] = None
-    plan: Annotated[
-        WantedEffect | None,
-        Field(
-            description='how many texts and draws would find this effect: see `plan`'
-        ),
-    ] = None
-    by: Annotated[
-        list[str],
-        Field(
-            description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
-        ),
-    ] = []
-    gold: Annotated[
-        GoldColumns | None,
-        Field(
-            description="where the lines' metadata has gold labels, marked passages and ratings: see the report's `gold`"
-        ),
-    ] = None
-    pairwise: Annotated[
-        bool,
-        Field(description='whether to compare the values of each split two by two'),
-    ] = False
-    mixed: Annotated[
-        bool,
-        Field(
-            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
-        ),
-    ] = False
-    metric: Literal['explanations'] = 'explanations'
-
-
 class ExplanationsElicitation(Message):
     outcome: Annotated[
         Literal['answered', 'refused', 'unparsable'],
@@ -4317,7 +3424,7 @@ class ExplanationsElicitation(Message):
         Field(description='the sentence that states the decision'),
     ]
     p: Annotated[
-        dict[str, float] | None,
+        dict[str, Any] | None,
         Field(
             description='label → its probability, as the same model judges the same text when it is asked by its own prompt for labels, without an explanation; null: `obstacles` says why'
         ),
@@ -4344,8 +3451,7 @@ class ExplanationsElicitation(Message):
         str, Field(description='the part of the answer that explains')
     ]
     tokens: Annotated[
-        list[WrittenTokenAnswer],
-        Field(description='of `answer`; empty where nobody tells'),
+        list[WrittenToken], Field(description='of `answer`; empty where nobody tells')
     ]
     reasoning: Annotated[
         str | None,
@@ -4381,9 +3487,20 @@ class ExplanationsItem(Message):
     ] = None
 
 
-class ExplanationsOutcomeShare(Message):
-    results: int
-    share: Interval
+class ExplanationsProvenance(Message):
+    prompt: ExplanationsPromptUse
+    model: Annotated[
+        ModelUse | None, Field(description='null where the answer was sent')
+    ]
+    seed: int
+    generation: Annotated[dict[str, Any], Field(description='sampling in force')]
+    policy: Annotated[
+        str | None,
+        Field(
+            description="a named one; `own`: the request's own words; null: as the prompt says"
+        ),
+    ]
+    service_version: str
 
 
 class ExplanationsRequest(Message):
@@ -4404,13 +3521,13 @@ class ExplanationsRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+            description='the only webhook endpoint that is notified; absent: all that listen'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
         ),
     ] = False
     text: Annotated[str | None, Field(description='the text that is judged')] = None
@@ -4488,18 +3605,6 @@ class ExplanationsRequest(Message):
     ] = 1
 
 
-class ExplanationsScoreMean(Message):
-    metric: str
-    results: Annotated[int, Field(description='number of scored answers')]
-    undefined: Annotated[int, Field(description='scored answers whose score is null')]
-    unscored: Annotated[
-        int, Field(description='answers that the metric could not take')
-    ]
-    score: Annotated[
-        Interval, Field(description='mean score, with its interval over texts')
-    ]
-
-
 class FileList(Message):
     object: Literal['list'] = 'list'
     data: list[StoredFile]
@@ -4547,211 +3652,6 @@ class FtcBaselines(Message):
     ] = None
 
 
-class FtcBatchReportRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
-        ),
-    ] = False
-    batch: Annotated[str | None, Field(description="a batch's id")] = None
-    jobs: Annotated[
-        list[str] | None, Field(description='ids of jobs of this metric')
-    ] = None
-    of_model: Annotated[
-        str | None,
-        Field(
-            description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
-        ),
-    ] = None
-    of_metadata: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='only the results of lines whose metadata has all of these values, as where one file holds the explanations of several systems'
-        ),
-    ] = None
-    seed: Annotated[int, Field(description='of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
-    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
-    cluster_key: Annotated[
-        str | None,
-        Field(
-            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
-        ),
-    ] = None
-    sequence: Annotated[
-        bool,
-        Field(
-            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
-        ),
-    ] = False
-    against: Annotated[
-        Against | None,
-        Field(
-            description="another system's results on the same texts, which are taken off the report's own: see `comparison`"
-        ),
-    ] = None
-    further: Annotated[
-        list[Against],
-        Field(
-            description='further systems that are compared with `against`, too: see `further`',
-            validate_default=True,
-        ),
-    ] = []
-    judged: Annotated[
-        Judged | None,
-        Field(description="people's judgements of these results: see `agreement`"),
-    ] = None
-    plan: Annotated[
-        WantedEffect | None,
-        Field(
-            description='how many texts and draws would find this effect: see `plan`'
-        ),
-    ] = None
-    by: Annotated[
-        list[str],
-        Field(
-            description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
-        ),
-    ] = []
-    gold: Annotated[
-        GoldColumns | None,
-        Field(
-            description="where the lines' metadata has gold labels, marked passages and ratings: see the report's `gold`"
-        ),
-    ] = None
-    pairwise: Annotated[
-        bool,
-        Field(description='whether to compare the values of each split two by two'),
-    ] = False
-    mixed: Annotated[
-        bool,
-        Field(
-            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
-        ),
-    ] = False
-    metric: Literal['ftc'] = 'ftc'
-
-
-class FtcLas(Message):
-    las: Annotated[Interval, Field(description='mean of the two groups, [-1, 1]')]
-    leaking: Annotated[
-        float | None,
-        Field(description='where the explanation alone gives the label away'),
-    ]
-    not_leaking: float | None
-    of_leaking: int
-    of_not_leaking: int
-
-
-class FtcLra(Message):
-    variance: float
-    literal: Annotated[
-        Interval, Field(description="as printed: stable label = simulator's gain")
-    ]
-    stability: Annotated[
-        Interval, Field(description='both stable or both not; null without `simulated`')
-    ]
-
-
-class FtcNull(Message):
-    kind: Annotated[
-        Literal['phrases', 'any'],
-        Field(
-            description='`phrases`: of the same type, and the premise holds as much of them; `any`: of the same type, which also stand in where fewer than 19 of the others exist'
-        ),
-    ] = 'any'
-    placements: Annotated[
-        int | None,
-        Field(
-            description='that exist besides the explanation; null above 1e15 and where not counted'
-        ),
-    ] = None
-    draws: Annotated[int, Field(description='random substitutions, M; distinct')]
-    win_rate_draws: Annotated[
-        int | None,
-        Field(
-            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
-        ),
-    ] = None
-    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
-    overlap: Annotated[
-        float | None,
-        Field(
-            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
-        ),
-    ] = None
-    p_value: Annotated[
-        float,
-        Field(
-            description='one-sided: a draw scores as high; where draws go on look by look, p of stage-wise order'
-        ),
-    ]
-    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
-    p_two_sided: Annotated[
-        float | None, Field(description='twice the smaller of both, at most 1')
-    ] = None
-    attainable_p: Annotated[
-        float | None,
-        Field(
-            description='the least p that could have come: of as many draws as the request allows, or of all placements'
-        ),
-    ] = None
-    ties: Annotated[
-        float | None, Field(description='share of the draws that score the same')
-    ] = None
-    mean: Annotated[float, Field(description='over the draws')]
-    sd: Annotated[
-        float | None,
-        Field(description="of the draws' scores, over n - 1; null for a single one"),
-    ] = None
-    deciles: Annotated[
-        list[float],
-        Field(
-            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
-        ),
-    ] = []
-    histogram: Annotated[
-        Histogram | None,
-        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
-    ] = None
-    premise_overlap: Annotated[
-        float | None,
-        Field(
-            description="share of the content words of the explanation's phrase that the premise holds; of `phrases` all random ones are of its class: none, at most half, more, all"
-        ),
-    ] = None
-    statistic: Literal['w_normalized'] = 'w_normalized'
-    observed: Annotated[float, Field(description='of the counterfactual')]
-    win_rate: Annotated[
-        float, Field(description='draws that score lower, ties half; chance is 0.5')
-    ]
-    satisfaction: Annotated[
-        FtcSatisfaction | None,
-        Field(description='mean over the draws; null in results of earlier versions'),
-    ] = None
-
-
 class FtcRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -4770,26 +3670,26 @@ class FtcRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+            description='the only webhook endpoint that is notified; absent: all that listen'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+            description='what was evaluated; returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
@@ -4801,13 +3701,13 @@ class FtcRequest(Message):
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+            description='score a text in a language that the model did not learn, with a warning; else its score is null'
         ),
     ] = False
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model is asked to decide and to explain, and its explanation is scored in the same job; `true`: the request's `model`, by the metric's own prompt. What it answered is the `elicitation` of the result"
+            description="instead of an explanation: a model decides and explains, and its explanation is scored in the same job; `true`: the request's `model`, with the metric's own prompt"
         ),
     ] = None
     premise: Annotated[str, Field(description='what is taken to be true')]
@@ -4882,43 +3782,15 @@ class FtcRequest(Message):
     ] = None
 
 
-class FtcScores(Message):
-    delta: Interval
-    k: Interval
-    w: Interval
-    w_normalized: Interval
-    geometric_mean_p: Annotated[float | None, Field(description='exp(mean k - 1)')]
-
-
-class FtcSkill(Message):
-    label: Literal['macro', 'entailment', 'neutral', 'contradiction']
-    skill: Annotated[
-        float | None,
-        Field(
-            description='(score - baseline_score) / (1 - baseline_score): 1 perfect, 0 no better, negative worse; null where less than 0.05 is left above the baseline, see `reason`'
-        ),
-    ]
-    score: Annotated[
-        float, Field(description='mean w_normalized of the covered results')
-    ]
-    baseline: Annotated[
-        Literal['always_entailment', 'always_neutral', 'always_contradiction', 'uniform', 'unedited', 'blank_premise'],
-        Field(description='the best answer without the explanation'),
-    ]
-    baseline_score: Annotated[float, Field(description='its mean on the same targets')]
-    difference: Annotated[
-        Interval,
-        Field(
-            description='score - baseline_score, paired, with its interval over texts, [-1, 1]'
-        ),
-    ]
-    p_value: Annotated[
-        float | None,
-        Field(
-            description='that the mean difference is 0, two-sided, by sign flips of whole texts'
-        ),
-    ]
-    reason: Annotated[str | None, Field(description='why skill is null')]
+class Generate(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    operation: Literal['generate'] = 'generate'
+    prompts: list[Prompt]
+    sampling: Annotated[
+        Sampling | None, Field(description='each absent member has its own default')
+    ] = None
 
 
 class GoldLabels(Message):
@@ -4953,217 +3825,6 @@ class GoldLabels(Message):
     labels: list[LabelAccuracy]
     confusion: Annotated[
         list[ConfusionCell], Field(description='cells that are not empty')
-    ]
-
-
-class HafBatchReportRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
-        ),
-    ] = False
-    batch: Annotated[str | None, Field(description="a batch's id")] = None
-    jobs: Annotated[
-        list[str] | None, Field(description='ids of jobs of this metric')
-    ] = None
-    of_model: Annotated[
-        str | None,
-        Field(
-            description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
-        ),
-    ] = None
-    of_metadata: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='only the results of lines whose metadata has all of these values, as where one file holds the explanations of several systems'
-        ),
-    ] = None
-    seed: Annotated[int, Field(description='of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
-    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
-    cluster_key: Annotated[
-        str | None,
-        Field(
-            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
-        ),
-    ] = None
-    sequence: Annotated[
-        bool,
-        Field(
-            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
-        ),
-    ] = False
-    against: Annotated[
-        Against | None,
-        Field(
-            description="another system's results on the same texts, which are taken off the report's own: see `comparison`"
-        ),
-    ] = None
-    further: Annotated[
-        list[Against],
-        Field(
-            description='further systems that are compared with `against`, too: see `further`',
-            validate_default=True,
-        ),
-    ] = []
-    judged: Annotated[
-        Judged | None,
-        Field(description="people's judgements of these results: see `agreement`"),
-    ] = None
-    plan: Annotated[
-        WantedEffect | None,
-        Field(
-            description='how many texts and draws would find this effect: see `plan`'
-        ),
-    ] = None
-    by: Annotated[
-        list[str],
-        Field(
-            description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
-        ),
-    ] = []
-    gold: Annotated[
-        GoldColumns | None,
-        Field(
-            description="where the lines' metadata has gold labels, marked passages and ratings: see the report's `gold`"
-        ),
-    ] = None
-    pairwise: Annotated[
-        bool,
-        Field(description='whether to compare the values of each split two by two'),
-    ] = False
-    mixed: Annotated[
-        bool,
-        Field(
-            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
-        ),
-    ] = False
-    model_key: Annotated[
-        str, Field(description='metadata that names the model of sent responses')
-    ] = 'model'
-    dataset_key: Annotated[
-        str, Field(description='metadata that names the data set')
-    ] = 'dataset'
-    metric: Literal['haf'] = 'haf'
-
-
-class HafChatLogprobs(Message):
-    content: list[HafChatToken]
-
-
-class HafDecisionPart(Message):
-    text: str
-    start: int | None
-    end: int | None
-    tokens: int
-    confidence: Annotated[float | None, Field(description='C(Y) (Eq. 4), (0, 1]')]
-    confidence_uniform: float | None
-    answer: Annotated[
-        Literal['sufficient', 'insufficient', 'doubtful', 'irrelevant', 'unclear'] | None,
-        Field(description='of later stages: what it says about the reasons'),
-    ]
-    judge: Annotated[
-        Literal['reader', 'similarity', 'rules', 'nli'] | None,
-        Field(description='what read the answer off the sentence'),
-    ]
-    certainty: Annotated[
-        float | None,
-        Field(
-            description="reader: the probability of the answer; similarity: the winning side's share of both"
-        ),
-    ]
-    token_values: Annotated[
-        list[HafTokenValue],
-        Field(
-            description="absent unless the request's `token_values` asks for it",
-            validate_default=True,
-        ),
-    ] = []
-
-
-class HafIndividual(Message):
-    rs_decision: Annotated[Interval, Field(description='w_S C(Y)')]
-    rs_informativeness: Annotated[Interval, Field(description='I_S (Eq. 10)')]
-    rn_decision: Annotated[Interval, Field(description='w_N C(Y)')]
-    rn_informativeness: Annotated[Interval, Field(description='I_N (Eq. 12)')]
-
-
-class HafMeans(Message):
-    sos: Interval
-    dis: Interval
-    uii: Interval
-    uei: Interval
-    rs: Interval
-    rn: Interval
-
-
-class HafReasonPart(Message):
-    text: str
-    start: Annotated[
-        int | None, Field(description='null where it does not occur there as such')
-    ]
-    end: int | None
-    tokens: Annotated[int, Field(description='that count for its confidence')]
-    confidence: Annotated[float | None, Field(description='C (Eq. 4), (0, 1]')]
-    confidence_uniform: Annotated[
-        float | None, Field(description='control: every token counts the same')
-    ]
-    similarity: Annotated[
-        float | None,
-        Field(
-            description='g: JUSTIFY, to the text; necessity, to the left-out reason; else null'
-        ),
-    ]
-    diversity: Annotated[
-        float | None,
-        Field(
-            description='div (Eq. 8) from the JUSTIFY reasons (sufficiency: from the other ones)'
-        ),
-    ]
-    value: Annotated[
-        float | None,
-        Field(description='its term in SoS, UII, UEI or the informativeness'),
-    ]
-    token_values: Annotated[
-        list[HafTokenValue],
-        Field(
-            description="absent unless the request's `token_values` asks for it",
-            validate_default=True,
-        ),
-    ] = []
-
-
-class HafRepetition(Message):
-    samples: int
-    sos: HafSpread
-    dis: HafSpread
-    uii: HafSpread
-    uei: HafSpread
-    rs: HafSpread
-    rn: HafSpread
-    stances: Annotated[
-        dict[str, int], Field(description='how often each stance was taken')
     ]
 
 
@@ -5209,107 +3870,18 @@ class HafResponses(Message):
     ] = None
 
 
-class HafShares(Message):
-    internal: Interval
-    external: Interval
-    sufficiency: Interval
-    necessity: Interval
-
-
-class HafStagePart(Message):
-    stage: Literal['justify', 'internal', 'external', 'sufficiency', 'necessity']
-    reason: Annotated[
-        int | None,
-        Field(description='the JUSTIFY reason that it is about, 0-based; else null'),
-    ]
-    response: str
-    refusal: bool
-    irrelevant: Annotated[
-        bool,
-        Field(description='a decision that does not answer the question (Table 5)'),
-    ]
-    decision: HafDecisionPart | None
-    reasons: list[HafReasonPart]
-    weight: Annotated[float | None, Field(description='w_S or w_N of the answer')] = (
-        None
-    )
-    informativeness: Annotated[
-        float | None, Field(description='I_S (Eq. 10), I_N (Eq. 12)')
-    ] = None
-    value: Annotated[float | None, Field(description='RS or RN of this reason')] = None
-
-
-class HafStanceScores(Message):
-    stance: Literal['toxic', 'maybe', 'non-toxic', 'unclear']
-    results: int
-    score: Interval
-    means: HafMeans
-
-
-class HatexscoreDecisionMeans(Message):
-    results: int
-    score: Interval
-    components: Annotated[
-        dict[str, Interval],
-        Field(description='mean of htc, qf, tgi and cc, each [0, 1]'),
-    ]
-    share_beaten: Annotated[Interval, Field(description='as in the report')]
-    qf_excess: Annotated[
-        Interval | None,
-        Field(description='QF above that of random quotes, mean; 0 is chance'),
-    ] = None
-    together: Annotated[
-        HatexscoreTestedTogether | None,
-        Field(
-            description='null without a control, and of other decisions than hateful'
-        ),
-    ] = None
-
-
-class HatexscoreModelAgreement(Message):
-    agreement: Annotated[
-        Interval, Field(description='share of results where the model decides so')
-    ]
-    by_decision: Annotated[
-        dict[str, Interval], Field(description='the same of each decision')
-    ]
-
-
-class HatexscoreRandomSpans(Message):
+class HatexscoreRandomSpans(Null):
     kind: Annotated[
         Literal['spans'], Field(description='passages of as many words as the quotes')
     ] = 'spans'
-    placements: Annotated[
-        int | None,
-        Field(
-            description='that exist besides the explanation; null above 1e15 and where not counted'
-        ),
-    ] = None
     draws: Annotated[
         int, Field(description='different random placements, the quoted one excluded')
     ]
-    win_rate_draws: Annotated[
-        int | None,
-        Field(
-            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
-        ),
-    ] = None
-    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
-    overlap: Annotated[
-        float | None,
-        Field(
-            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
-        ),
-    ] = None
     p_value: Annotated[
         float | None,
         Field(
             description='one-sided: how often random spans do as well; lower is stronger. (1 + draws that reach the quotes) / (1 + draws); where draws go on look by look, p of stage-wise order. `robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is shown without judgement'
         ),
-    ] = None
-    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
-    p_two_sided: Annotated[
-        float | None, Field(description='twice the smaller of both, at most 1')
     ] = None
     attainable_p: Annotated[
         float | None,
@@ -5317,23 +3889,9 @@ class HatexscoreRandomSpans(Message):
             description='the least p that could have come: of as many draws as the request allows, or of all placements'
         ),
     ] = None
-    ties: Annotated[
-        float | None, Field(description='share of the draws that score the same')
-    ] = None
-    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
     sd: Annotated[
         float | None,
         Field(description="of the draws' scores, over n - 1; null for a single one"),
-    ] = None
-    deciles: Annotated[
-        list[float],
-        Field(
-            description="the 10 % to 90 % quantiles of the draws' scores; empty without draws"
-        ),
-    ] = []
-    histogram: Annotated[
-        Histogram | None,
-        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
     ] = None
     p_calibrated: Annotated[
         float | None,
@@ -5401,26 +3959,26 @@ class HatexscoreRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+            description='the only webhook endpoint that is notified; absent: all that listen'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+            description='what was evaluated; returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
@@ -5438,7 +3996,7 @@ class HatexscoreRequest(Message):
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model is asked to decide and to explain, and its explanation is scored in the same job; `true`: the request's `model`, by the metric's own prompt. What it answered is the `elicitation` of the result"
+            description="instead of an explanation: a model decides and explains, and its explanation is scored in the same job; `true`: the request's `model`, with the metric's own prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the moderated text')]
@@ -5494,7 +4052,13 @@ class HatexscoreRequest(Message):
             description="what coherence requires of the QF of a non-hateful decision: `causal` 1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own"
         ),
     ] = None
-    weights: HatexscoreWeights | None = None
+    weights: Annotated[
+        HatexscoreWeights | None,
+        Field(
+            description="Of the four components in the score; the paper's mean (Eq. 6) is the default.",
+            title='HatexscoreWeights',
+        ),
+    ] = None
     short_text_max_words: Annotated[
         int, Field(description='a text of at most so many words may be quoted whole')
     ] = 5
@@ -5525,25 +4089,6 @@ class HlvBaselines(Message):
     ]
 
 
-class HlvCeiling(Message):
-    annotators: Annotated[
-        int, Field(description='number of votes, ratings or rankings')
-    ]
-    resamples: Annotated[int, Field(description='draws behind each number')]
-    metrics: dict[str, HlvCeilingOf]
-
-
-class HlvCeilings(Message):
-    high: Annotated[
-        Interval,
-        Field(description='a judge that is the distribution people were drawn from'),
-    ]
-    low: Annotated[
-        Interval, Field(description='one half of the people against the other')
-    ]
-    chance: Annotated[Interval, Field(description='the uniform judge')]
-
-
 class HlvComponents(Message):
     kendall: Annotated[
         float | None, Field(description='tau-b; tau-a for variant `paper`')
@@ -5564,74 +4109,6 @@ class HlvComponents(Message):
     methods: list[HlvMethodResult]
 
 
-class HlvEstimate(Message):
-    mean: Annotated[
-        Interval,
-        Field(
-            description='over the items where it is defined; pooled metrics over all pairs'
-        ),
-    ]
-    undefined: Annotated[
-        int, Field(description='number of items where it is undefined')
-    ]
-    undefined_as_zero: Annotated[
-        float | None,
-        Field(description='mean with undefined items as 0; correlations only'),
-    ] = None
-
-
-class HlvHuman(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    votes: Annotated[
-        list[dict[str, float]] | dict[str, float] | None,
-        Field(
-            description='option → count; a missing option counts 0. Each source is normalised before the mean is taken'
-        ),
-    ] = None
-    ratings: Annotated[
-        list[dict[str, float]] | dict[str, float] | None,
-        Field(
-            description='option → plausibility on `scale`, for every option; sources are averaged'
-        ),
-    ] = None
-    ranking: Annotated[
-        list[dict[str, float]] | dict[str, float] | None,
-        Field(
-            description='option → position, 1 = best; equal positions tie, and missing options tie for last. The fractional ranks of the sources are averaged and ranked again'
-        ),
-    ] = None
-    scale: Annotated[HlvScale | None, Field(description='scale of `ratings`')] = None
-
-
-class HlvPaired(Message):
-    method: Literal['rank', 'logits', 'score']
-    items: Annotated[
-        int,
-        Field(description='number of items; those with an undefined side are left out'),
-    ]
-    explained: Annotated[
-        Interval, Field(description="Kendall's tau in the variant's own form, [-1, 1]")
-    ]
-    baseline: Annotated[
-        Interval, Field(description='the same for the judge without explanations')
-    ]
-    gain: Annotated[
-        Interval, Field(description='explained - baseline, item by item, [-2, 2]')
-    ]
-    closer: Annotated[
-        int,
-        Field(description='items where explanations bring the judge closer to people'),
-    ]
-    equal: Annotated[int, Field(description='items where they change nothing')]
-    farther: int
-    gains: Annotated[
-        ValueHistogram,
-        Field(description='21 bins; no change falls into the middle bin'),
-    ]
-
-
 class HlvRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -5650,26 +4127,26 @@ class HlvRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+            description='the only webhook endpoint that is notified; absent: all that listen'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+            description='what was evaluated; returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
@@ -5681,7 +4158,7 @@ class HlvRequest(Message):
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+            description='score a text in a language that the model did not learn, with a warning; else its score is null'
         ),
     ] = False
     question: Annotated[
@@ -5704,7 +4181,13 @@ class HlvRequest(Message):
         str | None,
         Field(description='an explanation as one text, such as a chain of thought'),
     ] = None
-    human: HlvHuman
+    human: Annotated[
+        HlvHuman,
+        Field(
+            description='Exactly one of `votes`, `ratings` and `ranking`, as an object or as a list with one object\nper source.\n\nA source is an annotator or a data set. Sources are averaged.',
+            title='HlvHuman',
+        ),
+    ]
     judge: Annotated[
         HlvJudge | None,
         Field(description='how `model` is prompted; absent: the defaults'),
@@ -5737,29 +4220,23 @@ class HlvRequest(Message):
     ] = 'e'
 
 
-class HlvTable(Message):
-    method: Annotated[
-        Literal['rank', 'logits', 'score'] | None,
-        Field(description='null for judges that read nothing'),
+class HlvResult(MetricResult):
+    metric: Literal['hlv'] = 'hlv'
+    range: Annotated[
+        list[float], Field(description='[-2, 2] for a gain, [-1, 1] for an agreement')
     ]
-    judged: Literal['explained', 'baseline', 'gain', 'uniform', 'majority']
-    items: int
-    invalid_runs: Annotated[
-        int, Field(description='answers that could not be read')
-    ] = 0
-    metrics: dict[str, HlvEstimate]
-    tied: Annotated[
-        Interval | None,
+    components: HlvComponents
+    evidence: Annotated[list[Evidence], Field(validate_default=True)] = []
+    control: HlvBaselines
+    warnings: Annotated[
+        list[str], Field(description='why something is null or doubtful')
+    ] = []
+    reasons: Annotated[
+        list[NullReason],
         Field(
-            description='share of pairs of options with equal ranks, mean over items; null for gains and in earlier reports'
+            description='why the score or a part of it is null', validate_default=True
         ),
-    ] = None
-    normalised: Annotated[
-        dict[str, Interval] | None,
-        Field(
-            description='metric → sum of (value - chance) / sum of (ceiling - chance) over all items: 0 = the uniform judge, 1 = the agreement of people with themselves. Null where that is hardly better than chance'
-        ),
-    ] = None
+    ] = []
 
 
 class HumanAgreement(Message):
@@ -5820,270 +4297,6 @@ class HumanRatings(Message):
     threshold: CalibratedThreshold
 
 
-class IceAgreement(Message):
-    first: IceConfiguration
-    second: IceConfiguration
-    examples: int
-    spearman: Annotated[
-        float | None, Field(description='of the win rates; null where one is constant')
-    ]
-    p_value: Annotated[
-        float | None,
-        Field(description="of Spearman's rho over the means of each text, two-sided"),
-    ] = None
-    q_value: Annotated[
-        float | None, Field(description='Benjamini-Hochberg over this table')
-    ] = None
-    same_side: Annotated[
-        float | None, Field(description='share on one side of 0.5 under both')
-    ]
-    same_verdict: float | None
-
-
-class IceAntiFaithful(Message):
-    configurations: list[IceConfiguration]
-    examples: Annotated[
-        list[str],
-        Field(
-            description='jobs (custom id, else id) whose first test is anti-faithful; at most 1,000'
-        ),
-    ]
-    examples_in_all: int
-
-
-class IceBatchReportRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
-        ),
-    ] = False
-    batch: Annotated[str | None, Field(description="a batch's id")] = None
-    jobs: Annotated[
-        list[str] | None, Field(description='ids of jobs of this metric')
-    ] = None
-    of_model: Annotated[
-        str | None,
-        Field(
-            description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
-        ),
-    ] = None
-    of_metadata: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='only the results of lines whose metadata has all of these values, as where one file holds the explanations of several systems'
-        ),
-    ] = None
-    seed: Annotated[int, Field(description='of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
-    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
-    cluster_key: Annotated[
-        str | None,
-        Field(
-            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
-        ),
-    ] = None
-    sequence: Annotated[
-        bool,
-        Field(
-            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
-        ),
-    ] = False
-    against: Annotated[
-        Against | None,
-        Field(
-            description="another system's results on the same texts, which are taken off the report's own: see `comparison`"
-        ),
-    ] = None
-    further: Annotated[
-        list[Against],
-        Field(
-            description='further systems that are compared with `against`, too: see `further`',
-            validate_default=True,
-        ),
-    ] = []
-    judged: Annotated[
-        Judged | None,
-        Field(description="people's judgements of these results: see `agreement`"),
-    ] = None
-    plan: Annotated[
-        WantedEffect | None,
-        Field(
-            description='how many texts and draws would find this effect: see `plan`'
-        ),
-    ] = None
-    by: Annotated[
-        list[str],
-        Field(
-            description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
-        ),
-    ] = []
-    gold: Annotated[
-        GoldColumns | None,
-        Field(
-            description="where the lines' metadata has gold labels, marked passages and ratings: see the report's `gold`"
-        ),
-    ] = None
-    pairwise: Annotated[
-        bool,
-        Field(description='whether to compare the values of each split two by two'),
-    ] = False
-    mixed: Annotated[
-        bool,
-        Field(
-            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
-        ),
-    ] = False
-    alpha: Annotated[
-        float, Field(description='false discovery rate over configurations')
-    ] = 0.05
-    example_alpha: Annotated[
-        float, Field(description="false discovery rate over examples (the paper's)")
-    ] = 0.1
-    error: Annotated[
-        Literal['discovery', 'family'],
-        Field(
-            description='what `alpha` bounds over configurations: the share of false verdicts (Benjamini-Hochberg), or the chance of any (Holm)'
-        ),
-    ] = 'discovery'
-    metric: Literal['ice'] = 'ice'
-
-
-class IceComponents(Message):
-    tests: list[IceTest]
-    areas: Annotated[
-        list[IceArea], Field(description='where there are several budgets')
-    ]
-    comparisons: Annotated[
-        list[IceComparison], Field(description='where there are several explanations')
-    ]
-    plausibility: Annotated[
-        list[IcePlausibility], Field(description='where `human` was sent')
-    ]
-    readings: Annotated[
-        list[IceCausalReading],
-        Field(description='where both sides were tested', validate_default=True),
-    ] = []
-
-
-class IceConfigurationResult(Message):
-    configuration: IceConfiguration
-    undefined: Annotated[
-        int, Field(description='examples whose win rate is null; left out')
-    ]
-    win_rate: Annotated[Interval, Field(description='mean mid-rank win rate')]
-    strict_win_rate: Annotated[
-        float | None, Field(description='mean; ties count as losses')
-    ]
-    tie_rate: Annotated[float | None, Field(description='mean')]
-    z: Annotated[
-        float | None,
-        Field(description='of reports before metric version 2.0; now `omnibus_z`'),
-    ] = None
-    t: Annotated[
-        float | None,
-        Field(
-            description='(mean - 1/2) / its standard error over texts; null without spread'
-        ),
-    ] = None
-    p_t: Annotated[float | None, Field(description='of t, two-sided')] = None
-    p_randomization: Annotated[
-        float | None, Field(description='of sign flips of whole texts, two-sided')
-    ] = None
-    p_value: Annotated[
-        float | None, Field(description='that the mean is 1/2: the larger of both')
-    ]
-    q_value: Annotated[
-        float | None, Field(description='corrected over configurations, see `error`')
-    ]
-    verdict: Annotated[
-        Literal['faithful', 'inconclusive', 'anti-faithful', 'undecidable'] | None,
-        Field(
-            description='of the configuration, by q and the side of 1/2; `undecidable`: so few texts could not have reached alpha'
-        ),
-    ]
-    omnibus_z: Annotated[
-        float | None,
-        Field(
-            description='is any explanation better or worse than random? (mean - 1/2) / its exact sd if all were random; null where draws could repeat'
-        ),
-    ] = None
-    omnibus_p: Annotated[float | None, Field(description='of omnibus_z, two-sided')] = (
-        None
-    )
-    effect: Annotated[
-        Interval,
-        Field(
-            description='median effect, distribution-free interval by order statistics'
-        ),
-    ]
-    exact: Annotated[int, Field(description='examples whose test was exact')]
-    verdicts: Annotated[dict[str, int], Field(description='of the examples')]
-    win_rates: Annotated[
-        ValueHistogram | None,
-        Field(description='of the examples; null in reports of earlier versions'),
-    ] = None
-    p_values: Annotated[
-        IcePValueHistogram | None,
-        Field(description='of the examples; null likewise, and where none has one'),
-    ] = None
-    over_examples: IceOverExamples
-    leads: Annotated[
-        bool,
-        Field(
-            description='whether it is the first test of every result: what tables of results show'
-        ),
-    ] = False
-
-
-class IceMeanDifference(Message):
-    first: IceConfiguration
-    second: IceConfiguration
-    difference: Annotated[Interval, Field(description='mean win rate, first - second')]
-    first_better: Annotated[
-        int, Field(description='examples where first has the higher win rate')
-    ]
-    second_better: int
-    equal: Annotated[int, Field(description='examples where neither has')] = 0
-    p_value: Annotated[
-        float | None,
-        Field(description='that the mean difference is 0: the larger of the next two'),
-    ] = None
-    p_t: Annotated[float | None, Field(description='of t over texts, two-sided')] = None
-    p_randomization: Annotated[
-        float | None, Field(description='of sign flips of whole texts, two-sided')
-    ] = None
-    p_adjusted: Annotated[
-        float | None, Field(description='Holm over all pairs of the report')
-    ] = None
-    effect: Annotated[
-        float | None,
-        Field(
-            description='mean difference in its sds over examples; null where that is 0'
-        ),
-    ] = None
-
-
 class IceNamedExplanation(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -6098,19 +4311,48 @@ class IceNamedExplanation(Message):
     rationale: list[IceSpan | str] | str | None = None
 
 
-class IceOrthogonality(Message):
-    configuration: IceConfiguration
-    measure: Annotated[str, Field(description='iou, f1 or auprc')]
-    mean: Annotated[Interval, Field(description='of the measure')]
-    pearson: Annotated[Interval, Field(description='with the win rate')]
-    spearman: float | None
+class IceNull(Null):
+    kind: Annotated[
+        Literal['tokens', 'words', 'spans', 'spans_gaps'],
+        Field(
+            description='as many tokens, as many whole words with as many tokens, passages of the same lengths, or those with the same gaps; in rows of words `words` are as many words'
+        ),
+    ] = 'tokens'
+    draws: Annotated[int, Field(description='random ones compared with')]
     p_value: Annotated[
         float | None,
-        Field(description="of Pearson's r over the means of each text, two-sided"),
-    ]
-    q_value: Annotated[
-        float | None, Field(description='Benjamini-Hochberg over this table')
+        Field(
+            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
+        ),
     ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come, one-sided where `alternative` is `greater`: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    sd: Annotated[
+        float | None,
+        Field(description='n - 1 (variants paper and reference: n); null if undefined'),
+    ] = None
+    p_calibrated: Annotated[
+        float | None,
+        Field(
+            description='where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how often a random passage of another post stands out as far among its placements. Valid on average over posts (`calibration`), for posts that the judge calls hateful, for judges and languages that were measured'
+        ),
+    ] = None
+    calibration: Annotated[
+        Calibration | None,
+        Field(description='what `p_calibrated` rests on; null without it'),
+    ] = None
+    strata: Annotated[
+        Literal['frequency', 'pos'] | None,
+        Field(description='what else they have in common, token by token'),
+    ] = None
+    match_tokens: Annotated[
+        bool,
+        Field(description='whether they have about as many tokens as the rationale'),
+    ] = False
 
 
 class IceRequest(Message):
@@ -6131,26 +4373,26 @@ class IceRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+            description='the only webhook endpoint that is notified; absent: all that listen'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+            description='what was evaluated; returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
@@ -6162,7 +4404,7 @@ class IceRequest(Message):
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+            description='score a text in a language that the model did not learn, with a warning; else its score is null'
         ),
     ] = False
     text: Annotated[str, Field(description='what the model judged')]
@@ -6297,16 +4539,67 @@ class IceRequest(Message):
     ] = False
 
 
-class JobCancelledWebhook(Message):
-    type: Literal['job.cancelled'] = 'job.cancelled'
-    timestamp: str
-    data: JobNotice
-
-
-class JobFailedWebhook(Message):
-    type: Literal['job.failed'] = 'job.failed'
-    timestamp: str
-    data: JobNotice
+class IceTest(Message):
+    explanation: str
+    aspect: Annotated[
+        Literal['sufficiency', 'necessity'],
+        Field(
+            description='what is compared with that of random rationales: what the rationale alone keeps, s(r), or what its removal costs, s(x) - s(x without r)'
+        ),
+    ] = 'sufficiency'
+    k: Annotated[
+        float | None, Field(description='null for a rationale that was sent as spans')
+    ]
+    tokens: Annotated[int, Field(description='size of the rationale')]
+    operator: Annotated[
+        Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill', 'mean'],
+        Field(
+            description='`mean`: NSR averaged over the operators (variants paper and reference)'
+        ),
+    ]
+    win_rate: Annotated[
+        float | None,
+        Field(
+            description='share of random rationales that score lower, ties half; 0.5 is chance'
+        ),
+    ]
+    strict_win_rate: Annotated[float | None, Field(description='ties count as losses')]
+    tie_rate: float | None
+    effect: Annotated[
+        float | None,
+        Field(description='(observed - null mean) / null sd; null if sd is 0'),
+    ]
+    p_value: Annotated[
+        float | None,
+        Field(description='one-sided: P(a random rationale scores as high)'),
+    ]
+    p_anti: Annotated[float | None, Field(description='the other side: as low')]
+    p_two_sided: Annotated[
+        float | None, Field(description='twice the smaller, at most 1')
+    ]
+    p_adjusted: Annotated[
+        float | None,
+        Field(
+            description="corrected for all tests of the request: max-T over an explanation's own, Holm over explanations; null in variants paper and reference"
+        ),
+    ] = None
+    verdict: Annotated[
+        Literal['faithful', 'inconclusive', 'anti-faithful', 'undecidable'] | None,
+        Field(
+            description='at level alpha, by `p_adjusted` (variants paper and reference: `p_two_sided`); `undecidable`: `null.attainable_p` is above alpha, so that no other could have come. Of necessity, with few placements, by `null.p_calibrated`'
+        ),
+    ]
+    drop: Annotated[
+        float | None,
+        Field(
+            description='probability of the target label that is lost: s(x) - s(r); of a necessity test s(x) - s(x without r)'
+        ),
+    ] = None
+    nsr: Annotated[
+        float | None, Field(description='Eq. 1; null where |s(x) - s(empty)| < epsilon')
+    ]
+    scores: Annotated[IceScores | None, Field(description='null for operator `mean`')]
+    null: IceNull
 
 
 class JudgeExamples(Message):
@@ -6368,12 +4661,6 @@ class Judgement(Message):
             description='what a guard named beside its label → in words, where the example asked for it; no part of P'
         ),
     ] = None
-
-
-class JudgementCreatedWebhook(Message):
-    type: Literal['judgement.created'] = 'judgement.created'
-    timestamp: str
-    data: JudgementNotice
 
 
 class JudgementList(Message):
@@ -6447,7 +4734,7 @@ class Model(Message):
     ]
     languages: list[str] | None
     language_f1: Annotated[
-        dict[str, float] | None,
+        dict[str, Any] | None,
         Field(description="language → F1 by the model's authors; null: not stated"),
     ]
     dtype: str
@@ -6459,7 +4746,7 @@ class Model(Message):
         ),
     ]
     mapping: Annotated[
-        dict[str, list[str]] | None,
+        dict[str, Any] | None,
         Field(
             description='canonical label → its outputs; empty: 1 minus the other label'
         ),
@@ -6501,139 +4788,12 @@ class Model(Message):
     ]
 
 
-class ModelUse(Message):
-    name: str
-    revision: str
-    sha256: Annotated[
-        str | None,
-        Field(description='of its safetensors; null where a server has them'),
-    ]
-    device: str
-    dtype: str
-    numerics: Annotated[
-        Literal['bytes', 'tolerance'],
-        Field(
-            description='`bytes`: on one kind of processor the same request has the same bytes, whatever is computed at the same time; `tolerance`: probabilities may move by 1e-5 in float32, by 0.02 in bfloat16, float16 and behind a server'
-        ),
-    ] = 'tolerance'
-    prompt_sha256: Annotated[
-        str | None,
-        Field(
-            description='of the prompt that a causal model judges by, around an empty text; of one behind a server, of its turns as JSON'
-        ),
-    ] = None
-    preset: Annotated[
-        str | None,
-        Field(
-            description='the bundle of keys, prompt included, that its entry names, as name@version'
-        ),
-    ] = None
-    runtime: Annotated[
-        Literal['openvino'] | None,
-        Field(description='what computed it, where it was not torch'),
-    ] = None
-    system_fingerprint: Annotated[
-        str | None,
-        Field(description="of the build of a model's server, as it last said"),
-    ] = None
-    warnings: Annotated[
-        list[str],
-        Field(
-            description='standing doubts about its labels; they stand in every report that it serves'
-        ),
-    ] = []
-    thresholds: Annotated[
-        dict[str, float] | None,
-        Field(
-            description='label → probability from which it is decided; absent: the likeliest is'
-        ),
-    ] = None
-    on_parts: Annotated[
-        list[PartExcess],
-        Field(
-            description='how it is calibrated on parts of texts, where its card has it',
-            validate_default=True,
-        ),
-    ] = []
-    training_tokens: Annotated[
-        list[int] | None,
-        Field(
-            description='1st and 99th percentile of how many tokens, special ones included, it read of the texts that it was trained on, where its card has it'
-        ),
-    ] = None
-
-
 class NextReview(Message):
     object: Literal['next_review'] = 'next_review'
     item: Annotated[
         ReviewItem | None, Field(description='null: nothing is left for this reviewer')
     ]
     progress: QueueProgress
-
-
-class Problem(Message):
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: Annotated[
-        str | None,
-        Field(description="`urn:touchstone:` and the request's id, as in x-request-id"),
-    ] = None
-    errors: list[FieldError] | None = None
-    error: SdkError
-    error_id: Annotated[
-        str | None, Field(description='id of this failure in the log')
-    ] = None
-    model: Annotated[
-        str | None, Field(description='the model that lacks an ability')
-    ] = None
-    ability: Annotated[
-        str | None, Field(description='the ability that the model lacks')
-    ] = None
-    abilities: Annotated[
-        list[str] | None, Field(description='the abilities of the model')
-    ] = None
-    violated_policies: Annotated[
-        list[str] | None,
-        Field(
-            alias='violated-policies',
-            description='of a 429: `requests` (see RateLimit-Policy), `open-jobs`, `open-streams`, `open-batches`, `stored-files`, `stored-bytes`, `uploads` or `bulk-calls`',
-        ),
-    ] = None
-
-
-class Prompt(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    text: str | None = None
-    turns: list[Turn] | None = None
-    draw: Annotated[
-        int | None,
-        Field(
-            description="which of the seed's draws: replaces the place in the call, so that a prompt is drawn alike alone and among others; absent: the place"
-        ),
-    ] = None
-
-
-class Provenance(Message):
-    metric_version: str
-    variant: Literal['robust', 'paper', 'reference']
-    seed: int
-    parameters: Annotated[
-        dict[str, Any], Field(description='the parameters in force, defaults included')
-    ]
-    models: Annotated[
-        list[ModelUse], Field(description='empty where no model was called')
-    ]
-    service_version: str
-    text_key: Annotated[
-        str | None,
-        Field(
-            description='keyed hash (BLAKE2b, 128 bits) of the text that is judged, case and spaces folded: results of one text have the same, also once the text is gone. It compares within this installation only; absent where that has no TOUCHSTONE_SECRET_KEYS'
-        ),
-    ] = None
 
 
 class ReadLabels(Message):
@@ -6652,15 +4812,6 @@ class ReviewQueueList(Message):
         str | None, Field(description='pass it as `after` to get the next page')
     ]
     has_more: bool
-
-
-class ScoreCompletions(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    operation: Literal['score'] = 'score'
-    prompts: list[Prompt]
-    completions: list[str]
 
 
 class ScoreSplit(Message):
@@ -6699,25 +4850,32 @@ class ScoreSplit(Message):
     warnings: Annotated[list[str], Field(description='why there is no split')] = []
 
 
-class SimilarityResult(Message):
-    similarities: Annotated[
-        list[float], Field(description='in [0, 1]; higher: more similar')
-    ]
-    model: ModelUse
-    service_version: str
-
-
-class SorFaithfulness(Message):
-    label: Annotated[str, Field(description="the request's label, or else the model's")]
-    p: Annotated[float, Field(description='P of the label for the whole post')]
-    p_without: Annotated[
-        float, Field(description='P of the label without the named words')
-    ]
-    drop: Annotated[
-        float, Field(description='`p` - `p_without`; higher: they carry more of it')
-    ]
-    words: Annotated[int, Field(description='words of the post that were deleted')]
-    null: SorMaskNull
+class SorNull(Null):
+    kind: Literal['other posts'] = 'other posts'
+    draws: Annotated[int, Field(description='random ones compared with')]
+    p_value: Annotated[
+        float | None,
+        Field(
+            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
+        ),
+    ] = None
+    attainable_p: Annotated[
+        float | None,
+        Field(
+            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+        ),
+    ] = None
+    sd: Annotated[
+        float | None,
+        Field(description="of the draws' scores, over n - 1; null for a single one"),
+    ] = None
+    win_rate: Annotated[
+        float | None,
+        Field(
+            description='share of other posts whose facts the statement names less; ties count half'
+        ),
+    ] = None
+    pool: Annotated[Literal['request', 'own'], Field(description='source of the posts')]
 
 
 class SorRequest(Message):
@@ -6738,26 +4896,26 @@ class SorRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+            description='the only webhook endpoint that is notified; absent: all that listen'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+            description='what was evaluated; returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
@@ -6769,13 +4927,13 @@ class SorRequest(Message):
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+            description='score a text in a language that the model did not learn, with a warning; else its score is null'
         ),
     ] = False
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model is asked to decide and to explain, and its explanation is scored in the same job; `true`: the request's `model`, by the metric's own prompt. What it answered is the `elicitation` of the result"
+            description="instead of an explanation: a model decides and explains, and its explanation is scored in the same job; `true`: the request's `model`, with the metric's own prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the post that the decision is about')]
@@ -6828,7 +4986,7 @@ class SorRequest(Message):
 
 
 class StudyPlan(Message):
-    wanted: WantedEffectAnswer
+    wanted: WantedEffect
     texts: Annotated[
         int | None,
         Field(
@@ -6967,30 +5125,6 @@ class Attribute(Message):
     method: AttributionMethod
 
 
-class BatchCancelledWebhook(Message):
-    type: Literal['batch.cancelled'] = 'batch.cancelled'
-    timestamp: str
-    data: BatchNotice
-
-
-class BatchCompletedWebhook(Message):
-    type: Literal['batch.completed'] = 'batch.completed'
-    timestamp: str
-    data: BatchNotice
-
-
-class BatchExpiredWebhook(Message):
-    type: Literal['batch.expired'] = 'batch.expired'
-    timestamp: str
-    data: BatchNotice
-
-
-class BatchFailedWebhook(Message):
-    type: Literal['batch.failed'] = 'batch.failed'
-    timestamp: str
-    data: BatchNotice
-
-
 class BatchList(Message):
     object: Literal['list'] = 'list'
     data: list[Batch]
@@ -7002,8 +5136,8 @@ class BatchList(Message):
 
 
 class ConsistencyControl(Message):
-    simulatability: ConsistencySimulatabilityNull | None = None
-    attribution: ConsistencyAttributionNull | None = None
+    simulatability: ConsistencyNull | None = None
+    attribution: ConsistencyNull | None = None
 
 
 class ConsistencyRequest(Message):
@@ -7024,26 +5158,26 @@ class ConsistencyRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+            description='the only webhook endpoint that is notified; absent: all that listen'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+            description='what was evaluated; returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
@@ -7055,13 +5189,13 @@ class ConsistencyRequest(Message):
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+            description='score a text in a language that the model did not learn, with a warning; else its score is null'
         ),
     ] = False
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model is asked to decide and to explain, and its explanation is scored in the same job; `true`: the request's `model`, by the metric's own prompt. What it answered is the `elicitation` of the result"
+            description="instead of an explanation: a model decides and explains, and its explanation is scored in the same job; `true`: the request's `model`, with the metric's own prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the text that the model answered')]
@@ -7151,212 +5285,28 @@ class ConsistencyRequest(Message):
     ] = None
 
 
-class Cot2elBulkRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    metric: Literal['cot2el'] = 'cot2el'
-    requests: Annotated[
-        list[Cot2elRequest], Field(description='all are accepted, or none')
-    ]
+class Elicitation(ExplanationsElicitation):
+    provenance: ExplanationsProvenance
 
 
-class Cot2elResult(Result):
-    metric: Literal['cot2el'] = 'cot2el'
-    score: Annotated[
-        float | None,
-        Field(description='null where the metric is undefined; see `warnings`'),
-    ]
-    verdict: Annotated[
-        Literal['holds_up', 'problem_found', 'not_tested'],
-        Field(
-            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
-        ),
-    ]
-    reason: Annotated[
-        str,
-        Field(
-            description="why, in one sentence of our own words, without anybody's text"
-        ),
-    ]
-    checks: Annotated[list[Check], Field(description='the gravest question first')]
-    problems: Annotated[
-        list[str], Field(description='codes of the failed checks, the worst first')
-    ]
-    untested: Annotated[
-        list[Untested],
-        Field(description='why checks have no answer, and what you can do about each'),
-    ]
-    range: list[float]
-    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
-    components: Cot2elComponents
-    evidence: Annotated[
-        list[Cot2elRefinedPair], Field(description="EL filtered, in the parse's order")
-    ]
-    control: Cot2elShuffledWords | None
+class FtcResult(MetricResult):
+    metric: Literal['ftc'] = 'ftc'
+    range: list[float] = [0.0, 1.0]
+    components: FtcComponents
+    evidence: list[FtcSpanEvidence]
+    control: FtcBaselines | None
     warnings: Annotated[
         list[str], Field(description='why something is null or doubtful')
     ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
-            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
-            validate_default=True,
+            description='why the score or a part of it is null', validate_default=True
         ),
     ] = []
-    languages: Annotated[
-        Languages | None,
-        Field(
-            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
-        ),
-    ] = None
-    provenance: Provenance
-    status: Annotated[
-        Literal['ok', 'no_reasoning', 'parse_failed', 'not_read'],
-        Field(
-            description='`no_reasoning`: the model wrote no reasoning part; `parse_failed`: no valid JSON in three tries; `not_read`: unknown language, see `reasons`. Unless the status is `ok`, an empty list of pairs has no meaning'
-        ),
-    ]
-    dropped: list[Cot2elDropped]
-    unplaced: Annotated[list[Cot2elUnplaced], Field(validate_default=True)] = []
-    sets: Cot2elSets
-    reasoning: Annotated[
-        str | None,
-        Field(description='the chain of thought, into which the offsets point'),
-    ]
-    parse: Annotated[
-        str | None, Field(description="the parse in the model's own words")
-    ]
-    validation: Annotated[
-        Cot2elValidation | None, Field(description='null without `human_pairs`')
-    ]
-
-
-class Description(Message):
-    kind: Literal['classifier', 'causal', 'similarity', 'cross-encoder']
-    use: ModelUse
-    labels: Annotated[
-        list[str],
-        Field(
-            description="of a classifier, or of a causal model's own prompt; else empty"
-        ),
-    ]
-    languages: list[str]
-    mask_text: Annotated[
-        str, Field(description='what stands for a masked word in rows of words')
-    ] = '[MASK]'
-
-
-class ExplanationsProvenance(Message):
-    prompt: ExplanationsPromptUse
-    model: Annotated[
-        ModelUse | None, Field(description='null where the answer was sent')
-    ]
-    seed: int
-    generation: Annotated[dict[str, Any], Field(description='sampling in force')]
-    policy: Annotated[
-        str | None,
-        Field(
-            description="a named one; `own`: the request's own words; null: as the prompt says"
-        ),
-    ]
-    service_version: str
-
-
-class FtcAgainstRandom(Message):
-    results: int
-    explanations: FtcScores
-    random_phrases: FtcScores
-    difference: Annotated[
-        dict[str, Interval],
-        Field(
-            description='explanations - random phrases, result by result; 0 is chance'
-        ),
-    ]
-
-
-class FtcBulkRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    metric: Literal['ftc'] = 'ftc'
-    requests: Annotated[
-        list[FtcRequest], Field(description='all are accepted, or none')
-    ]
-
-
-class FtcCaseScores(Message):
-    case: Literal['contradiction', 'entailment', 'neutral', 'neutral a', 'neutral b']
-    coverage: Annotated[
-        Interval, Field(description="share of the label's results that have a score")
-    ]
-    scores: FtcScores
-    human_ceiling: Annotated[
-        float | None,
-        Field(
-            description='delta of people in the paper (Table 10): what even a perfect model cannot be expected to exceed; null for the mean of both'
-        ),
-    ]
-    null_win_rate: Annotated[
-        Interval, Field(description='mean over results; chance is 0.5')
-    ]
-
-
-class FtcCounterfactual(Message):
-    kind: Annotated[
-        Literal['substituted', 'a', 'b'],
-        Field(
-            description='`substituted` for entailment and contradiction; `a` and `b` for neutral: the hypothesis that states A without B, and the one that states B'
-        ),
-    ]
-    text: str
-    target: Annotated[
-        FtcDistributionAnswer, Field(description="what the explanation's logic demands")
-    ]
-    answer: Annotated[
-        FtcDistributionAnswer, Field(description="the model's probabilities")
-    ]
-    predicted: Annotated[
-        Literal['entailment', 'neutral', 'contradiction'] | None,
-        Field(description='its label; null where two labels tie'),
-    ]
-    satisfaction: FtcSatisfaction
-    floored: Annotated[
-        bool,
-        Field(description='whether epsilon stood in for a smaller probability in k'),
-    ]
-    blank_premise: Annotated[
-        FtcSatisfaction | None,
-        Field(
-            description='the same with an empty premise: what the hypothesis alone gives away'
-        ),
-    ]
-    null: Annotated[
-        FtcNull | None, Field(description='null where undefined; see `warnings`')
-    ]
-
-
-class FtcInputScores(Message):
-    inputs: Literal['all', 'hypothesis', 'premise', 'label', 'another_item']
-    results: int
-    coverage: Interval
-    scores: FtcScores
-    difference: Annotated[
-        dict[str, Interval],
-        Field(
-            description='`all` minus this one over the items (premise, hypothesis) that both cover'
-        ),
-    ]
-
-
-class Generate(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    operation: Literal['generate'] = 'generate'
-    prompts: list[Prompt]
-    sampling: Annotated[
-        Sampling | None, Field(description='each absent member has its own default')
+    elicitation: Annotated[
+        Elicitation | None,
+        Field(description='what the model answered, where the request said `explain`'),
     ] = None
 
 
@@ -7365,39 +5315,6 @@ class GoldAgreement(Message):
     rationales: Plausibility | None
     ratings: HumanRatings | None
     warnings: list[str] = []
-
-
-class HafGroup(Message):
-    model: Annotated[
-        str, Field(description="the request's, else as its metadata names it")
-    ]
-    dataset: str
-    of_model: Annotated[
-        str | None,
-        Field(
-            description="with `of_metadata` what this group's results have in common and no others have, as a report's request takes it; both null where nothing tells them apart"
-        ),
-    ] = None
-    of_metadata: dict[str, str] | None = None
-    results: int
-    score: Interval
-    means: HafMeans
-    individual: HafIndividual
-    sufficient: Annotated[
-        HafShares, Field(description='Table 2: decisions that say `sufficient`')
-    ]
-    irrelevant: Annotated[
-        HafShares,
-        Field(description='Table 5: decisions that do not answer the question'),
-    ]
-    refused: Annotated[
-        Interval, Field(description='share of results that refuse at JUSTIFY')
-    ]
-    by_stance: list[HafStanceScores]
-    stages: Annotated[
-        dict[str, HafStageCounts] | None,
-        Field(description='in their order; empty in reports of earlier versions'),
-    ] = None
 
 
 class HafRequest(Message):
@@ -7418,26 +5335,26 @@ class HafRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
+            description='the only webhook endpoint that is notified; absent: all that listen'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: what the paper means, defects mended; `paper`: the equations as printed; `reference`: what the released code does'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and what pushes of scores attach the score to'
+            description='what was evaluated; returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
@@ -7449,13 +5366,13 @@ class HafRequest(Message):
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='ask a model about a text in a language that it did not learn, with a warning; else the score of such a text is null'
+            description='score a text in a language that the model did not learn, with a warning; else its score is null'
         ),
     ] = False
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model is asked to decide and to explain, and its explanation is scored in the same job; `true`: the request's `model`, by the metric's own prompt. What it answered is the `elicitation` of the result"
+            description="instead of an explanation: a model decides and explains, and its explanation is scored in the same job; `true`: the request's `model`, with the metric's own prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the moderated text')]
@@ -7472,7 +5389,13 @@ class HafRequest(Message):
     similarity: Annotated[
         str, Field(description='a configured similarity or cross-encoder: g')
     ] = 'embedded-similarity'
-    generation: HafGeneration | None = None
+    generation: Annotated[
+        HafGeneration | None,
+        Field(
+            description="How the model is prompted; the seed is the request's.",
+            title='HafGeneration',
+        ),
+    ] = None
     samples: Annotated[int, Field(description='generations; needs `model`')] = 1
     permute_reasons: Annotated[
         int, Field(description='other orders of the reasons to try; needs `model`')
@@ -7493,597 +5416,76 @@ class HafRequest(Message):
     ] = False
 
 
-class HatexscoreBatchReport(Report):
-    metric: Literal['hatexscore'] = 'hatexscore'
-    scored: Annotated[int, Field(description='results that this report rests on')]
-    undefined: Annotated[int, Field(description='of these, results without a score')]
-    finding: Annotated[
-        str, Field(description='what they come to, and how many they are')
-    ] = ''
-    left_out: Annotated[
-        dict[str, int] | None, Field(description='jobs without a result, by status')
-    ] = None
-    duplicates: Annotated[
-        int,
-        Field(description="results that repeat another's request and report; left out"),
-    ] = 0
-    score: Annotated[
-        Interval, Field(description='mean score, with its interval over texts')
-    ]
-    sequence: Annotated[
-        SequenceInterval | None,
-        Field(
-            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
-        ),
-    ] = None
-    reasons: Annotated[
-        dict[str, int] | None,
-        Field(
-            description='code → results whose score is null for it; one may have several'
-        ),
-    ] = None
-    by_language: Annotated[
-        dict[str, LanguageScores] | None,
-        Field(
-            description='language of the text → its results; those without one are left out'
-        ),
-    ] = None
-    parts: Annotated[
-        dict[str, PartSummary] | None,
-        Field(
-            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
-        ),
-    ] = None
-    splits: Annotated[
-        list[ScoreSplit],
-        Field(
-            description='the scores by each of `by`; no p-value holds for several at once',
-            validate_default=True,
-        ),
-    ] = []
-    comparison: Annotated[
-        SystemComparison | None,
-        Field(description='with the results of `against`; null where none were named'),
-    ] = None
-    further: Annotated[
-        list[SystemComparison],
-        Field(
-            description="of each of the request's `further` systems with `against`",
-            validate_default=True,
-        ),
-    ] = []
-    agreement: Annotated[
-        HumanAgreement | None,
-        Field(description='of people with each other and the metric, where asked for'),
-    ] = None
-    gold: Annotated[
-        GoldAgreement | None,
-        Field(
-            description='with what people say of the texts and explanations; null where no line has it'
-        ),
-    ] = None
-    plan: Annotated[
-        StudyPlan | None,
-        Field(description='of the further study that `plan` asked for; else null'),
-    ] = None
-    corrected: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
-        ),
-    ] = None
+class HafResult(MetricResult):
+    metric: Literal['haf'] = 'haf'
+    range: list[float] = [0.0, 1.0]
+    components: HafComponents
+    evidence: list[HafReasonEvidence]
+    control: HafControls | None
     warnings: list[str] = []
-    plots: Annotated[list[Plot], Field(validate_default=True)] = []
-    seed: int
-    resamples: int
-    confidence: float
-    statistics_version: Annotated[
-        str, Field(description='of how intervals are made')
-    ] = '1'
-    service_version: str
+    reasons: Annotated[
+        list[NullReason],
+        Field(
+            description='why the score or a part of it is null', validate_default=True
+        ),
+    ] = []
+    elicitation: Annotated[
+        Elicitation | None,
+        Field(description='what the model answered, where the request said `explain`'),
+    ] = None
+
+
+class HatexscoreResult(MetricResult):
+    metric: Literal['hatexscore'] = 'hatexscore'
+    range: list[float] = [0.0, 1.0]
     components: Annotated[
-        dict[str, Interval],
-        Field(description='mean of htc, qf, tgi and cc, each [0, 1]'),
-    ]
-    share_beaten: Annotated[
-        Interval,
+        HatexscoreComponents,
         Field(
-            description='mean share of random spans that the quotations beat; 0.5 is chance'
+            description='The four parts of the score; null where undefined: `reasons` says why.',
+            title='HatexscoreComponents',
         ),
     ]
-    by_decision: Annotated[
-        dict[str, HatexscoreDecisionMeans] | None,
-        Field(description='the same for each decision; `unknown`: none was found'),
+    evidence: Annotated[list[Evidence1], Field(validate_default=True)] = []
+    control: Annotated[
+        HatexscoreRandomSpans | None,
+        Field(description='null where undefined; see `warnings`'),
     ] = None
-    model_agreement: Annotated[
-        HatexscoreModelAgreement | None,
-        Field(description='null where no model was asked about a decision'),
-    ] = None
-    evidence: Annotated[
-        Interval | None,
-        Field(
-            description='share of hateful decisions whose quotes move P more than random spans do, p <= 0.05, of those where so small a p can be had; 0.05 is chance'
-        ),
-    ] = None
-    labels: HatexscoreLabelConflicts
-    quotes: Annotated[
-        HatexscoreQuoteCounts | None,
-        Field(description='null in reports of earlier versions'),
-    ] = None
-    groups: Annotated[
-        dict[str, int], Field(description='group that counts as identified → results')
-    ]
-    categories: Annotated[
-        dict[str, int] | None,
-        Field(
-            description='category of the policy that such a group is of → results: one name for `women`, `girls` and `sex`; empty in reports of earlier versions'
-        ),
-    ] = None
-    languages: Annotated[
-        dict[str, int], Field(description='language of the text → results')
-    ]
-
-
-class HatexscoreBulkRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    metric: Literal['hatexscore'] = 'hatexscore'
-    requests: Annotated[
-        list[HatexscoreRequest], Field(description='all are accepted, or none')
-    ]
-
-
-class HatexscoreReportJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['hatexscore-report'] = 'hatexscore-report'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        HatexscoreBatchReport | None, Field(description='where the job succeeded')
-    ]
-
-
-class HlvBatchReport(Report):
-    metric: Literal['hlv'] = 'hlv'
-    scored: Annotated[int, Field(description='results that this report rests on')]
-    undefined: Annotated[int, Field(description='of these, results without a score')]
-    finding: Annotated[
-        str, Field(description='what they come to, and how many they are')
-    ] = ''
-    left_out: Annotated[
-        dict[str, int] | None, Field(description='jobs without a result, by status')
-    ] = None
-    duplicates: Annotated[
-        int,
-        Field(description="results that repeat another's request and report; left out"),
-    ] = 0
-    score: Annotated[
-        Interval, Field(description='mean score, with its interval over texts')
-    ]
-    sequence: Annotated[
-        SequenceInterval | None,
-        Field(
-            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
-        ),
-    ] = None
-    reasons: Annotated[
-        dict[str, int] | None,
-        Field(
-            description='code → results whose score is null for it; one may have several'
-        ),
-    ] = None
-    by_language: Annotated[
-        dict[str, LanguageScores] | None,
-        Field(
-            description='language of the text → its results; those without one are left out'
-        ),
-    ] = None
-    parts: Annotated[
-        dict[str, PartSummary] | None,
-        Field(
-            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
-        ),
-    ] = None
-    splits: Annotated[
-        list[ScoreSplit],
-        Field(
-            description='the scores by each of `by`; no p-value holds for several at once',
-            validate_default=True,
-        ),
-    ] = []
-    comparison: Annotated[
-        SystemComparison | None,
-        Field(description='with the results of `against`; null where none were named'),
-    ] = None
-    further: Annotated[
-        list[SystemComparison],
-        Field(
-            description="of each of the request's `further` systems with `against`",
-            validate_default=True,
-        ),
-    ] = []
-    agreement: Annotated[
-        HumanAgreement | None,
-        Field(description='of people with each other and the metric, where asked for'),
-    ] = None
-    gold: Annotated[
-        GoldAgreement | None,
-        Field(
-            description='with what people say of the texts and explanations; null where no line has it'
-        ),
-    ] = None
-    plan: Annotated[
-        StudyPlan | None,
-        Field(description='of the further study that `plan` asked for; else null'),
-    ] = None
-    corrected: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
-        ),
-    ] = None
-    warnings: list[str] = []
-    plots: Annotated[list[Plot], Field(validate_default=True)] = []
-    seed: int
-    resamples: int
-    confidence: float
-    statistics_version: Annotated[
-        str, Field(description='of how intervals are made')
-    ] = '1'
-    service_version: str
-    score_of: Annotated[
-        Literal['gain', 'agreement', 'mixed'] | None,
-        Field(
-            description='meaning of the mean score; `mixed`: results of both kinds, so no mean; null: no results'
-        ),
-    ]
-    ceilings: Annotated[
-        dict[str, HlvCeilings] | None,
-        Field(description='metric → agreement of people with themselves'),
-    ] = None
-    tables: list[HlvTable]
-    paired: Annotated[
-        list[HlvPaired],
-        Field(
-            description='methods with and without explanations; empty in earlier reports',
-            validate_default=True,
-        ),
-    ] = []
-    gold_tied: Annotated[
-        Interval | None,
-        Field(description="`tied` for the people's ranking; null in earlier reports"),
-    ] = None
-
-
-class HlvBulkRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    metric: Literal['hlv'] = 'hlv'
-    requests: Annotated[
-        list[HlvRequest], Field(description='all are accepted, or none')
-    ]
-
-
-class HlvReportJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['hlv-report'] = 'hlv-report'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        HlvBatchReport | None, Field(description='where the job succeeded')
-    ]
-
-
-class HlvResult(Result):
-    metric: Literal['hlv'] = 'hlv'
-    score: Annotated[
-        float | None,
-        Field(description='null where the metric is undefined; see `warnings`'),
-    ]
-    verdict: Annotated[
-        Literal['holds_up', 'problem_found', 'not_tested'],
-        Field(
-            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
-        ),
-    ]
-    reason: Annotated[
-        str,
-        Field(
-            description="why, in one sentence of our own words, without anybody's text"
-        ),
-    ]
-    checks: Annotated[list[Check], Field(description='the gravest question first')]
-    problems: Annotated[
-        list[str], Field(description='codes of the failed checks, the worst first')
-    ]
-    untested: Annotated[
-        list[Untested],
-        Field(description='why checks have no answer, and what you can do about each'),
-    ]
-    range: Annotated[
-        list[float], Field(description='[-2, 2] for a gain, [-1, 1] for an agreement')
-    ]
-    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
-    components: HlvComponents
-    evidence: Annotated[list[Evidence], Field(validate_default=True)] = []
-    control: HlvBaselines
     warnings: Annotated[
         list[str], Field(description='why something is null or doubtful')
     ] = []
     reasons: Annotated[
-        list[NullReason],
+        list[HatexscoreReason],
         Field(
-            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
+            description='why each part that is null, and the score, is null; `warnings` has more in sentences',
             validate_default=True,
         ),
     ] = []
-    languages: Annotated[
-        Languages | None,
-        Field(
-            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
-        ),
-    ] = None
-    provenance: Provenance
-    score_of: Annotated[
-        Literal['gain', 'agreement'],
-        Field(
-            description="`gain`: the change of Kendall's tau; `agreement`: the tau, if there are no explanations or no baseline"
-        ),
-    ]
-    gold: HlvGold
-    ceiling: Annotated[
-        HlvCeiling | None,
-        Field(
-            description='null with its reason in `warnings`; null in results before 1.1'
-        ),
+    elicitation: Annotated[
+        Elicitation | None,
+        Field(description='what the model answered, where the request said `explain`'),
     ] = None
 
 
-class IceBatchReport(Report):
-    metric: Literal['ice'] = 'ice'
-    scored: Annotated[int, Field(description='results that this report rests on')]
-    undefined: Annotated[int, Field(description='of these, results without a score')]
-    finding: Annotated[
-        str, Field(description='what they come to, and how many they are')
-    ] = ''
-    left_out: Annotated[
-        dict[str, int] | None, Field(description='jobs without a result, by status')
-    ] = None
-    duplicates: Annotated[
-        int,
-        Field(description="results that repeat another's request and report; left out"),
-    ] = 0
-    score: Annotated[
-        Interval, Field(description='mean score, with its interval over texts')
+class IceComponents(Message):
+    tests: list[IceTest]
+    areas: Annotated[
+        list[IceArea], Field(description='where there are several budgets')
     ]
-    sequence: Annotated[
-        SequenceInterval | None,
-        Field(
-            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
-        ),
-    ] = None
-    reasons: Annotated[
-        dict[str, int] | None,
-        Field(
-            description='code → results whose score is null for it; one may have several'
-        ),
-    ] = None
-    by_language: Annotated[
-        dict[str, LanguageScores] | None,
-        Field(
-            description='language of the text → its results; those without one are left out'
-        ),
-    ] = None
-    parts: Annotated[
-        dict[str, PartSummary] | None,
-        Field(
-            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
-        ),
-    ] = None
-    splits: Annotated[
-        list[ScoreSplit],
-        Field(
-            description='the scores by each of `by`; no p-value holds for several at once',
-            validate_default=True,
-        ),
-    ] = []
-    comparison: Annotated[
-        SystemComparison | None,
-        Field(description='with the results of `against`; null where none were named'),
-    ] = None
-    further: Annotated[
-        list[SystemComparison],
-        Field(
-            description="of each of the request's `further` systems with `against`",
-            validate_default=True,
-        ),
-    ] = []
-    agreement: Annotated[
-        HumanAgreement | None,
-        Field(description='of people with each other and the metric, where asked for'),
-    ] = None
-    gold: Annotated[
-        GoldAgreement | None,
-        Field(
-            description='with what people say of the texts and explanations; null where no line has it'
-        ),
-    ] = None
-    plan: Annotated[
-        StudyPlan | None,
-        Field(description='of the further study that `plan` asked for; else null'),
-    ] = None
-    corrected: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
-        ),
-    ] = None
-    warnings: list[str] = []
-    plots: Annotated[list[Plot], Field(validate_default=True)] = []
-    seed: int
-    resamples: int
-    confidence: float
-    statistics_version: Annotated[
-        str, Field(description='of how intervals are made')
-    ] = '1'
-    service_version: str
-    configurations: list[IceConfigurationResult]
-    differences: list[IceMeanDifference]
-    operator_agreement: list[IceAgreement]
+    comparisons: Annotated[
+        list[IceComparison], Field(description='where there are several explanations')
+    ]
+    plausibility: Annotated[
+        list[IcePlausibility], Field(description='where `human` was sent')
+    ]
     readings: Annotated[
-        list[IceReadingCounts],
+        list[IceCausalReading],
         Field(description='where both sides were tested', validate_default=True),
     ] = []
-    orthogonality: list[IceOrthogonality]
-    anti_faithful: IceAntiFaithful
 
 
-class IceBulkRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
+class IceResult(MetricResult):
     metric: Literal['ice'] = 'ice'
-    requests: Annotated[
-        list[IceRequest], Field(description='all are accepted, or none')
-    ]
-
-
-class IceReportJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['ice-report'] = 'ice-report'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        IceBatchReport | None, Field(description='where the job succeeded')
-    ]
-
-
-class IceResult(Result):
-    metric: Literal['ice'] = 'ice'
-    score: Annotated[
-        float | None,
-        Field(description='null where the metric is undefined; see `warnings`'),
-    ]
-    verdict: Annotated[
-        Literal['holds_up', 'problem_found', 'not_tested'],
-        Field(
-            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
-        ),
-    ]
-    reason: Annotated[
-        str,
-        Field(
-            description="why, in one sentence of our own words, without anybody's text"
-        ),
-    ]
-    checks: Annotated[list[Check], Field(description='the gravest question first')]
-    problems: Annotated[
-        list[str], Field(description='codes of the failed checks, the worst first')
-    ]
-    untested: Annotated[
-        list[Untested],
-        Field(description='why checks have no answer, and what you can do about each'),
-    ]
     range: list[float] = [0.0, 1.0]
-    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
     components: IceComponents
     evidence: list[IceRationaleEvidence]
     control: Annotated[
@@ -8095,201 +5497,15 @@ class IceResult(Result):
     reasons: Annotated[
         list[NullReason],
         Field(
-            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
-            validate_default=True,
+            description='why the score or a part of it is null', validate_default=True
         ),
     ] = []
-    languages: Annotated[
-        Languages | None,
-        Field(
-            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
-        ),
-    ] = None
-    provenance: Provenance
-    target: Annotated[
-        str, Field(description='the label whose probability is the score s')
-    ]
-    predicted_label: Annotated[
-        str | None, Field(description='null where the model was not asked')
-    ]
-    probabilities: Annotated[
-        dict[str, float], Field(description='of the whole text, by label')
-    ]
-    rows: Annotated[
-        Literal['tokens', 'words'],
-        Field(
-            description='what rationales are made of; with `words`, all that is said of tokens here is of words'
-        ),
-    ] = 'tokens'
-    eligible_tokens: Annotated[
-        int,
-        Field(
-            description='tokens that a rationale may hold; 0 where the model was not asked'
-        ),
-    ]
-    characters_read: Annotated[
-        list[int], Field(description='of text and pair, by the model')
-    ]
-    forward_rows: Annotated[
-        int, Field(description='rows that the model was called with')
-    ]
-    reading: Annotated[
-        Literal['cause', 'redundant', 'sufficient', 'partner', 'needed', 'no evidence', 'against', 'undecidable', 'undefined'] | None,
-        Field(
-            description='of the first explanation at its first budget under the first operator; null where one side was tested'
-        ),
-    ] = None
-    distance: Annotated[
-        IceDistance | None,
-        Field(description='null in results of before, and in the published variants'),
-    ] = None
-    tokens: Annotated[
-        list[IceToken],
-        Field(
-            description='in reading order; where `token_values` was requested',
-            validate_default=True,
-        ),
-    ] = []
-    token_values: Annotated[
-        list[IceTokenValues],
-        Field(description='one an explanation; likewise', validate_default=True),
-    ] = []
 
 
-class InferenceAttributeResult(Message):
-    operation: Literal['attributions'] = 'attributions'
+class InferenceResult(Message):
+    operation: Literal['describe', 'tokens', 'judge', 'judgements', 'judge_rows', 'judge_words', 'probabilities', 'truncated', 'attributions', 'generate', 'score']
     answer: Annotated[
-        list[Attributions],
-        Field(description='as the operation says; rows in the order of the request'),
-    ]
-    labels: Annotated[
-        list[str], Field(description="of a classifier's columns; else empty")
-    ]
-    model: ModelUse
-    service_version: str
-
-
-class InferenceDescribeResult(Message):
-    operation: Literal['describe'] = 'describe'
-    answer: Annotated[
-        Description,
-        Field(description='as the operation says; rows in the order of the request'),
-    ]
-    labels: Annotated[
-        list[str], Field(description="of a classifier's columns; else empty")
-    ]
-    model: ModelUse
-    service_version: str
-
-
-class InferenceGenerateResult(Message):
-    operation: Literal['generate'] = 'generate'
-    answer: Annotated[
-        list[Completion],
-        Field(description='as the operation says; rows in the order of the request'),
-    ]
-    labels: Annotated[
-        list[str], Field(description="of a classifier's columns; else empty")
-    ]
-    model: ModelUse
-    service_version: str
-
-
-class InferenceJudgeExamplesResult(Message):
-    operation: Literal['judge'] = 'judge'
-    answer: Annotated[
-        list[list[float]],
-        Field(description='as the operation says; rows in the order of the request'),
-    ]
-    labels: Annotated[
-        list[str], Field(description="of a classifier's columns; else empty")
-    ]
-    model: ModelUse
-    service_version: str
-
-
-class InferenceJudgeRowsResult(Message):
-    operation: Literal['judge_rows'] = 'judge_rows'
-    answer: Annotated[
-        list[list[list[float]]],
-        Field(description='as the operation says; rows in the order of the request'),
-    ]
-    labels: Annotated[
-        list[str], Field(description="of a classifier's columns; else empty")
-    ]
-    model: ModelUse
-    service_version: str
-
-
-class InferenceJudgeWordsResult(Message):
-    operation: Literal['judge_words'] = 'judge_words'
-    answer: Annotated[
-        list[WordJudgements],
-        Field(description='as the operation says; rows in the order of the request'),
-    ]
-    labels: Annotated[
-        list[str], Field(description="of a classifier's columns; else empty")
-    ]
-    model: ModelUse
-    service_version: str
-
-
-class InferenceProbabilitiesResult(Message):
-    operation: Literal['probabilities'] = 'probabilities'
-    answer: Annotated[
-        list[list[float]],
-        Field(description='as the operation says; rows in the order of the request'),
-    ]
-    labels: Annotated[
-        list[str], Field(description="of a classifier's columns; else empty")
-    ]
-    model: ModelUse
-    service_version: str
-
-
-class InferenceReadLabelsResult(Message):
-    operation: Literal['judgements'] = 'judgements'
-    answer: Annotated[
-        list[Judgement],
-        Field(description='as the operation says; rows in the order of the request'),
-    ]
-    labels: Annotated[
-        list[str], Field(description="of a classifier's columns; else empty")
-    ]
-    model: ModelUse
-    service_version: str
-
-
-class InferenceScoreCompletionsResult(Message):
-    operation: Literal['score'] = 'score'
-    answer: Annotated[
-        list[Completion],
-        Field(description='as the operation says; rows in the order of the request'),
-    ]
-    labels: Annotated[
-        list[str], Field(description="of a classifier's columns; else empty")
-    ]
-    model: ModelUse
-    service_version: str
-
-
-class InferenceTokenizeResult(Message):
-    operation: Literal['tokens'] = 'tokens'
-    answer: Annotated[
-        list[Tokens],
-        Field(description='as the operation says; rows in the order of the request'),
-    ]
-    labels: Annotated[
-        list[str], Field(description="of a classifier's columns; else empty")
-    ]
-    model: ModelUse
-    service_version: str
-
-
-class InferenceTruncatedResult(Message):
-    operation: Literal['truncated'] = 'truncated'
-    answer: Annotated[
-        list[bool],
+        Description | list[Tokens] | list[list[float]] | list[Judgement] | list[list[list[float]]] | list[WordJudgements] | list[bool] | list[Attributions] | list[Completion],
         Field(description='as the operation says; rows in the order of the request'),
     ]
     labels: Annotated[
@@ -8312,1627 +5528,9 @@ class ModelList(Message):
     data: list[Model]
 
 
-class SimilarityJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['similarity'] = 'similarity'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        SimilarityResult | None, Field(description='where the job succeeded')
-    ]
-
-
-class SorBatchReport(Report):
+class SorResult(MetricResult):
     metric: Literal['sor'] = 'sor'
-    scored: Annotated[int, Field(description='results that this report rests on')]
-    undefined: Annotated[int, Field(description='of these, results without a score')]
-    finding: Annotated[
-        str, Field(description='what they come to, and how many they are')
-    ] = ''
-    left_out: Annotated[
-        dict[str, int] | None, Field(description='jobs without a result, by status')
-    ] = None
-    duplicates: Annotated[
-        int,
-        Field(description="results that repeat another's request and report; left out"),
-    ] = 0
-    score: Annotated[
-        Interval, Field(description='mean score, with its interval over texts')
-    ]
-    sequence: Annotated[
-        SequenceInterval | None,
-        Field(
-            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
-        ),
-    ] = None
-    reasons: Annotated[
-        dict[str, int] | None,
-        Field(
-            description='code → results whose score is null for it; one may have several'
-        ),
-    ] = None
-    by_language: Annotated[
-        dict[str, LanguageScores] | None,
-        Field(
-            description='language of the text → its results; those without one are left out'
-        ),
-    ] = None
-    parts: Annotated[
-        dict[str, PartSummary] | None,
-        Field(
-            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
-        ),
-    ] = None
-    splits: Annotated[
-        list[ScoreSplit],
-        Field(
-            description='the scores by each of `by`; no p-value holds for several at once',
-            validate_default=True,
-        ),
-    ] = []
-    comparison: Annotated[
-        SystemComparison | None,
-        Field(description='with the results of `against`; null where none were named'),
-    ] = None
-    further: Annotated[
-        list[SystemComparison],
-        Field(
-            description="of each of the request's `further` systems with `against`",
-            validate_default=True,
-        ),
-    ] = []
-    agreement: Annotated[
-        HumanAgreement | None,
-        Field(description='of people with each other and the metric, where asked for'),
-    ] = None
-    gold: Annotated[
-        GoldAgreement | None,
-        Field(
-            description='with what people say of the texts and explanations; null where no line has it'
-        ),
-    ] = None
-    plan: Annotated[
-        StudyPlan | None,
-        Field(description='of the further study that `plan` asked for; else null'),
-    ] = None
-    corrected: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
-        ),
-    ] = None
-    warnings: list[str] = []
-    plots: Annotated[list[Plot], Field(validate_default=True)] = []
-    seed: int
-    resamples: int
-    confidence: float
-    statistics_version: Annotated[
-        str, Field(description='of how intervals are made')
-    ] = '1'
-    service_version: str
-    completeness: Interval
-    specificity: Interval
-    missing: Annotated[
-        dict[str, Interval],
-        Field(description='share of the statements without this item'),
-    ]
-    beats_other_posts: Annotated[
-        Interval,
-        Field(
-            description='mean share of other posts whose facts a statement names less; chance is 0.5'
-        ),
-    ]
-    boilerplate: Annotated[
-        Interval,
-        Field(
-            description="mean share of a statement's runs of three words that another statement of the batch has"
-        ),
-    ]
-    nearest_similarity: Annotated[
-        Interval, Field(description='mean similarity to the nearest other statement')
-    ]
-    faithfulness: Annotated[
-        Interval,
-        Field(
-            description='with a `model`: mean share of other words that carry the decision less than the facts; chance is 0.5'
-        ),
-    ]
-    copies: Annotated[
-        Interval,
-        Field(description='share of statements with another of similarity 0.8 or more'),
-    ]
-    most_alike: Annotated[
-        list[SorLikeness],
-        Field(description='the 50 most similar statements, most similar first'),
-    ]
-
-
-class SorBulkRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    metric: Literal['sor'] = 'sor'
-    requests: Annotated[
-        list[SorRequest], Field(description='all are accepted, or none')
-    ]
-
-
-class SorReportJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['sor-report'] = 'sor-report'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        SorBatchReport | None, Field(description='where the job succeeded')
-    ]
-
-
-class ConsistencyBatchReport(Report):
-    metric: Literal['consistency'] = 'consistency'
-    scored: Annotated[int, Field(description='results that this report rests on')]
-    undefined: Annotated[int, Field(description='of these, results without a score')]
-    finding: Annotated[
-        str, Field(description='what they come to, and how many they are')
-    ] = ''
-    left_out: Annotated[
-        dict[str, int] | None, Field(description='jobs without a result, by status')
-    ] = None
-    duplicates: Annotated[
-        int,
-        Field(description="results that repeat another's request and report; left out"),
-    ] = 0
-    score: Annotated[
-        Interval, Field(description='mean score, with its interval over texts')
-    ]
-    sequence: Annotated[
-        SequenceInterval | None,
-        Field(
-            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
-        ),
-    ] = None
-    reasons: Annotated[
-        dict[str, int] | None,
-        Field(
-            description='code → results whose score is null for it; one may have several'
-        ),
-    ] = None
-    by_language: Annotated[
-        dict[str, LanguageScores] | None,
-        Field(
-            description='language of the text → its results; those without one are left out'
-        ),
-    ] = None
-    parts: Annotated[
-        dict[str, PartSummary] | None,
-        Field(
-            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
-        ),
-    ] = None
-    splits: Annotated[
-        list[ScoreSplit],
-        Field(
-            description='the scores by each of `by`; no p-value holds for several at once',
-            validate_default=True,
-        ),
-    ] = []
-    comparison: Annotated[
-        SystemComparison | None,
-        Field(description='with the results of `against`; null where none were named'),
-    ] = None
-    further: Annotated[
-        list[SystemComparison],
-        Field(
-            description="of each of the request's `further` systems with `against`",
-            validate_default=True,
-        ),
-    ] = []
-    agreement: Annotated[
-        HumanAgreement | None,
-        Field(description='of people with each other and the metric, where asked for'),
-    ] = None
-    gold: Annotated[
-        GoldAgreement | None,
-        Field(
-            description='with what people say of the texts and explanations; null where no line has it'
-        ),
-    ] = None
-    plan: Annotated[
-        StudyPlan | None,
-        Field(description='of the further study that `plan` asked for; else null'),
-    ] = None
-    corrected: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
-        ),
-    ] = None
-    warnings: list[str] = []
-    plots: Annotated[list[Plot], Field(validate_default=True)] = []
-    seed: int
-    resamples: int
-    confidence: float
-    statistics_version: Annotated[
-        str, Field(description='of how intervals are made')
-    ] = '1'
-    service_version: str
-    simulatability: Interval
-    attribution_agreement: Interval
-    cosine: Interval
-    precision_changes: Interval
-    precision_stays: Interval
-    beats_random_citations: Annotated[
-        Interval,
-        Field(
-            description='mean share of random citations that predict less; chance is 0.5'
-        ),
-    ]
-    beats_permuted_words: Annotated[
-        Interval,
-        Field(
-            description='mean share of permuted contributions that agree less; chance is 0.5'
-        ),
-    ]
-    simulatability_significant: Annotated[
-        Interval,
-        Field(
-            description='share of the tests with p <= 0.05 among those that could reach it; chance is at most 0.05'
-        ),
-    ]
-    attribution_significant: Annotated[
-        Interval, Field(description='the same for the attribution test')
-    ]
-    cites_nothing: Annotated[
-        Interval,
-        Field(description='share of explanations that cite nothing in their text'),
-    ]
-    cited_by: Annotated[
-        dict[str, int],
-        Field(description='how the citations were found → number of results'),
-    ]
-
-
-class ConsistencyBulkRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    metric: Literal['consistency'] = 'consistency'
-    requests: Annotated[
-        list[ConsistencyRequest], Field(description='all are accepted, or none')
-    ]
-
-
-class ConsistencyReportJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['consistency-report'] = 'consistency-report'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        ConsistencyBatchReport | None, Field(description='where the job succeeded')
-    ]
-
-
-class Cot2elBatchReport(Report):
-    metric: Literal['cot2el'] = 'cot2el'
-    scored: Annotated[int, Field(description='results that this report rests on')]
-    undefined: Annotated[int, Field(description='of these, results without a score')]
-    finding: Annotated[
-        str, Field(description='what they come to, and how many they are')
-    ] = ''
-    left_out: Annotated[
-        dict[str, int] | None, Field(description='jobs without a result, by status')
-    ] = None
-    duplicates: Annotated[
-        int,
-        Field(description="results that repeat another's request and report; left out"),
-    ] = 0
-    score: Annotated[
-        Interval, Field(description='mean score, with its interval over texts')
-    ]
-    sequence: Annotated[
-        SequenceInterval | None,
-        Field(
-            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
-        ),
-    ] = None
-    reasons: Annotated[
-        dict[str, int] | None,
-        Field(
-            description='code → results whose score is null for it; one may have several'
-        ),
-    ] = None
-    by_language: Annotated[
-        dict[str, LanguageScores] | None,
-        Field(
-            description='language of the text → its results; those without one are left out'
-        ),
-    ] = None
-    parts: Annotated[
-        dict[str, PartSummary] | None,
-        Field(
-            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
-        ),
-    ] = None
-    splits: Annotated[
-        list[ScoreSplit],
-        Field(
-            description='the scores by each of `by`; no p-value holds for several at once',
-            validate_default=True,
-        ),
-    ] = []
-    comparison: Annotated[
-        SystemComparison | None,
-        Field(description='with the results of `against`; null where none were named'),
-    ] = None
-    further: Annotated[
-        list[SystemComparison],
-        Field(
-            description="of each of the request's `further` systems with `against`",
-            validate_default=True,
-        ),
-    ] = []
-    agreement: Annotated[
-        HumanAgreement | None,
-        Field(description='of people with each other and the metric, where asked for'),
-    ] = None
-    gold: Annotated[
-        GoldAgreement | None,
-        Field(
-            description='with what people say of the texts and explanations; null where no line has it'
-        ),
-    ] = None
-    plan: Annotated[
-        StudyPlan | None,
-        Field(description='of the further study that `plan` asked for; else null'),
-    ] = None
-    corrected: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
-        ),
-    ] = None
-    warnings: list[str] = []
-    plots: Annotated[list[Plot], Field(validate_default=True)] = []
-    seed: int
-    resamples: int
-    confidence: float
-    statistics_version: Annotated[
-        str, Field(description='of how intervals are made')
-    ] = '1'
-    service_version: str
-    statuses: Annotated[dict[str, int], Field(description='results by `status`')]
-    explanations: Annotated[
-        Cot2elExplanationCounts | None,
-        Field(description='null in reports of earlier versions'),
-    ] = None
-    options: Annotated[
-        Cot2elOptionCounts | None,
-        Field(description='null in reports of earlier versions'),
-    ] = None
-    faithfulness: Annotated[
-        Interval, Field(description='over items; `pooled` is over explanations')
-    ]
-    faithfulness_pooled: Interval
-    faithfulness_by_chance: Annotated[
-        Interval, Field(description='faithfulness of explanations with shuffled words')
-    ]
-    faithfulness_of_others: Annotated[
-        Interval | None,
-        Field(
-            description="faithfulness of other items' explanations; null in earlier reports"
-        ),
-    ] = None
-    contradicted: Annotated[
-        Interval | None,
-        Field(description='share of all explanations whose unit says the opposite'),
-    ] = None
-    mean_similarity: Interval
-    kept_per_item: Annotated[
-        Interval,
-        Field(description='explanations per item after alignment and de-duplication'),
-    ]
-    filtered: Annotated[
-        Cot2elValidated | None,
-        Field(description='agreement of EL filtered with annotators'),
-    ]
-    parsed: Annotated[
-        Cot2elValidated | None, Field(description='agreement of EL with annotators')
-    ]
-    refinement: Annotated[
-        Interval | None,
-        Field(description='F1 of EL filtered minus F1 of EL, item by item'),
-    ]
-
-
-class Cot2elJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['cot2el'] = 'cot2el'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[Cot2elResult | None, Field(description='where the job succeeded')]
-
-
-class Cot2elReportJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['cot2el-report'] = 'cot2el-report'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        Cot2elBatchReport | None, Field(description='where the job succeeded')
-    ]
-
-
-class Elicitation(Message):
-    outcome: Annotated[
-        Literal['answered', 'refused', 'unparsable'],
-        Field(
-            description='`refused`: the model would not; `unparsable`: no decision can be read; neither is ever scored'
-        ),
-    ]
-    decision: Annotated[
-        str | None,
-        Field(
-            description="as the answer states it, in the prompt's labels; where the prompt has the model explain a `target_label`, that one; null unless `answered`"
-        ),
-    ]
-    decided_by: Literal['model', 'request']
-    conclusion: Annotated[
-        ExplanationsSpan | None,
-        Field(description='the sentence that states the decision'),
-    ]
-    p: Annotated[
-        dict[str, float] | None,
-        Field(
-            description='label → its probability, as the same model judges the same text when it is asked by its own prompt for labels, without an explanation; null: `obstacles` says why'
-        ),
-    ]
-    probability: Annotated[float | None, Field(description='of the decision, in `p`')]
-    reading: Annotated[
-        Literal['head', 'verbalizers', 'scored', 'label-endpoint', 'top-logprobs', 'votes'] | None,
-        Field(description='how `p` was read'),
-    ]
-    mass: Annotated[
-        float | None, Field(description='what the model gave to all labels together')
-    ]
-    stated_p: Annotated[
-        float | None,
-        Field(
-            description='product of the probabilities of the tokens that state the decision, each after all that was written before it: near 1 behind an explanation that leads there'
-        ),
-    ]
-    answer: Annotated[
-        str,
-        Field(description='all that the model answered, without reasoning before it'),
-    ]
-    explanation: Annotated[
-        str, Field(description='the part of the answer that explains')
-    ]
-    tokens: Annotated[
-        list[WrittenTokenAnswer],
-        Field(description='of `answer`; empty where nobody tells'),
-    ]
-    reasoning: Annotated[
-        str | None,
-        Field(
-            description="the chain of thought before the answer; never scored as an explanation; null where there was none, or a server's is not kept (`keep_reasoning` of the model's entry)"
-        ),
-    ]
-    reasoning_tokens: Annotated[int | None, Field(description='null: not known')]
-    finish: Literal['stop', 'length', 'given']
-    language: Annotated[str, Field(description='of the text, BCP 47; `und`: undecided')]
-    obstacles: list[ExplanationsObstacle]
-    provenance: ExplanationsProvenance
-
-
-class ExplanationsBatchReport(Report):
-    metric: Literal['explanations'] = 'explanations'
-    scored: Annotated[int, Field(description='results that this report rests on')]
-    undefined: Annotated[
-        int, Field(description='answers that refuse or cannot be read')
-    ]
-    finding: Annotated[
-        str, Field(description='what they come to, and how many they are')
-    ] = ''
-    left_out: Annotated[
-        dict[str, int] | None, Field(description='jobs without a result, by status')
-    ] = None
-    duplicates: Annotated[
-        int,
-        Field(description="results that repeat another's request and report; left out"),
-    ] = 0
-    score: Annotated[
-        Interval | None,
-        Field(description='null, since an answer has no score; see `scores`'),
-    ] = None
-    sequence: Annotated[
-        SequenceInterval | None,
-        Field(
-            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
-        ),
-    ] = None
-    reasons: Annotated[
-        dict[str, int] | None,
-        Field(
-            description='code → results whose score is null for it; one may have several'
-        ),
-    ] = None
-    by_language: Annotated[
-        dict[str, LanguageScores] | None,
-        Field(
-            description='language of the text → its results; those without one are left out'
-        ),
-    ] = None
-    parts: Annotated[
-        dict[str, PartSummary] | None,
-        Field(
-            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
-        ),
-    ] = None
-    splits: Annotated[
-        list[ScoreSplit],
-        Field(
-            description='the scores by each of `by`; no p-value holds for several at once',
-            validate_default=True,
-        ),
-    ] = []
-    comparison: Annotated[
-        SystemComparison | None,
-        Field(description='with the results of `against`; null where none were named'),
-    ] = None
-    further: Annotated[
-        list[SystemComparison],
-        Field(
-            description="of each of the request's `further` systems with `against`",
-            validate_default=True,
-        ),
-    ] = []
-    agreement: Annotated[
-        HumanAgreement | None,
-        Field(description='of people with each other and the metric, where asked for'),
-    ] = None
-    gold: Annotated[
-        GoldAgreement | None,
-        Field(
-            description='with what people say of the texts and explanations; null where no line has it'
-        ),
-    ] = None
-    plan: Annotated[
-        StudyPlan | None,
-        Field(description='of the further study that `plan` asked for; else null'),
-    ] = None
-    corrected: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
-        ),
-    ] = None
-    warnings: list[str] = []
-    plots: Annotated[list[Plot], Field(validate_default=True)] = []
-    seed: int
-    resamples: int
-    confidence: float
-    statistics_version: Annotated[
-        str, Field(description='of how intervals are made')
-    ] = '1'
-    service_version: str
-    outcomes: Annotated[
-        dict[str, ExplanationsOutcomeShare], Field(description='how the answers end')
-    ]
-    decisions: Annotated[dict[str, int], Field(description='decision → answers')]
-    scores: Annotated[
-        list[ExplanationsScoreMean], Field(description='one row per metric')
-    ]
-
-
-class ExplanationsReportJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['explanations-report'] = 'explanations-report'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        ExplanationsBatchReport | None, Field(description='where the job succeeded')
-    ]
-
-
-class FtcBatchReport(Report):
-    metric: Literal['ftc'] = 'ftc'
-    scored: Annotated[int, Field(description='results that this report rests on')]
-    undefined: Annotated[int, Field(description='of these, results without a score')]
-    finding: Annotated[
-        str, Field(description='what they come to, and how many they are')
-    ] = ''
-    left_out: Annotated[
-        dict[str, int] | None, Field(description='jobs without a result, by status')
-    ] = None
-    duplicates: Annotated[
-        int,
-        Field(description="results that repeat another's request and report; left out"),
-    ] = 0
-    score: Annotated[
-        Interval, Field(description='mean score, with its interval over texts')
-    ]
-    sequence: Annotated[
-        SequenceInterval | None,
-        Field(
-            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
-        ),
-    ] = None
-    reasons: Annotated[
-        dict[str, int] | None,
-        Field(
-            description='code → results whose score is null for it; one may have several'
-        ),
-    ] = None
-    by_language: Annotated[
-        dict[str, LanguageScores] | None,
-        Field(
-            description='language of the text → its results; those without one are left out'
-        ),
-    ] = None
-    parts: Annotated[
-        dict[str, PartSummary] | None,
-        Field(
-            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
-        ),
-    ] = None
-    splits: Annotated[
-        list[ScoreSplit],
-        Field(
-            description='the scores by each of `by`; no p-value holds for several at once',
-            validate_default=True,
-        ),
-    ] = []
-    comparison: Annotated[
-        SystemComparison | None,
-        Field(description='with the results of `against`; null where none were named'),
-    ] = None
-    further: Annotated[
-        list[SystemComparison],
-        Field(
-            description="of each of the request's `further` systems with `against`",
-            validate_default=True,
-        ),
-    ] = []
-    agreement: Annotated[
-        HumanAgreement | None,
-        Field(description='of people with each other and the metric, where asked for'),
-    ] = None
-    gold: Annotated[
-        GoldAgreement | None,
-        Field(
-            description='with what people say of the texts and explanations; null where no line has it'
-        ),
-    ] = None
-    plan: Annotated[
-        StudyPlan | None,
-        Field(description='of the further study that `plan` asked for; else null'),
-    ] = None
-    corrected: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
-        ),
-    ] = None
-    warnings: list[str] = []
-    plots: Annotated[list[Plot], Field(validate_default=True)] = []
-    seed: int
-    resamples: int
-    confidence: float
-    statistics_version: Annotated[
-        str, Field(description='of how intervals are made')
-    ] = '1'
-    service_version: str
-    skill: Annotated[
-        list[FtcSkill],
-        Field(
-            description='the headline; empty where no result has a score',
-            validate_default=True,
-        ),
-    ] = []
-    gain: Annotated[
-        Interval | None,
-        Field(
-            description="mean over the labels' means of `gain`: w_normalized less that of random phrases; chance is 0"
-        ),
-    ] = None
-    coverage: Annotated[
-        Interval, Field(description='share of results that have a score')
-    ]
-    cases: list[FtcCaseScores]
-    macro: Annotated[
-        FtcScores, Field(description="mean of the original labels' means; the headline")
-    ]
-    micro: Annotated[FtcScores, Field(description='mean over results')]
-    baselines: list[FtcBaselineScores]
-    null_win_rate: Interval
-    against_random: Annotated[
-        FtcAgainstRandom | None,
-        Field(description='null where no result has a null, and in earlier reports'),
-    ] = None
-    null_significant: Annotated[
-        Interval,
-        Field(
-            description='share of results with p <= 0.05, of those that could have reached it (`of`: how many); 0.05 is expected by chance'
-        ),
-    ]
-    rules: Annotated[dict[str, int], Field(description='pattern that fired → results')]
-    transformations: Annotated[
-        dict[str, int], Field(description='how the hypothesis changed → results')
-    ]
-    abstentions: Annotated[dict[str, int], Field(description='reason → results')]
-    las: Annotated[
-        FtcLas | None, Field(description='null unless results bring `study.simulation`')
-    ]
-    lra: Annotated[
-        list[FtcLra],
-        Field(description='empty unless results bring `study.perturbations`'),
-    ]
-    simulatability: Annotated[
-        list[FtcSimulatability],
-        Field(description='empty unless results bring `study.human_labels`'),
-    ]
-    sensitivity: Annotated[
-        list[FtcInputScores],
-        Field(description='empty unless results bring `study.inputs`'),
-    ]
-
-
-class FtcReportJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['ftc-report'] = 'ftc-report'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        FtcBatchReport | None, Field(description='where the job succeeded')
-    ]
-
-
-class FtcResult(Result):
-    metric: Literal['ftc'] = 'ftc'
-    score: Annotated[
-        float | None,
-        Field(description='null where the metric is undefined; see `warnings`'),
-    ]
-    verdict: Annotated[
-        Literal['holds_up', 'problem_found', 'not_tested'],
-        Field(
-            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
-        ),
-    ]
-    reason: Annotated[
-        str,
-        Field(
-            description="why, in one sentence of our own words, without anybody's text"
-        ),
-    ]
-    checks: Annotated[list[Check], Field(description='the gravest question first')]
-    problems: Annotated[
-        list[str], Field(description='codes of the failed checks, the worst first')
-    ]
-    untested: Annotated[
-        list[Untested],
-        Field(description='why checks have no answer, and what you can do about each'),
-    ]
     range: list[float] = [0.0, 1.0]
-    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
-    components: FtcComponents
-    evidence: list[FtcSpanEvidence]
-    control: FtcBaselines | None
-    warnings: Annotated[
-        list[str], Field(description='why something is null or doubtful')
-    ] = []
-    reasons: Annotated[
-        list[NullReason],
-        Field(
-            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
-            validate_default=True,
-        ),
-    ] = []
-    languages: Annotated[
-        Languages | None,
-        Field(
-            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
-        ),
-    ] = None
-    provenance: Provenance
-    elicitation: Annotated[
-        Elicitation | None,
-        Field(description='what the model answered, where the request said `explain`'),
-    ] = None
-    label: Annotated[
-        Literal['entailment', 'neutral', 'contradiction'] | None,
-        Field(
-            description="the explained label: as sent, else the model's own; null where that was not asked"
-        ),
-    ]
-    label_source: Literal['request', 'model']
-    original: Annotated[
-        FtcDistributionAnswer | None,
-        Field(
-            description="the model's answer to the hypothesis as sent; null where no model was called"
-        ),
-    ]
-    abstained: Annotated[
-        str | None, Field(description='why there is no score; null where there is one')
-    ]
-    extraction: FtcExtraction
-    counterfactuals: list[FtcCounterfactual]
-
-
-class HafBatchReport(Report):
-    metric: Literal['haf'] = 'haf'
-    scored: Annotated[int, Field(description='results that this report rests on')]
-    undefined: Annotated[int, Field(description='of these, results without a score')]
-    finding: Annotated[
-        str, Field(description='what they come to, and how many they are')
-    ] = ''
-    left_out: Annotated[
-        dict[str, int] | None, Field(description='jobs without a result, by status')
-    ] = None
-    duplicates: Annotated[
-        int,
-        Field(description="results that repeat another's request and report; left out"),
-    ] = 0
-    score: Annotated[
-        Interval, Field(description='mean score, with its interval over texts')
-    ]
-    sequence: Annotated[
-        SequenceInterval | None,
-        Field(
-            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
-        ),
-    ] = None
-    reasons: Annotated[
-        dict[str, int] | None,
-        Field(
-            description='code → results whose score is null for it; one may have several'
-        ),
-    ] = None
-    by_language: Annotated[
-        dict[str, LanguageScores] | None,
-        Field(
-            description='language of the text → its results; those without one are left out'
-        ),
-    ] = None
-    parts: Annotated[
-        dict[str, PartSummary] | None,
-        Field(
-            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
-        ),
-    ] = None
-    splits: Annotated[
-        list[ScoreSplit],
-        Field(
-            description='the scores by each of `by`; no p-value holds for several at once',
-            validate_default=True,
-        ),
-    ] = []
-    comparison: Annotated[
-        SystemComparison | None,
-        Field(description='with the results of `against`; null where none were named'),
-    ] = None
-    further: Annotated[
-        list[SystemComparison],
-        Field(
-            description="of each of the request's `further` systems with `against`",
-            validate_default=True,
-        ),
-    ] = []
-    agreement: Annotated[
-        HumanAgreement | None,
-        Field(description='of people with each other and the metric, where asked for'),
-    ] = None
-    gold: Annotated[
-        GoldAgreement | None,
-        Field(
-            description='with what people say of the texts and explanations; null where no line has it'
-        ),
-    ] = None
-    plan: Annotated[
-        StudyPlan | None,
-        Field(description='of the further study that `plan` asked for; else null'),
-    ] = None
-    corrected: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
-        ),
-    ] = None
-    warnings: list[str] = []
-    plots: Annotated[list[Plot], Field(validate_default=True)] = []
-    seed: int
-    resamples: int
-    confidence: float
-    statistics_version: Annotated[
-        str, Field(description='of how intervals are made')
-    ] = '1'
-    service_version: str
-    groups: list[HafGroup]
-    variants: Annotated[
-        list[str], Field(description='that the results were scored with')
-    ]
-
-
-class HafBulkRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    metric: Literal['haf'] = 'haf'
-    requests: Annotated[
-        list[HafRequest], Field(description='all are accepted, or none')
-    ]
-
-
-class HafReportJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['haf-report'] = 'haf-report'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        HafBatchReport | None, Field(description='where the job succeeded')
-    ]
-
-
-class HafResult(Result):
-    metric: Literal['haf'] = 'haf'
-    score: Annotated[
-        float | None,
-        Field(description='null where the metric is undefined; see `warnings`'),
-    ]
-    verdict: Annotated[
-        Literal['holds_up', 'problem_found', 'not_tested'],
-        Field(
-            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
-        ),
-    ]
-    reason: Annotated[
-        str,
-        Field(
-            description="why, in one sentence of our own words, without anybody's text"
-        ),
-    ]
-    checks: Annotated[list[Check], Field(description='the gravest question first')]
-    problems: Annotated[
-        list[str], Field(description='codes of the failed checks, the worst first')
-    ]
-    untested: Annotated[
-        list[Untested],
-        Field(description='why checks have no answer, and what you can do about each'),
-    ]
-    range: list[float] = [0.0, 1.0]
-    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
-    components: HafComponents
-    evidence: list[HafReasonEvidence]
-    control: HafControls | None
-    warnings: list[str] = []
-    reasons: Annotated[
-        list[NullReason],
-        Field(
-            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
-            validate_default=True,
-        ),
-    ] = []
-    languages: Annotated[
-        Languages | None,
-        Field(
-            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
-        ),
-    ] = None
-    provenance: Provenance
-    elicitation: Annotated[
-        Elicitation | None,
-        Field(description='what the model answered, where the request said `explain`'),
-    ] = None
-    stance: Annotated[
-        Literal['toxic', 'maybe', 'non-toxic', 'unclear'] | None,
-        Field(description='null where the JUSTIFY response was not read'),
-    ]
-    refusal: Annotated[bool, Field(description='the JUSTIFY response refuses the task')]
-    stages: Annotated[
-        list[HafStagePart], Field(description='in the order of the prompts')
-    ]
-    counts: HafCounts
-    extras: HafExtras | None
-    repetition: HafRepetition | None
-    permutation: HafPermutation | None
-    similarities: Annotated[
-        list[list[float]],
-        Field(
-            description='(R, R) g of the JUSTIFY reasons as DiS uses it: computed once a pair, the earlier reason first, and mirrored; 1 on the diagonal. Empty for more than 64 reasons'
-        ),
-    ] = []
-
-
-class HatexscoreResult(Result):
-    metric: Literal['hatexscore'] = 'hatexscore'
-    score: Annotated[
-        float | None,
-        Field(description='null where the metric is undefined; see `warnings`'),
-    ]
-    verdict: Annotated[
-        Literal['holds_up', 'problem_found', 'not_tested'],
-        Field(
-            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
-        ),
-    ]
-    reason: Annotated[
-        str,
-        Field(
-            description="why, in one sentence of our own words, without anybody's text"
-        ),
-    ]
-    checks: Annotated[list[Check], Field(description='the gravest question first')]
-    problems: Annotated[
-        list[str], Field(description='codes of the failed checks, the worst first')
-    ]
-    untested: Annotated[
-        list[Untested],
-        Field(description='why checks have no answer, and what you can do about each'),
-    ]
-    range: list[float] = [0.0, 1.0]
-    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
-    components: HatexscoreComponents
-    evidence: Annotated[list[Evidence1], Field(validate_default=True)] = []
-    control: Annotated[
-        HatexscoreRandomSpans | None,
-        Field(description='null where undefined; see `warnings`'),
-    ] = None
-    warnings: Annotated[
-        list[str], Field(description='why something is null or doubtful')
-    ] = []
-    reasons: Annotated[
-        list[HatexscoreReason],
-        Field(
-            description='why each part that is null, and the score, is null; `warnings` has more in sentences',
-            validate_default=True,
-        ),
-    ] = []
-    languages: Annotated[
-        Languages | None,
-        Field(
-            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
-        ),
-    ] = None
-    provenance: Provenance
-    elicitation: Annotated[
-        Elicitation | None,
-        Field(description='what the model answered, where the request said `explain`'),
-    ] = None
-    not_applicable: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='part of which there is nothing to ask → why; its weight goes to the others'
-        ),
-    ] = None
-    hallucinated_quotes: Annotated[
-        list[HatexscoreHallucinatedQuote], Field(validate_default=True)
-    ] = []
-    other_quotations: Annotated[
-        list[HatexscoreOtherQuotation],
-        Field(
-            description='of something else than the text, each with its reason',
-            validate_default=True,
-        ),
-    ] = []
-    quotes_unsearched: Annotated[
-        int,
-        Field(
-            description='quotations of more than 2,000 characters, which were looked for word for word only; none of them is called hallucinated'
-        ),
-    ] = 0
-    masked_text: Annotated[
-        str | None, Field(description='null where nothing is quoted')
-    ] = None
-    probability_original: Annotated[
-        float | None,
-        Field(
-            description='P(hateful) of the text; null where it was not needed or not given'
-        ),
-    ] = None
-    probability_masked: Annotated[
-        float | None, Field(description='P(hateful) of the masked text; null likewise')
-    ] = None
-    model_agrees: Annotated[
-        bool | None,
-        Field(
-            description='whether the asked model makes the decision itself: P(hateful) >= 0.5, or the `threshold` of its entry, if it is hateful, else below; `robust`: where not, QF is null, and CC with it unless the explanation concludes the opposite. Null: no P, or no decision'
-        ),
-    ] = None
-    signed_drop: Annotated[
-        float | None,
-        Field(
-            description='P(hateful) of the text less that of the masked text, probability; > 0: what is quoted makes the text more hateful; null where either is missing'
-        ),
-    ] = None
-    probability_reading: Annotated[
-        HatexscoreProbabilityReading | None,
-        Field(description="absent where a classifier's head tells P"),
-    ] = None
-    predicted_label: Annotated[
-        str | None,
-        Field(
-            description='in force: as sent, else as stated; `hateful`, `non-hateful`, or a further class of `labels`'
-        ),
-    ] = None
-    stated_label: Annotated[
-        str | None, Field(description='what the explanation concludes')
-    ] = None
-    label_match: Annotated[
-        bool | None,
-        Field(
-            description='whether the stated label is the one sent; null where either is absent'
-        ),
-    ] = None
-    conclusion: HatexscoreConclusion | None = None
-    language: Annotated[str, Field(description='of the text: `languages.text.code`')]
-    explanation_language: Annotated[
-        str,
-        Field(
-            description="`languages.explanation.code`; of one without words, the text's"
-        ),
-    ]
-    reader: Annotated[
-        HatexscoreReaderUse | None,
-        Field(
-            description='null where nothing could read it, and in results before version 1.2; the parts of an answer that could not be used are null all the same'
-        ),
-    ] = None
-    groups: Annotated[
-        list[str], Field(description='groups that count as identified, sorted')
-    ] = []
-    text_groups: Annotated[
-        list[str] | None,
-        Field(
-            description='groups of the policy that the text names, sorted; null where nothing looked'
-        ),
-    ] = None
-    post_words: Annotated[
-        HatexscorePostWords | None,
-        Field(
-            description='of a non-hateful decision, and of an explanation without quotes; else null'
-        ),
-    ] = None
-
-
-class HlvJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['hlv'] = 'hlv'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[HlvResult | None, Field(description='where the job succeeded')]
-
-
-class IceJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['ice'] = 'ice'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[IceResult | None, Field(description='where the job succeeded')]
-
-
-class InferenceJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['inference'] = 'inference'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        InferenceDescribeResult | InferenceTokenizeResult | InferenceJudgeExamplesResult | InferenceReadLabelsResult | InferenceJudgeRowsResult | InferenceJudgeWordsResult | InferenceProbabilitiesResult | InferenceTruncatedResult | InferenceAttributeResult | InferenceGenerateResult | InferenceScoreCompletionsResult | None,
-        Field(description='where the job succeeded'),
-    ]
-
-
-class InferenceRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[str, Field(description='a configured classifier or causal model')]
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
-        ),
-    ] = False
-    ask: Annotated[
-        Describe | Tokenize | JudgeExamples | ReadLabels | JudgeRows | JudgeWords | Probabilities | Truncated | Attribute | Generate | ScoreCompletions,
-        Field(
-            description='`judge` and `judge_rows` (label probabilities of examples and of variations of them), `judge_words` (of variations in words, by any judge), `judgements` (with mass and uncertainty), `tokens`, `attributions`, `generate`, `score` (token log-probabilities), `describe`; `probabilities` and `truncated` for plain texts',
-            discriminator='operation',
-        ),
-    ]
-
-
-class SorResult(Result):
-    metric: Literal['sor'] = 'sor'
-    score: Annotated[
-        float | None,
-        Field(description='null where the metric is undefined; see `warnings`'),
-    ]
-    verdict: Annotated[
-        Literal['holds_up', 'problem_found', 'not_tested'],
-        Field(
-            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
-        ),
-    ]
-    reason: Annotated[
-        str,
-        Field(
-            description="why, in one sentence of our own words, without anybody's text"
-        ),
-    ]
-    checks: Annotated[list[Check], Field(description='the gravest question first')]
-    problems: Annotated[
-        list[str], Field(description='codes of the failed checks, the worst first')
-    ]
-    untested: Annotated[
-        list[Untested],
-        Field(description='why checks have no answer, and what you can do about each'),
-    ]
-    range: list[float] = [0.0, 1.0]
-    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
     components: SorComponents
     evidence: list[SorEvidence]
     control: Annotated[
@@ -9944,85 +5542,122 @@ class SorResult(Result):
     reasons: Annotated[
         list[NullReason],
         Field(
-            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
-            validate_default=True,
+            description='why the score or a part of it is null', validate_default=True
         ),
     ] = []
-    languages: Annotated[
-        Languages | None,
-        Field(
-            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
-        ),
-    ] = None
-    provenance: Provenance
     elicitation: Annotated[
         Elicitation | None,
         Field(description='what the model answered, where the request said `explain`'),
     ] = None
-    items: list[SorItem]
-    missing: Annotated[
-        list[Literal['restriction', 'territorial_scope', 'duration', 'facts', 'automated_detection', 'automated_decision', 'ground', 'explanation', 'redress']],
-        Field(description='items that are missing or too vague'),
-    ]
-    routes: Annotated[
-        list[Literal['internal_complaint', 'out_of_court_settlement', 'court']],
-        Field(description='ways of redress in the statement'),
-    ]
-    ground_in_policy: Annotated[
-        bool | None,
-        Field(description='true if `policy` has the named clause; null without either'),
-    ]
-    reader: Annotated[
-        SorReaderUse | None,
-        Field(
-            description='reader of the items except `facts`; absent: the trained reader'
-        ),
+
+
+class BatchReport(Report):
+    metric: Literal['consistency', 'cot2el', 'explanations', 'ftc', 'haf', 'hatexscore', 'hlv', 'ice', 'sor']
+    scored: Annotated[int, Field(description='results that this report rests on')]
+    undefined: Annotated[int, Field(description='of these, results without a score')]
+    finding: Annotated[
+        str, Field(description='what they come to, and how many they are')
+    ] = ''
+    left_out: Annotated[
+        dict[str, int] | None, Field(description='jobs without a result, by status')
     ] = None
-    faithfulness: Annotated[
-        SorFaithfulness | None,
-        Field(
-            description='does the decision of `model` rest on the facts? Absent without a model, and with a reason in `reasons`'
-        ),
-    ] = None
-
-
-BatchReport = TypeAliasType(
-    "BatchReport",
-    Annotated[
-        ConsistencyBatchReport | Cot2elBatchReport | ExplanationsBatchReport | FtcBatchReport | HafBatchReport | HatexscoreBatchReport | HlvBatchReport | IceBatchReport | SorBatchReport,
-        Field(description='A batch report of any metric.', discriminator='metric'),
-    ],
-)
-
-
-class ConsistencyResult(Result):
-    metric: Literal['consistency'] = 'consistency'
+    duplicates: Annotated[
+        int,
+        Field(description="results that repeat another's request and report; left out"),
+    ] = 0
     score: Annotated[
-        float | None,
-        Field(description='null where the metric is undefined; see `warnings`'),
+        Interval, Field(description='mean score, with its interval over texts')
     ]
-    verdict: Annotated[
-        Literal['holds_up', 'problem_found', 'not_tested'],
+    sequence: Annotated[
+        SequenceInterval | None,
         Field(
-            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
+            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
         ),
-    ]
-    reason: Annotated[
-        str,
+    ] = None
+    reasons: Annotated[
+        dict[str, int] | None,
         Field(
-            description="why, in one sentence of our own words, without anybody's text"
+            description='code → results whose score is null for it; one may have several'
         ),
+    ] = None
+    by_language: Annotated[
+        dict[str, LanguageScores] | None,
+        Field(
+            description='language of the text → its results; those without one are left out'
+        ),
+    ] = None
+    parts: Annotated[
+        dict[str, PartSummary] | None,
+        Field(
+            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
+        ),
+    ] = None
+    splits: Annotated[
+        list[ScoreSplit],
+        Field(
+            description='the scores by each of `by`; no p-value holds for several at once',
+            validate_default=True,
+        ),
+    ] = []
+    comparison: Annotated[
+        SystemComparison | None,
+        Field(description='with the results of `against`; null where none were named'),
+    ] = None
+    further: Annotated[
+        list[SystemComparison],
+        Field(
+            description="of each of the request's `further` systems with `against`",
+            validate_default=True,
+        ),
+    ] = []
+    agreement: Annotated[
+        HumanAgreement | None,
+        Field(description='of people with each other and the metric, where asked for'),
+    ] = None
+    gold: Annotated[
+        GoldAgreement | None,
+        Field(
+            description='with what people say of the texts and explanations; null where no line has it'
+        ),
+    ] = None
+    plan: Annotated[
+        StudyPlan | None,
+        Field(description='of the further study that `plan` asked for; else null'),
+    ] = None
+    corrected: Annotated[
+        dict[str, str] | None,
+        Field(
+            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
+        ),
+    ] = None
+    warnings: list[str] = []
+    plots: Annotated[list[Plot], Field(validate_default=True)] = []
+    seed: int
+    resamples: int
+    confidence: float
+    statistics_version: Annotated[
+        str, Field(description='of how intervals are made')
+    ] = '1'
+    service_version: str
+    details: Annotated[
+        dict[str, JsonValue], Field(description="the metric's own tables; see its page")
     ]
-    checks: Annotated[list[Check], Field(description='the gravest question first')]
-    problems: Annotated[
-        list[str], Field(description='codes of the failed checks, the worst first')
+
+
+class BulkRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    metric: Literal['consistency', 'cot2el', 'ftc', 'haf', 'hatexscore', 'hlv', 'ice', 'sor']
+    requests: Annotated[
+        list[ConsistencyRequest | Cot2elRequest | FtcRequest | HafRequest | HatexscoreRequest | HlvRequest | IceRequest | SorRequest],
+        Field(description='all are accepted, or none'),
     ]
-    untested: Annotated[
-        list[Untested],
-        Field(description='why checks have no answer, and what you can do about each'),
-    ]
+
+
+class ConsistencyResult(MetricResult):
+    metric: Literal['consistency'] = 'consistency'
     range: list[float] = [0.0, 1.0]
-    direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
     components: ConsistencyComponents
     evidence: list[ConsistencyEvidence]
     control: ConsistencyControl | None
@@ -10032,37 +5667,13 @@ class ConsistencyResult(Result):
     reasons: Annotated[
         list[NullReason],
         Field(
-            description='why the score and what it is made of is null, by code; `warnings` has more in sentences',
-            validate_default=True,
+            description='why the score or a part of it is null', validate_default=True
         ),
     ] = []
-    languages: Annotated[
-        Languages | None,
-        Field(
-            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
-        ),
-    ] = None
-    provenance: Provenance
     elicitation: Annotated[
         Elicitation | None,
         Field(description='what the model answered, where the request said `explain`'),
     ] = None
-    label: Annotated[
-        str | None, Field(description='the answer that is explained; null: not read')
-    ]
-    parts: Annotated[
-        list[Literal['simulatability', 'attribution']],
-        Field(description='the tests in the score'),
-    ]
-    cited_by: Annotated[
-        Literal['quotations', 'shared words', 'request'] | None,
-        Field(description='how the citations were found; null: no citations'),
-    ]
-    edit_rows: list[ConsistencyEditRow]
-    word_values: Annotated[
-        list[ConsistencyWordValueAnswer],
-        Field(description='empty if the attribution test was not run'),
-    ]
 
 
 Scores = TypeAliasType(
@@ -10087,10 +5698,43 @@ class ExplanationsResult(Answered):
     provenance: ExplanationsProvenance
 
 
-class FtcJob(JobMessage):
+class InferenceRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[str, Field(description='a configured classifier or causal model')]
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description='the only webhook endpoint that is notified; absent: all that listen'
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
+        ),
+    ] = False
+    ask: Annotated[
+        Describe | Tokenize | JudgeExamples | ReadLabels | JudgeRows | JudgeWords | Probabilities | Truncated | Attribute | Generate | ScoreCompletions,
+        Field(
+            description='`judge` and `judge_rows` (label probabilities of examples and of variations of them), `judge_words` (of variations in words, by any judge), `judgements` (with mass and uncertainty), `tokens`, `attributions`, `generate`, `score` (token log-probabilities), `describe`; `probabilities` and `truncated` for plain texts',
+            discriminator='operation',
+        ),
+    ]
+
+
+class Job(JobMessage):
     id: str
     object: Literal['job'] = 'job'
-    metric: Literal['ftc'] = 'ftc'
+    metric: Literal['consistency', 'consistency-report', 'cot2el', 'cot2el-report', 'explanations', 'explanations-report', 'ftc', 'ftc-report', 'haf', 'haf-report', 'hatexscore', 'hatexscore-report', 'hlv', 'hlv-report', 'ice', 'ice-report', 'inference', 'similarity', 'sor', 'sor-report']
     status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
     created_at: Annotated[int, Field(description='unix seconds')]
     started_at: Annotated[
@@ -10099,7 +5743,13 @@ class FtcJob(JobMessage):
     finished_at: Annotated[
         int | None, Field(description='unix seconds; null until the job is final')
     ]
-    timing: JobTiming
+    timing: Annotated[
+        JobTiming,
+        Field(
+            description='The times that a job waited and ran, to the millisecond.',
+            title='JobTiming',
+        ),
+    ]
     attempts: int
     request_id: Annotated[
         str | None,
@@ -10113,233 +5763,21 @@ class FtcJob(JobMessage):
         Field(description='while the job is queued because a model is not ready'),
     ]
     metadata: dict[str, str]
-    context: ContextAnswer | None
+    context: Context | None
     trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
+        Trace | None, Field(description='the evaluated trace, from the request')
     ]
     request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[FtcResult | None, Field(description='where the job succeeded')]
-
-
-class HafJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['haf'] = 'haf'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[HafResult | None, Field(description='where the job succeeded')]
-
-
-class HatexscoreJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['hatexscore'] = 'hatexscore'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
+        dict[str, Any] | None,
         Field(
             description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
         ),
     ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
-        HatexscoreResult | None, Field(description='where the job succeeded')
+        ConsistencyResult | Cot2elResult | ExplanationsResult | FtcResult | HafResult | HatexscoreResult | HlvResult | IceResult | InferenceResult | SimilarityResult | SorResult | BatchReport | None,
+        Field(description='as `metric` says, where the job succeeded'),
     ]
-
-
-class SorJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['sor'] = 'sor'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[SorResult | None, Field(description='where the job succeeded')]
-
-
-class ConsistencyJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['consistency'] = 'consistency'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        ConsistencyResult | None, Field(description='where the job succeeded')
-    ]
-
-
-class ExplanationsJob(JobMessage):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['explanations'] = 'explanations'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int, Field(description='unix seconds')]
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ]
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ]
-    timing: JobTiming
-    attempts: int
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ]
-    batch_id: str | None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ]
-    metadata: dict[str, str]
-    context: ContextAnswer | None
-    trace: Annotated[
-        TraceAnswer | None, Field(description='the evaluated trace, from the request')
-    ]
-    request: Annotated[
-        dict[str, JsonValueAnswer] | None,
-        Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
-        ),
-    ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
-    result: Annotated[
-        ExplanationsResult | None, Field(description='where the job succeeded')
-    ]
-
-
-Job = TypeAliasType(
-    "Job",
-    Annotated[
-        ConsistencyJob | Cot2elJob | ExplanationsJob | FtcJob | HafJob | HatexscoreJob | HlvJob | IceJob | InferenceJob | SimilarityJob | SorJob | ConsistencyReportJob | Cot2elReportJob | ExplanationsReportJob | FtcReportJob | HafReportJob | HatexscoreReportJob | HlvReportJob | IceReportJob | SorReportJob,
-        Field(description='A job of any kind.', discriminator='metric'),
-    ],
-)
 
 
 class JobList(Message):

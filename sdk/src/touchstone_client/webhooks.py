@@ -25,9 +25,7 @@ TOLERANCE_SECONDS = 300
 PREFIX = "whsec_"
 
 Event: TypeAlias = (
-    "models.JobSucceededWebhook | models.JobFailedWebhook | models.JobCancelledWebhook"
-    " | models.BatchCompletedWebhook | models.BatchFailedWebhook | models.BatchExpiredWebhook"
-    " | models.BatchCancelledWebhook | models.EndpointTestWebhook"
+    "models.JobWebhook | models.BatchWebhook | models.EndpointWebhook | models.JudgementWebhook"
 )
 
 
@@ -66,8 +64,8 @@ def verify(
         event = OtherEvent.model_validate_json(raw)
     except ValidationError as error:
         raise InvalidSignature(f"it is signed, but no event: {error}") from None
-    name = "".join(word.capitalize() for word in event.type.split("."))
-    kind: type[Event] | None = getattr(models, f"{name}Webhook", None)
+    subject = event.type.partition(".")[0].capitalize()
+    kind: type[Event] | None = getattr(models, f"{subject}Webhook", None)
     try:
         return event if kind is None else kind.model_validate_json(raw)
     except ValidationError:  # of another version of the service

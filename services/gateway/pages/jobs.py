@@ -122,7 +122,7 @@ async def result_json(job_id: str, gateway: Gateway, caller: Viewer) -> Response
     """The job as the API gives it."""
     job = await find_job(job_id, gateway, caller.tenant)
     name = f'attachment; filename="{job.id}.json"'
-    return JSONResponse(job_json(job), headers={"Content-Disposition": name})
+    return JSONResponse(job_json(job, details=True), headers={"Content-Disposition": name})
 
 
 @router.get("/jobs/{job_id}/live", dependencies=[Depends(acquire_stream)])
@@ -165,7 +165,7 @@ def _metadata(job: Job, lines: list[JobLine]) -> dict[str, str]:
 def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
     """What the template shows. Waits for pictures: not for the event loop."""
     return {
-        "job": job_json(job),
+        "job": job_json(job) | {"result": job.result},
         "contract": all_contracts().get(job.metric),
         "steps": views.of_job(job),
         "seconds": (job.finished_at - job.started_at).total_seconds()

@@ -117,6 +117,11 @@ def _kind(schema: dict[str, Any]) -> str:
     for union in ("anyOf", "oneOf", "allOf"):
         if union in schema:
             return " | ".join(dict.fromkeys(map(_kind, schema[union])))
-    if schema.get("type") == "array":
+    if "title" in schema:
+        return str(schema["title"])
+    kind = schema.get("type", "anything")
+    if isinstance(kind, list):
+        return " | ".join(_kind({**schema, "type": one}) for one in kind)
+    if kind == "array":
         return f"list of {_kind(schema.get('items', {}))}"
-    return str(schema.get("const", schema.get("type", "anything")))
+    return str(schema.get("const", kind))

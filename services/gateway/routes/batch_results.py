@@ -32,6 +32,7 @@ from services.gateway.routes.batches import find_batch
 from services.gateway.routes.scores import LOCATION, Prefer, retry_header, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import fact_plan, reported, surprising_rules
+from shared.contracts.answers import shown_result
 from shared.contracts.batches import Plot
 from shared.contracts.service import ServiceContract
 from shared.ledger import batches, result_facts
@@ -116,7 +117,7 @@ async def get_batch_report(
         return plot_response(job.result, plot, PNG if kind == PNG else SVG)
     if kind == HTML:
         return await as_html(batch, job.result, gateway)
-    return JSONResponse(job.result)
+    return JSONResponse(shown_result(job.result, details=True))
 
 
 async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
@@ -30,12 +31,14 @@ from services.gateway.http_requests import key_of, parse_wait
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes.jobs import wait_for_all
 from services.gateway.routes.scores import (
+    Expand,
     IdempotencyKey,
     Json,
     Prefer,
     add_scores,
     add_service,
     check_request,
+    has_details,
     job_responses,
     metric_in,
     take_one,
@@ -71,20 +74,26 @@ class BulkRequest(Message):
 
 def bulk_requests() -> dict[str, type[BulkRequest]]:
     """metric → the body of `:batchCreate`."""
-    return {name: _bulk_request(contract.request, name) for name, contract in metrics().items()}
+    return {name: _bulk_request((name,), contract.request) for name, contract in metrics().items()}
+
+
+def described_request() -> type[BulkRequest]:
+    """Return the body of `:batchCreate` as the API describes it."""
+    requests = reduce(or_, (contract.request for contract in metrics().values()))
+    return _bulk_request(tuple(metrics()), requests)
 
 
 @lru_cache(maxsize=64)
-def _bulk_request(one: type[JobRequest], name: str) -> type[BulkRequest]:
+def _bulk_request(names: tuple[str, ...], one: Any) -> type[BulkRequest]:
     described = Field(
         max_length=MOST_JOBS,
         description="all are accepted, or none",
         json_schema_extra={"minItems": 1},
     )
-    requests: Any = (Annotated[tuple[one, ...], AfterValidator(_check_count)], described)  # type: ignore[valid-type]
-    metric: Any = (Literal[name], ...)
+    requests: Any = (Annotated[tuple[one, ...], AfterValidator(_check_count)], described)
+    metric: Any = (Literal[names], ...)
     return create_model(
-        f"{one.__name__.removesuffix('Request')}BulkRequest",
+        "BulkRequest",
         __base__=BulkRequest,
         __doc__="Many requests in one call.",
         metric=metric,
@@ -112,7 +121,7 @@ async def answer_list(
     headers["Preference-Applied"] = f"wait={seconds}"
     _send(accepted, gateway)
     await wait_for_all(accepted.ids, gateway, tenant, seconds)
-    found, all_ended = await _jobs(accepted.ids, gateway, tenant)
+    found, all_ended = await _jobs(accepted.ids, gateway, tenant, has_details(request))
     if all_ended:
         return _list_response(found, 200, headers)
     return _list_response(found, 202, headers | {"Retry-After": "1"})
@@ -230,13 +239,16 @@ def _send(accepted: AcceptedJobs, gateway: State) -> None:
         gateway.messages.add_all(accepted.states[0].metric, accepted.ids)
 
 
-async def _jobs(ids: Sequence[str], gateway: State, tenant: str) -> tuple[list[bytes], bool]:
+async def _jobs(
+    ids: Sequence[str], gateway: State, tenant: str, details: bool
+) -> tuple[list[bytes], bool]:
     """Return each job's JSON in this order, made off the event loop, and whether all have ended.
     Raises UnknownJob."""
 
     def read(connection: Connection) -> tuple[list[bytes], bool]:
         found = bulk_jobs.find_all(connection, ids, tenant)
-        return [_encode(job_json(job)) for job in found], all(job.is_final for job in found)
+        shown = [_encode(job_json(job, details=details)) for job in found]
+        return shown, all(job.is_final for job in found)
 
     return await gateway.in_ledger(read)
 
@@ -257,6 +269,7 @@ async def create_scores(
     caller: Scorer,
     idempotency_key: IdempotencyKey = None,
     prefer: Prefer = None,
+    expand: Expand = None,
 ) -> Response:
     """One request is as in `POST /v1/scores/{metric}`. The answer has the jobs in a few words, or
     whole with `Prefer: wait`."""
@@ -315,7 +328,7 @@ def make_router() -> APIRouter:
             202: views.schema_response("AcceptedJobs", "all are committed, in this order"),
             **views.error_responses(403, 409, 413, 415, 422),
         },
-        openapi_extra=views.tagged_body_schema(bulk_requests()),
+        openapi_extra=views.body_schema(described_request()),
     )
     add_scores(made)
     several: Json = {

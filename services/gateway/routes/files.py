@@ -33,7 +33,7 @@ from services.gateway.http_requests import (
 )
 from services.gateway.refusals import FileInUse
 from services.gateway.state import Gateway, State
-from services.gateway.views import DeletedFile, FileList, StoredFileSchema, file_json
+from services.gateway.views import Deleted, FileList, StoredFileSchema, file_json
 from shared.contracts.errors import QuotaExceeded, UnknownFile
 from shared.ledger import files
 from shared.ledger.files import File, NewFile, Purpose
@@ -224,7 +224,7 @@ async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> S
     operation_id="delete_file",
     summary="Delete a file that no open batch reads",
     response_model=None,
-    responses={200: {"model": DeletedFile}, **views.error_responses(403, 404, 409)},
+    responses={200: {"model": Deleted}, **views.error_responses(403, 404, 409)},
 )
 async def delete_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The row is deleted first, then the bytes."""

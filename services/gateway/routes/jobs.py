@@ -30,12 +30,13 @@ from services.gateway.http_requests import (
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.routes.scores import (
     LOOK_AGAIN_SECONDS,
+    Expand,
     Prefer,
     retry_header,
     set_within,
 )
 from services.gateway.state import Gateway, State
-from services.gateway.views import DeletedJob, DeletedJobs
+from services.gateway.views import Deleted, DeletedJobs
 from services.registry import all_contracts, reported
 from shared.contracts.errors import BadInput, UnknownJob
 from shared.contracts.messages import VerdictWord
@@ -71,13 +72,15 @@ def validate_id(job_id: str) -> str:
     response_model=None,
     responses={
         200: views.schema_response("Job", "the job", ["Retry-After"]),
-        **views.error_responses(404),
+        **views.error_responses(404, 422),
     },
 )
-async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
+async def get_job(
+    job_id: str, gateway: Gateway, caller: Reader, expand: Expand = None
+) -> JSONResponse:
     """The job with this id. Jobs of other tenants do not exist here."""
     job = await find_job(job_id, gateway, caller.tenant)
-    shown = job_json(job, with_request=True)
+    shown = job_json(job, with_request=True, details=expand is not None)
     return JSONResponse(shown, headers={} if job.is_final else retry_header(job))
 
 
@@ -116,7 +119,8 @@ async def list_jobs(
         Query(max_length=MOST_ON_A_PAGE, description="only these, up to 100; repeat it"),
     ] = None,
     expand: Annotated[
-        Literal["result"] | None, Query(description="whole jobs in place of summaries")
+        Literal["result", "details"] | None,
+        Query(description="whole jobs in place of summaries; `details`: with the metric's own"),
     ] = None,
     limit: Limit = 20,
     after: Annotated[str | None, page_after(JOB_ID)] = None,
@@ -148,7 +152,8 @@ async def list_jobs(
     def read(connection: Connection) -> dict[str, Any]:
         if expand:
             rows, more = jobs.page_of(connection, page)
-            return list_json([job_json(job) for job in rows], has_more=more)
+            details = expand == "details"
+            return list_json([job_json(job, details=details) for job in rows], has_more=more)
         columns = jobs_table.c.request["metadata"], decision_column()
         lines, more = jobs.summary_page(connection, page, *columns)
         return list_json([summary_json(line) for line in lines], has_more=more)
@@ -229,7 +234,7 @@ async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
     operation_id="delete_job",
     summary="Delete a job that has ended, with its text",
     response_model=None,
-    responses={200: {"model": DeletedJob}, **views.error_responses(404, 409)},
+    responses={200: {"model": Deleted}, **views.error_responses(404, 409)},
 )
 async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
     """Deletes its request, result, judgements and row in tables. The lines of a batch that share

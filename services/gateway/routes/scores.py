@@ -6,10 +6,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
+from operator import or_
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Header, Path, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, create_model
 from sqlalchemy import Connection
@@ -45,6 +46,9 @@ Json = dict[int | str, dict[str, Any]]
 Prefer = Annotated[
     str | None, Header(description="`wait=N`: answer 200 with the ended job within N ≤ 30 s")
 ]
+Expand = Annotated[
+    Literal["details"] | None, Query(description="adds what only this metric has to the result")
+]
 LOCATION = ("Location",)
 IdempotencyKey = Annotated[
     str | None, key_header("the same key and body again answer with the first job")
@@ -67,9 +71,15 @@ async def take_one(
     if seconds:
         headers["Preference-Applied"] = f"wait={seconds}"
     job = await wait_for_job(accepted, gateway, seconds)
+    shown = job_json(job, details=has_details(request))
     if seconds and job.is_final:
-        return JSONResponse(job_json(job), 200, headers)
-    return JSONResponse(job_json(job), 202, headers | retry_header(job))
+        return JSONResponse(shown, 200, headers)
+    return JSONResponse(shown, 202, headers | retry_header(job))
+
+
+def has_details(request: Request) -> bool:
+    """True if the answer to this request shows what only its metric has."""
+    return request.query_params.get("expand") == "details"
 
 
 def retry_header(job: jobs.Job) -> dict[str, str]:
@@ -180,25 +190,31 @@ def metric_in(body: Any, known: Mapping[str, T]) -> T:
 
 
 def report_requests() -> dict[str, type[BatchReportRequest]]:
-    """metric → the body that asks for its report. Metrics with the same request share a type."""
-    kinds: dict[type[BatchReportRequest], list[str]] = {}
-    for name, contract in reported().items():
-        kinds.setdefault(contract.batch.request, []).append(name)
+    """metric → the body that asks for its report."""
     return {
-        name: _report_request(kind, " ".join(names))
-        for kind, names in kinds.items()
-        for name in names
+        name: _report_request((name,), contract.batch.request)
+        for name, contract in reported().items()
     }
 
 
-@lru_cache(maxsize=64)
-def _report_request(kind: type[BatchReportRequest], names: str) -> type[BatchReportRequest]:
-    """Return the contract's request with `metric`, which is no part of the job's request.
+def described_report_request() -> type[BatchReportRequest]:
+    """Return the body that asks for a report as the API describes it."""
+    requests = {contract.batch.request for contract in reported().values()}
+    fields = [one.model_fields["options"] for one in requests if "options" in one.model_fields]
+    kinds = sorted((field.annotation for field in fields), key=lambda kind: kind.__name__)  # type: ignore[union-attr]
+    return _report_request(tuple(reported()), BatchReportRequest, reduce(or_, kinds, None))
 
-    names: of the metrics, with blanks between them.
-    """
-    metric: Any = (Literal[tuple(names.split())], Field(exclude=True))
-    return create_model(kind.__name__, __base__=kind, __doc__=kind.__doc__, metric=metric)
+
+@lru_cache(maxsize=64)
+def _report_request(
+    names: tuple[str, ...], kind: type[BatchReportRequest], options: Any = None
+) -> type[BatchReportRequest]:
+    """Return the request with `metric`, which is no part of the job's request."""
+    fields: Any = {"metric": (Literal[names], Field(exclude=True))}
+    if options is not None:
+        about = "of the metric's own report; of `haf` and `ice`"
+        fields["options"] = (options, Field(default=None, description=about))
+    return create_model(BatchReportRequest.__name__, __base__=kind, __doc__=kind.__doc__, **fields)
 
 
 async def report(
@@ -239,6 +255,7 @@ def add_scores(router: APIRouter) -> None:
         caller: Scorer,
         idempotency_key: IdempotencyKey = None,  # read from the request; here for the description
         prefer: Prefer = None,
+        expand: Expand = None,
     ) -> Response:
         """The text, its explanation and what else the metric needs, in the metric's own body."""
         contract = metrics().get(metric)
@@ -280,7 +297,7 @@ def add_scores(router: APIRouter) -> None:
         status_code=202,
         response_model=None,
         responses=job_responses("Job"),
-        openapi_extra=views.tagged_body_schema(report_requests()),
+        openapi_extra=views.body_schema(described_report_request()),
     )
 
 
@@ -293,6 +310,7 @@ def add_service(router: APIRouter, contract: ServiceContract, take: Take, respon
         caller: Scorer,
         idempotency_key: IdempotencyKey = None,
         prefer: Prefer = None,
+        expand: Expand = None,
     ) -> Response:
         limit = gateway.settings.max_body_bytes
         asked = await http_requests.parse(request, contract.request, limit=limit)

@@ -15,6 +15,7 @@ from touchstone_client._messages import models
 from touchstone_client._progress import Progressing, progress_of
 from touchstone_client._wire import (
     BATCH_ENDED,
+    DETAILS,
     ENDED,
     MOST_WAIT_SECONDS,
     NOTHING,
@@ -72,7 +73,8 @@ class AsyncJob(Generic[R]):
 
     async def refresh(self) -> AsyncJob[R]:
         """Update the fields and return the job."""
-        self.data = job_of(json.loads((await self._api.get(f"/v1/jobs/{self.id}")).body))
+        answer = await self._api.get(f"/v1/jobs/{self.id}", **DETAILS)
+        self.data = job_of(json.loads(answer.body))
         return self
 
     async def wait(self, timeout: float | None = None) -> R:
@@ -210,8 +212,8 @@ class AsyncBatch(BatchFields):
                 return copied(lines, written) if form == "jsonl" else as_table(lines, written, form)
 
     async def report(self, timeout: float | None = None) -> Any:
-        """Return the metric's report, as in `HatexscoreBatchReport`. Raises Conflict without
-        results, JobFailed, TimedOut."""
+        """Return the metric's report, a `BatchReport`. Raises Conflict without results, JobFailed,
+        TimedOut."""
         return await report_at(self._api, f"/v1/batches/{self.id}/report", timeout)
 
     async def report_html(self, timeout: float | None = None) -> str:

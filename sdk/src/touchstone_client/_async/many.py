@@ -16,11 +16,11 @@ from typing import BinaryIO, Literal
 
 from touchstone_client._async.api import AsyncApi
 from touchstone_client._async.handles import AsyncBatch
-from touchstone_client._async.resources import OTHERS, AsyncBatches, endpoint_of
+from touchstone_client._async.resources import AsyncBatches, endpoint_of
 from touchstone_client._lines import line_of
 from touchstone_client._progress import Progress
 from touchstone_client._tables import Framed, Listed, Outcome, TableRow, outcome_of
-from touchstone_client._wire import METRICS, encoded, job_of
+from touchstone_client._wire import METRICS, OTHERS, encoded, job_of
 from touchstone_client.errors import (
     ApiError,
     BadRequest,

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, cast
+from urllib.parse import urlencode
 
 from pydantic import BaseModel
 
@@ -14,7 +15,7 @@ from touchstone_client._async.handles import AsyncBatch, AsyncJob
 from touchstone_client._http import Request
 from touchstone_client._lines import Source, batch_file
 from touchstone_client._messages import models
-from touchstone_client._wire import Fields, fields_of, job_of, new_key, read
+from touchstone_client._wire import DETAILS, OTHERS, Fields, fields_of, job_of, new_key, read
 from touchstone_client.data.addresses import Place, created, name_of, opened
 from touchstone_client.data.mapping import Columns
 from touchstone_client.data.readers import AS_NAMED, Reading
@@ -22,7 +23,6 @@ from touchstone_client.errors import NotFound
 
 MOST_A_PAGE = 100
 UPLOAD_SECONDS = 600.0
-OTHERS = ("explanations", "inference", "similarity")  # services that are no metrics
 
 P = TypeVar("P", bound=Place)
 T = TypeVar("T")
@@ -85,7 +85,7 @@ class AsyncJobs(AsyncResource):
 
     async def get(self, job_id: str) -> AsyncJob[Any]:
         """Raises NotFound."""
-        answer = await self._api.get(f"/v1/jobs/{job_id}")
+        answer = await self._api.get(f"/v1/jobs/{job_id}", **DETAILS)
         return AsyncJob(self._api, job_of(json.loads(answer.body)))
 
     async def get_many(self, ids: Sequence[str], *, wait: float = 0.0) -> Sequence[AsyncJob[Any]]:
@@ -123,10 +123,10 @@ class AsyncJobs(AsyncResource):
         answer = await self._api.post(f"/v1/jobs/{job_id}/cancel", {})
         return AsyncJob(self._api, job_of(json.loads(answer.body)))
 
-    async def delete(self, job_id: str) -> models.DeletedJob:
+    async def delete(self, job_id: str) -> models.Deleted:
         """Delete the job with its text and result. Raises NotFound, Conflict while it is open."""
         answer = await self._api.ask(Request("DELETE", f"/v1/jobs/{job_id}"))
-        return read(models.DeletedJob, answer)
+        return read(models.Deleted, answer)
 
     async def delete_where(self, metadata: Mapping[str, str]) -> models.DeletedJobs:
         """Delete all ended jobs and lines of batches with this metadata, with their texts."""
@@ -177,10 +177,10 @@ class AsyncFiles(AsyncResource):
                 stream.write(piece)
         return target
 
-    async def delete(self, file_id: str) -> models.DeletedFile:
+    async def delete(self, file_id: str) -> models.Deleted:
         """Delete a file. Raises Conflict if an open batch reads it."""
         answer = await self._api.ask(Request("DELETE", f"/v1/files/{file_id}"))
-        return read(models.DeletedFile, answer)
+        return read(models.Deleted, answer)
 
 
 class AsyncBatches(AsyncResource):
@@ -257,7 +257,7 @@ class AsyncReports(AsyncResource):
         timeout: float | None = None,
         **fields: Unpack[_requests.BatchReportRequest],
     ) -> Any:
-        """Return the metric's report, as in `models.HatexscoreBatchReport`, on `jobs` or on a
+        """Return the metric's report, a `models.BatchReport`, on `jobs` or on a
         `batch`, by ids. Raises as `Job.wait`."""
         sent = {
             name: value for name, value in {"metric": metric, **fields}.items() if value is not None
@@ -333,7 +333,8 @@ def not_found(kind: str, name: str) -> NotFound:
 
 async def created_job(api: AsyncApi, metric: str, sent: Fields, wait: float) -> AsyncJob[Any]:
     """Create a job. wait: seconds that the service may wait for its end."""
-    answer = await api.post(endpoint_of(metric), sent, wait=wait)
+    path = f"{endpoint_of(metric)}?{urlencode(DETAILS)}"
+    answer = await api.post(path, sent, wait=wait)
     return AsyncJob(api, job_of(json.loads(answer.body)), sent)
 
 

@@ -16,8 +16,10 @@ from touchstone_client._http import Answer, Http, Stream, Request
 from touchstone_client._retries import Tries
 from touchstone_client._wire import (
     BATCH_ENDED,
+    DETAILS,
     ENDED,
     MOST_WAIT_SECONDS,
+    NOTHING,
     Fields,
     VersionNotice,
     encoded,
@@ -153,14 +155,14 @@ class Api:
 
     def ended_job(self, job_id: str, seconds: float | None) -> dict[str, Any]:
         """Return the job at its end. Raises TimedOut, ApiError, ConnectionFailed."""
-        return self._ended(f"/v1/jobs/{job_id}", seconds, ENDED, unseen)
+        return self._ended(f"/v1/jobs/{job_id}", seconds, ENDED, unseen, DETAILS)
 
     def ended_batch(self, batch_id: str, seconds: float | None, see: See) -> dict[str, Any]:
         """Return the batch at its end; `see` gets intermediate states. Raises as `ended_job`."""
-        return self._ended(f"/v1/batches/{batch_id}", seconds, BATCH_ENDED, see)
+        return self._ended(f"/v1/batches/{batch_id}", seconds, BATCH_ENDED, see, NOTHING)
 
     def _ended(
-        self, path: str, seconds: float | None, ends: frozenset[str], see: See
+        self, path: str, seconds: float | None, ends: frozenset[str], see: See, params: Fields
     ) -> dict[str, Any]:
         deadline = None if seconds is None else time.monotonic() + seconds
         if not _is_near(deadline):
@@ -171,9 +173,8 @@ class Api:
                 pass
         pause = POLL_SECONDS[0]
         while True:
-            document: dict[str, Any] = json.loads(
-                (self.get(path, patience=self.patience)).body
-            )
+            answer = self.get(path, patience=self.patience, **params)
+            document: dict[str, Any] = json.loads(answer.body)
             see(document)
             if document["status"] in ends:
                 return document
@@ -186,7 +187,7 @@ class Api:
     def jobs(self, ids: Sequence[str], *, wait: float = 0.0) -> list[Fields]:
         """Return these jobs, at most 100, in any order. wait: seconds until all have ended. Raises
         NotFound if one no longer exists."""
-        query = urlencode([("expand", "result"), *(("id", id) for id in ids)])
+        query = urlencode([*DETAILS.items(), *(("id", id) for id in ids)])
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         headers = {"Prefer": f"wait={seconds}"} if seconds > 0 else {}
         request = Request(

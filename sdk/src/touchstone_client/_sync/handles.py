@@ -16,6 +16,7 @@ from touchstone_client._messages import models
 from touchstone_client._progress import Progressing, progress_of
 from touchstone_client._wire import (
     BATCH_ENDED,
+    DETAILS,
     ENDED,
     MOST_WAIT_SECONDS,
     NOTHING,
@@ -73,7 +74,8 @@ class Job(Generic[R]):
 
     def refresh(self) -> Job[R]:
         """Update the fields and return the job."""
-        self.data = job_of(json.loads((self._api.get(f"/v1/jobs/{self.id}")).body))
+        answer = self._api.get(f"/v1/jobs/{self.id}", **DETAILS)
+        self.data = job_of(json.loads(answer.body))
         return self
 
     def wait(self, timeout: float | None = None) -> R:
@@ -211,8 +213,8 @@ class Batch(BatchFields):
                 return copied(lines, written) if form == "jsonl" else as_table(lines, written, form)
 
     def report(self, timeout: float | None = None) -> Any:
-        """Return the metric's report, as in `HatexscoreBatchReport`. Raises Conflict without
-        results, JobFailed, TimedOut."""
+        """Return the metric's report, a `BatchReport`. Raises Conflict without results, JobFailed,
+        TimedOut."""
         return report_at(self._api, f"/v1/batches/{self.id}/report", timeout)
 
     def report_html(self, timeout: float | None = None) -> str:

@@ -17,11 +17,11 @@ from typing import BinaryIO, Literal
 
 from touchstone_client._sync.api import Api
 from touchstone_client._sync.handles import Batch
-from touchstone_client._sync.resources import OTHERS, Batches, endpoint_of
+from touchstone_client._sync.resources import Batches, endpoint_of
 from touchstone_client._lines import line_of
 from touchstone_client._progress import Progress
 from touchstone_client._tables import Framed, Listed, Outcome, TableRow, outcome_of
-from touchstone_client._wire import METRICS, encoded, job_of
+from touchstone_client._wire import METRICS, OTHERS, encoded, job_of
 from touchstone_client.errors import (
     ApiError,
     BadRequest,

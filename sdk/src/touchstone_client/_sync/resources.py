@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Callable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, cast
+from urllib.parse import urlencode
 
 from pydantic import BaseModel
 
@@ -15,7 +16,7 @@ from touchstone_client._sync.handles import Batch, Job
 from touchstone_client._http import Request
 from touchstone_client._lines import Source, batch_file
 from touchstone_client._messages import models
-from touchstone_client._wire import Fields, fields_of, job_of, new_key, read
+from touchstone_client._wire import DETAILS, OTHERS, Fields, fields_of, job_of, new_key, read
 from touchstone_client.data.addresses import Place, created, name_of, opened
 from touchstone_client.data.mapping import Columns
 from touchstone_client.data.readers import AS_NAMED, Reading
@@ -23,7 +24,6 @@ from touchstone_client.errors import NotFound
 
 MOST_A_PAGE = 100
 UPLOAD_SECONDS = 600.0
-OTHERS = ("explanations", "inference", "similarity")  # services that are no metrics
 
 P = TypeVar("P", bound=Place)
 T = TypeVar("T")
@@ -86,7 +86,7 @@ class Jobs(Resource):
 
     def get(self, job_id: str) -> Job[Any]:
         """Raises NotFound."""
-        answer = self._api.get(f"/v1/jobs/{job_id}")
+        answer = self._api.get(f"/v1/jobs/{job_id}", **DETAILS)
         return Job(self._api, job_of(json.loads(answer.body)))
 
     def get_many(self, ids: Sequence[str], *, wait: float = 0.0) -> Sequence[Job[Any]]:
@@ -124,10 +124,10 @@ class Jobs(Resource):
         answer = self._api.post(f"/v1/jobs/{job_id}/cancel", {})
         return Job(self._api, job_of(json.loads(answer.body)))
 
-    def delete(self, job_id: str) -> models.DeletedJob:
+    def delete(self, job_id: str) -> models.Deleted:
         """Delete the job with its text and result. Raises NotFound, Conflict while it is open."""
         answer = self._api.ask(Request("DELETE", f"/v1/jobs/{job_id}"))
-        return read(models.DeletedJob, answer)
+        return read(models.Deleted, answer)
 
     def delete_where(self, metadata: Mapping[str, str]) -> models.DeletedJobs:
         """Delete all ended jobs and lines of batches with this metadata, with their texts."""
@@ -178,10 +178,10 @@ class Files(Resource):
                 stream.write(piece)
         return target
 
-    def delete(self, file_id: str) -> models.DeletedFile:
+    def delete(self, file_id: str) -> models.Deleted:
         """Delete a file. Raises Conflict if an open batch reads it."""
         answer = self._api.ask(Request("DELETE", f"/v1/files/{file_id}"))
-        return read(models.DeletedFile, answer)
+        return read(models.Deleted, answer)
 
 
 class Batches(Resource):
@@ -258,7 +258,7 @@ class Reports(Resource):
         timeout: float | None = None,
         **fields: Unpack[_requests.BatchReportRequest],
     ) -> Any:
-        """Return the metric's report, as in `models.HatexscoreBatchReport`, on `jobs` or on a
+        """Return the metric's report, a `models.BatchReport`, on `jobs` or on a
         `batch`, by ids. Raises as `Job.wait`."""
         sent = {
             name: value for name, value in {"metric": metric, **fields}.items() if value is not None
@@ -334,7 +334,8 @@ def not_found(kind: str, name: str) -> NotFound:
 
 def created_job(api: Api, metric: str, sent: Fields, wait: float) -> Job[Any]:
     """Create a job. wait: seconds that the service may wait for its end."""
-    answer = api.post(endpoint_of(metric), sent, wait=wait)
+    path = f"{endpoint_of(metric)}?{urlencode(DETAILS)}"
+    answer = api.post(path, sent, wait=wait)
     return Job(api, job_of(json.loads(answer.body)), sent)
 
 

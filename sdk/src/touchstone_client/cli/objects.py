@@ -16,7 +16,7 @@ from typing import Any
 from touchstone_client._base import Result
 from touchstone_client._messages import models
 from touchstone_client._sync.client import Touchstone
-from touchstone_client._sync.resources import OTHERS
+from touchstone_client._wire import OTHERS
 from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse, has_ended
 from touchstone_client.cli.scoring import show_result
 from touchstone_client.data.addresses import created, target_form

@@ -34,6 +34,7 @@ NEEDED = {
     "draws": "draws, for one explanation",
     "one_sided_draws": "draws, for one explanation, one-sided",
 }
+ENDS = ("value", "low", "high", "of")
 CHANCE = ("control", "chance", "null", "share_beaten", "win_rate")  # what a report calls it
 
 
@@ -247,31 +248,31 @@ def _is_interval(value: Any) -> bool:
 
 def parts_in(report: Any) -> Iterator[tuple[Any, ...]]:
     """Yield the score, its parts and chance; without a score, the mean of each metric."""
-    means = getattr(report, "scores", None)
-    if means is None:
+    details = report.details or {}
+    if "scores" not in details:
         yield ("score", *_ends(report.score))
-    for mean in means or ():
-        yield (mean.metric, *_ends(mean.score))
+    for mean in details.get("scores", ()):
+        yield (mean["metric"], *map(mean["score"].get, ENDS))
     for name, mean_of_part in _notebook.part_means(report):
         yield (name, *_ends(mean_of_part))
     for name in CHANCE:
-        for suffix, mean_of_part in _by_decision(report, name):
-            if _is_interval(mean_of_part):
-                yield (f"chance: {name.replace('_', ' ')}{suffix}", *_ends(mean_of_part))
+        for suffix, interval in _by_decision(details, name):
+            if isinstance(interval, dict) and {*ENDS} <= interval.keys():
+                yield (f"chance: {name.replace('_', ' ')}{suffix}", *map(interval.get, ENDS))
 
 
-def _by_decision(report: Any, name: str) -> Iterator[tuple[str, Any]]:
+def _by_decision(details: dict[str, Any], name: str) -> Iterator[tuple[str, Any]]:
     """Yield a number by decision, since a high value for one decision is low for the other."""
-    means = getattr(report, "by_decision", None)
-    if not means or not hasattr(next(iter(means.values())), name):
-        yield "", getattr(report, name, None)
-        return
-    for decision, means_of_decision in means.items():
-        yield f", {decision}", getattr(means_of_decision, name)
+    means = details.get("by_decision") or {}
+    numbers = {decision: values[name] for decision, values in means.items() if name in values}
+    if not numbers:
+        yield "", details.get(name)
+    for decision, number in numbers.items():
+        yield f", {decision}", number
 
 
 def _ends(mean: Any) -> tuple[Any, ...]:
-    return mean.value, mean.low, mean.high, mean.of
+    return tuple(getattr(mean, name) for name in ENDS)
 
 
 def compare(ts: Touchstone, options: Namespace, output: Output) -> int:
