@@ -171,13 +171,9 @@ def test_a_distribution_that_was_sent_is_demanded_as_such() -> None:
 
 def test_too_few_phrases_to_rule_out_chance_is_said_so() -> None:
     few = ["a dog", "a chair", "a tree", "a lamp", "a river", "a hat"]
-    request, report = scored(knows_cards, null="phrases", substitutes=few)
-    found, _ = shown(request, report)
+    _, report = scored(knows_cards, null="phrases", substitutes=few)
     assert report.verdict == "not_tested"
     assert report.untested[0].reason == "too-few-rivals"
-    assert found.chance is not None
-    assert "that the premise supports as much" in found.chance
-    assert "the least that it could be" in found.chance
 
 
 def test_any_phrases_stand_in_where_too_few_are_supported_as_much() -> None:
