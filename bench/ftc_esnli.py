@@ -27,12 +27,12 @@ from services.ftc.contract import FtcRequest
 from services.ftc.extraction import extract
 from services.ftc.metric import SERVICE
 from services.ftc.report import LABELS, FtcBatchReport, FtcBatchReportRequest, FtcResult
-from services.inference.embedded.adapter import normalize_text
 from shared.contracts.answers import stored_result
 from shared.contracts.messages import Scored
 from shared.process import telemetry
 from shared.process.settings import settings
 from shared.reports.estimates import BatchStatistics
+from training.examples import normalize_text
 from training.nli import NLI, read
 
 

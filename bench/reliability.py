@@ -28,20 +28,7 @@ import numpy as np
 import torch
 from transformers import AutoTokenizer
 
-from bench.environment import environment
-from bench.explanations import marked_runs
-from bench.ice_faithfulness import COMPUTED, DATA, marked_spans, posts
-from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.metric import SERVICE as HATEXSCORE
-from services.ice.contract import IceRequest
-from services.ice.metric import SERVICE
-from services.inference.embedded.adapter import Split, load_adapter, save_adapter
-from services.worker import local
-from shared.models import ports
-from shared.models.catalogue.catalogue import load_catalogue
-from shared.models.catalogue.checkpoint import BASE_SHA256, NOTE, EmbeddedMetadata, base_folder
-from shared.statistics.clusters import Floats
-from shared.statistics.components import (
+from bench.components import (
     FACTORS,
     Components,
     Variances,
@@ -50,8 +37,22 @@ from shared.statistics.components import (
     survival_expected,
     survival_observed,
 )
+from bench.environment import environment
+from bench.explanations import marked_runs
+from bench.ice_faithfulness import COMPUTED, DATA, marked_spans, posts
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.metric import SERVICE as HATEXSCORE
+from services.ice.contract import IceRequest
+from services.ice.metric import SERVICE
+from services.inference.embedded.adapter import load_adapter
+from services.worker import local
+from shared.models import ports
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.checkpoint import BASE_SHA256, NOTE, EmbeddedMetadata, base_folder
+from shared.statistics.clusters import Floats
 from shared.statistics.seeds import generator
 from training.calibration import best_temperature
+from training.examples import Split, save_adapter
 from training.hate import HATE, PART
 from training.train import THREADS
 from training.training import TrainingConfig, columns, logits, train

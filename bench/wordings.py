@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from bench.components import survival_observed
 from bench.environment import environment
 from bench.ice_faithfulness import DATA
 from bench.reliability import SHARE, SPLITS, SURVIVES, explained, ranged, with_ends
@@ -32,7 +33,6 @@ from services.worker import local
 from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.statistics.clusters import Floats
-from shared.statistics.components import survival_observed
 from shared.statistics.seeds import generator
 
 TEXTS, ORDERS = 40, 3

@@ -2,7 +2,7 @@
 
 Source: Guo et al., On Calibration of Modern Neural Networks, ICML 2017, arXiv:1706.04599. Measured
 of the answer: the probability of the predicted label against whether it is right; errors with the
-floor that chance sets (`shared.statistics.calibration`). Rows of one family count as one cluster.
+floor that chance sets (`training.measures`). Rows of one family count as one cluster.
 
 Also on parts of a text, since ICE and HateXScore ask it about nothing else (`part_calibration`):
 words are deleted or masked at random; what is expected is what a calibrated model that sees only
@@ -23,16 +23,16 @@ from scipy import stats
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from services.inference.embedded.adapter import Ask, TrainingExample
 from shared.contracts.messages import Message, PartExcess
 from shared.models.label_readout import softmax
 from shared.models.ports import Floats
-from shared.statistics import calibration as measures
 from shared.statistics import intervals
 from shared.statistics.bootstrap import Resampling
 from shared.statistics.comparison import paired
 from shared.statistics.intervals import IntervalEstimate
 from shared.statistics.seeds import generator
+from training import measures
+from training.examples import Ask, TrainingExample
 
 TEMPERATURES = (0.05, 20.0)
 HOW = Resampling(resamples=1_000)

@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from services.inference.embedded.adapter import TrainingExample
 from services.inference.embedded.e5 import e5_model, e5_tokenizer, read_e5
 from shared.models.catalogue.checkpoint import e5_path
 from shared.models.ports import Floats
+from training.examples import TrainingExample
 
 FAMILIES = Path(__file__).with_name("families.json")
 LONGEST = 96  # tokens

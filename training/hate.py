@@ -28,21 +28,11 @@ from zlib import crc32
 import numpy as np
 from pydantic import Field
 
-from services.inference.embedded import adapter
-from services.inference.embedded.adapter import (
-    CALIBRATION_SHARE,
-    HELD_BACK_SHARE,
-    Ask,
-    Split,
-    TrainingExample,
-    one_hot,
-    split_by_group,
-)
 from shared.contracts.messages import Message
 from shared.models.catalogue.checkpoint import EmbeddedMetadata
 from shared.models.label_readout import softmax
-from shared.statistics import calibration as measures
 from shared.statistics.agreement import roc_auc
+from training import measures
 from training.calibration import (
     CELLS,
     E5_MASK,
@@ -52,6 +42,16 @@ from training.calibration import (
     perturb_example,
 )
 from training.card import framed, parts_table, quality_table, share_table, with_interval
+from training.examples import (
+    CALIBRATION_SHARE,
+    HELD_BACK_SHARE,
+    Ask,
+    Split,
+    TrainingExample,
+    one_hot,
+    split_by_group,
+)
+from training.examples import split as split_by_label
 from training.families import FAMILIES
 from training.training import (
     HitShare,
@@ -399,7 +399,7 @@ def split(examples: Sequence[TrainingExample]) -> Split:
     """
     train, calibration, held_back = [], [], []
     for source in POSTS:
-        posts = adapter.split([example for example in examples if example.source == source])
+        posts = split_by_label([example for example in examples if example.source == source])
         train += with_parts(posts.train)
         calibration += with_parts(posts.calibration)
         held_back += posts.held_back

@@ -12,17 +12,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from services.inference.embedded.adapter import (
-    Ask,
-    Split,
-    TrainingExample,
-    json_lines,
-    normalize_text,
-    one_hot,
-)
 from shared.models.catalogue.checkpoint import EmbeddedMetadata
 from training.calibration import part_calibration
 from training.card import format_body, framed, with_interval
+from training.examples import Ask, Split, TrainingExample, json_lines, normalize_text, one_hot
 from training.training import (
     HitShare,
     LabelMetrics,

@@ -20,17 +20,10 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from services.inference.embedded.adapter import (
-    WEIGHTS,
-    Ask,
-    Split,
-    TrainingExample,
-    load_adapter,
-    save_adapter,
-    token_range,
-)
+from services.inference.embedded.adapter import WEIGHTS, load_adapter
 from shared.models.catalogue.checkpoint import EMBEDDED, NOTE, EmbeddedMetadata, file_sha256
 from training.calibration import best_temperature, excesses, row_log_loss
+from training.examples import Ask, Split, TrainingExample, save_adapter, token_range
 from training.hate import HATE
 from training.nli import NLI
 from training.sentiment import SENTIMENT

@@ -23,17 +23,7 @@ from peft import LoraConfig
 from pydantic import Field
 
 from services.inference.classifier import RowByRow
-from services.inference.embedded.adapter import (
-    Ask,
-    Split,
-    TrainingExample,
-    collate,
-    minilm_tokenizer,
-    new_adapter,
-    new_e5_adapter,
-    split,
-    tokenize,
-)
+from services.inference.embedded.adapter import minilm_tokenizer, new_adapter, new_e5_adapter
 from services.inference.embedded.e5 import e5_tokenizer, read_e5
 from services.inference.weights.batcher import classifier_row_kind
 from shared.contracts.messages import Message
@@ -58,6 +48,7 @@ from training.calibration import (
     estimate,
     model_calibration,
 )
+from training.examples import Ask, Split, TrainingExample, collate, split, tokenize
 
 
 class HitShare(Message):

@@ -13,7 +13,7 @@ from services.consistency.report import (
     ConsistencyResult,
     ConsistencyWordValue,
 )
-from services.consistency.verdict import chance, nulls_of
+from services.consistency.verdict import nulls_of
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import histogram
 from shared.reports.pages.page_text import (
@@ -65,7 +65,6 @@ class NullBlock:
 class ConsistencyView:
     """What the template shows in addition to the report."""
 
-    chance: str | None
     kept: bool
     text: list[MarkedText]
     explanation: str
@@ -86,7 +85,6 @@ def view(request: ConsistencyRequest | None, report: ConsistencyResult) -> Consi
         if row.kind == "cited" and row.start is not None and row.end is not None
     ]
     return ConsistencyView(
-        chance=chance(report),
         kept=request is not None,
         text=pieces(text, marks) if request else [],
         explanation="" if request is None else request.explanation,

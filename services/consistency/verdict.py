@@ -12,7 +12,6 @@ from shared.contracts.checks import (
     undefined,
 )
 from shared.contracts.messages import Check, Finding
-from shared.reports.pages.page_text import significant
 
 LEVEL = 0.05
 EVEN = 0.5  # win rate of chance
@@ -70,15 +69,3 @@ def nulls_of(report: ConsistencyResult) -> dict[str, ConsistencyNull]:
         return {}
     nulls = {"simulatability": control.simulatability, "attribution": control.attribution}
     return {name: null for name, null in nulls.items() if null is not None}
-
-
-def chance(report: ConsistencyResult) -> str | None:
-    """Return how the predictions compare with random ones; None without a comparison."""
-    null = nulls_of(report).get("simulatability")
-    if null is None or null.win_rate is None:
-        return None
-    rivals = "random citations" if null.kind == "spans" else "predictions dealt at random"
-    return (
-        f"It predicts better than {significant(null.win_rate * 100)} % of {null.draws} {rivals} "
-        "(chance: 50 %)."
-    )

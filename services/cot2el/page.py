@@ -13,7 +13,6 @@ from services.cot2el.report import (
     Cot2elResult,
     Cot2elSimilarities,
 )
-from services.cot2el.verdict import chance
 from shared.contracts.questions import Stance, to_prompt
 from shared.reports.pages.page_text import Mark, MarkedText, OptionRow, choices, pieces
 from shared.reports.pages.report_design import (
@@ -86,7 +85,6 @@ class AnnotatorComparison:
 class Cot2elView:
     """What the template shows in addition to the report."""
 
-    chance: str | None
     question: list[MarkedText]
     language: str  # of the reasoning; "" where it was not kept
     parts: tuple[ReasoningPart, ...]  # empty where the text was not kept
@@ -100,7 +98,6 @@ class Cot2elView:
 def view(request: Cot2elRequest | None, report: Cot2elResult) -> Cot2elView:
     sets = report.sets
     return Cot2elView(
-        chance=chance(report),
         question=pieces(to_prompt(request.question), ()) if request else [],
         language=str(report.provenance.parameters.get("language") or ""),
         parts=_parts(report),

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from services.cot2el.report import UnitSource
+from shared.text.sentences import sentences as text_sentences
 
 Span = tuple[int, int]  # start, end (exclusive): characters
 Granularity = Literal["edu", "sentence", "both"]
@@ -75,66 +76,12 @@ def _with_and_without_marker(
         yield unmarked, source
 
 
-CLOSING = "\"'”’»)\\]}*_`"
-END = re.compile(
-    rf"(?<![.!?…])[.!?…]++[{CLOSING}]*+(?=\s)"
-    r"|[。！？｡]+[”’」』）〉》\"')]*"
-    r"|[\n\r\v\f\x85\u2028\u2029]+"
-)
-WORD_BEFORE = re.compile(r"(?<![^\s(\[\"'“‘])([^\s(\[\"'“‘]++)$")
-ABBREVIATIONS = frozenset((
-    "e.g", "i.e", "mr", "mrs", "ms", "dr", "prof", "st", "vs", "cf", "al", "approx", "ca", "inc",
-    "ltd", "jr", "sr", "dept",
-))  # fmt: skip
-# abbreviations before a number only
-NUMBERED = frozenset(["no", "fig", "eq", "sec", "vol", "ch"])
-NOT_BLANK = re.compile(r"\S")
-LIST_NUMBER = re.compile(r"(?:^|\n)[\s*#>-]*(?:\(?\d{1,3}|[A-Za-z])$")
-# "the answer is B. The rest ...": a letter that stands for an option, and no initial
-BEFORE_A_LETTER = frozenset((
-    "is", "option", "options", "answer", "label", "choose", "be", "not", "and", "or", "to",
-    "choice",
-))  # fmt: skip
-
-
 def sentences(text: str) -> list[Span]:
     """Return the sentences in order; together they hold every character but white space.
 
-    A sentence ends at a new line, at 。！？, and at . ! ? … with closing marks and white space
-    after it, unless the text goes on in lower case. A full stop after an abbreviation, an initial
-    or the number of a list item ends nothing. A sentence that is segmented again stays whole.
+    A sentence that is segmented again stays whole.
     """
-    return split_until_stable(text, trim(text, 0, len(text)), _sentence_spans)
-
-
-def _sentence_spans(text: str) -> list[Span]:
-    ends = (
-        mark.end() for mark in END.finditer(text) if mark[0][0] not in ".!?…" or _is_end(text, mark)
-    )
-    return split_at(text, (0, len(text)), ends)
-
-
-def _is_end(text: str, mark: re.Match[str]) -> bool:
-    next_mark = NOT_BLANK.search(text, mark.end())
-    following = next_mark[0] if next_mark else ""
-    if not following or following.islower():
-        return not following
-    return mark[0][0] != "." or not _abbreviates(text, mark.start(), following)
-
-
-def _abbreviates(text: str, stop: int, following: str) -> bool:
-    """True if the full stop belongs to the word before it; `following` is one character."""
-    line = text[max(0, stop - 80) : stop]
-    if LIST_NUMBER.search(line if stop <= 80 else "x" + line):
-        return True
-    match = WORD_BEFORE.search(line)
-    if match is None:
-        return False
-    word = match[1].casefold()
-    if len(word) == 1 and word.isalpha() and word.isascii():
-        before = line[: match.start()].split()
-        return not (before and before[-1].casefold() in BEFORE_A_LETTER)
-    return word in ABBREVIATIONS or (word in NUMBERED and following.isdigit())
+    return split_until_stable(text, trim(text, 0, len(text)), text_sentences)
 
 
 FINITE = (

@@ -12,7 +12,7 @@ from shared.contracts.checks import (
     undefined,
 )
 from shared.contracts.messages import Check, Finding
-from shared.reports.pages.page_text import percent, significant
+from shared.reports.pages.page_text import significant
 
 STATUS = {
     "no_reasoning": "The model wrote no reasoning part, so there are no explanations.",
@@ -75,24 +75,3 @@ def _alignment_text(report: Cot2elResult) -> str:
         return f"{parts.kept} of {parts.parsed} explanations were placed at a unit."
     mean = significant(parts.mean_similarity, 2)
     return f"Every explanation was placed at its nearest unit; mean similarity {mean}."
-
-
-def chance(report: Cot2elResult) -> str:
-    """Return how to read the score, and the score of shuffled words."""
-    if report.status != "ok" or report.components.faithfulness is None:
-        return ""
-    control, no_threshold = report.control, threshold(report) == 0
-    meaning = "The score is the share of explanations that have such a unit"
-    if no_threshold:
-        meaning = (
-            "The score is the share of explanations placed; with `min_similarity` 0 it says "
-            "nothing, since every explanation is placed, whatever its similarity"
-        )
-    if control is None:
-        return f"{meaning}. There is no comparison with chance; the warnings say why."
-    if no_threshold:
-        mean = significant(control.mean_similarity, 2)
-        return f"{meaning}. With their words in random order the mean similarity would be {mean}."
-    draws = "1 draw" if control.draws == 1 else f"mean of {control.draws} draws"
-    share = percent(control.faithfulness)
-    return f"{meaning}; chance, their words in random order, would have {share} ({draws})."

@@ -18,7 +18,6 @@ from services.ftc.report import (
     FtcSatisfaction,
     FtcSpanEvidence,
 )
-from services.ftc.verdict import chance, score_in_words
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import bars, histogram
 from shared.reports.pages.page_text import Mark, MarkedText, percent, pieces
@@ -44,8 +43,6 @@ TEMPLATE = "ftc/page.html"
 class FtcView:
     """All that the template shows beside the report."""
 
-    chance: str | None
-    says: str | None  # what the score is, and what others would have; None without one
     kept: bool  # whether the texts were
     premise: list[MarkedText]
     hypothesis: list[MarkedText]
@@ -56,8 +53,6 @@ class FtcView:
 
 def view(request: FtcRequest | None, report: FtcResult) -> FtcView:
     return FtcView(
-        chance=chance(report),
-        says=score_in_words(report),
         kept=request is not None,
         premise=pieces(request.premise, ()) if request else [],
         hypothesis=pieces(request.hypothesis, marks_of(report, "hypothesis")) if request else [],

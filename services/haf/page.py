@@ -282,7 +282,6 @@ class MetricRow:
 
 @dataclass(frozen=True, slots=True)
 class HafView:
-    says: str
     text: list[MarkedText] | None  # None: it was not kept
     asked: str  # how the stages came about
     cards: tuple[StatementCard, ...]
@@ -306,7 +305,6 @@ def view(request: HafRequest | None, report: HafResult) -> HafView:
     reasons_by_metric = words.reasons_by_metric(report.warnings)
     responses = response_cards(report.stages)
     return HafView(
-        says=words.score_in_words(report, reasons_by_metric),
         text=None if request is None else pieces(request.text, []),
         asked=_source_text(report),
         cards=responses[0].reasons if responses else (),

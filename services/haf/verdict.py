@@ -5,7 +5,7 @@ Source of the terms: Mothilal et al., arXiv:2506.19113.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from services.haf.report import Answer, DecidedBy, HafResult, Stage, Stance
@@ -186,27 +186,6 @@ def _differ(report: HafResult) -> Check:
         said = f"Reasons {first + 1} and {later + 1} say the same (similarity {closest:.2f})."
         return failed(DISTINCT, "repeats-a-reason", said)
     return passed(DISTINCT, f"No reason repeats another (similarity at most {closest:.2f}).")
-
-
-def score_in_words(report: HafResult, reasons_by_metric: Mapping[str, str]) -> str:
-    if report.score is None:
-        why = (
-            reasons_by_metric.get("sos")
-            or reasons_by_metric.get("score")
-            or "its strength of support is undefined"
-        )
-        return f"There is no score: {why}."
-    parts = [
-        f"1 − {metric.short}" if metric.lower_is_better else metric.short
-        for metric in METRICS
-        if getattr(report.components, metric.name) is not None
-    ]
-    of = "" if len(parts) == 1 else f"the mean of {len(parts)} defined parts, "
-    return (
-        f"Score {report.score:.2f} of 1: {of}{', '.join(parts)}. HAF has no chance level; two "
-        "controls are shown with each metric instead. Scores compare only where the same parts are "
-        "defined."
-    )
 
 
 def reasons_by_metric(warnings: Sequence[str]) -> dict[str, str]:

@@ -182,15 +182,15 @@ def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgr
 
 def _known(rows: Sequence[Row]) -> list[Row]:
     """Those whose decision and whose P(hateful) are known."""
-    return [row for row in rows if row.report.predicted_label and _p(row) is not None]
+    return [
+        row
+        for row in rows
+        if row.report.predicted_label and row.report.probability_original is not None
+    ]
 
 
 def _agreement(rows: Sequence[Row], over: Statistics) -> Interval:
     return over.share([float(_agrees(row)) for row in rows], over.keys(rows))
-
-
-def _p(row: Row) -> float | None:
-    return row.report.probability_original
 
 
 def _agrees(row: Row) -> bool:

@@ -18,7 +18,6 @@ from services.hatexscore.report import (
     Part,
     QuotationReason,
 )
-from services.hatexscore.verdict import chance
 from shared.contracts.language_names import language_name
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import strip
@@ -65,7 +64,6 @@ class HatexscoreView:
     """What the template shows. text, explanation, masked: None where the text was not kept.
     own_labels: whether the labels are the caller's own words, or may be."""
 
-    chance: str | None
     text: list[MarkedText] | None
     explanation: list[MarkedText] | None
     masked: list[MarkedText] | None
@@ -97,7 +95,6 @@ def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> Hatexsc
         if quote.start is not None and quote.end is not None
     )
     return HatexscoreView(
-        chance=chance(report),
         text=pieces(request.text, quoted) if request else None,
         explanation=pieces(request.explanation_text, _explanation_marks(report))
         if request

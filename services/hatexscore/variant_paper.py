@@ -33,9 +33,9 @@ from services.hatexscore.explanation import (
     parsed_explanation,
     quote_evidence,
 )
-from services.hatexscore.group_terms import FoundAs, TermMatch
+from services.hatexscore.group_terms import FoundAs, TermMatch, TermTable
 from services.hatexscore.groups import ATTACKED, EQUATION_4, GROUP, MOST_ASKED, READ, ask_mention
-from services.hatexscore.lexicon import Lexicon, LexiconEntry
+from services.hatexscore.lexicon import Lexicon
 from services.hatexscore.quote_search import Quote, fold, locate, word_spans
 from services.hatexscore.quotes import mask_spans, merge_spans, quotations, quoted_spans
 from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreHallucinatedQuote
@@ -53,7 +53,6 @@ WITH_QUOTE = "linked to a quote in the same sentence"
 NO_LINK = "no link to the hateful content"
 
 Range = tuple[int, int]  # first, last + 1
-Gram = tuple[str, ...]
 
 
 def read_as_printed(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
@@ -221,30 +220,21 @@ def _ties(text: str, matches: Sequence[TermMatch]) -> list[str | None]:
     return found
 
 
-def _matches(found: Sequence[TextWord], listed: dict[Gram, LexiconEntry]) -> Iterator[TermMatch]:
+def _matches(found: Sequence[TextWord], listed: TermTable) -> Iterator[TermMatch]:
     """Scan the words once; n-grams of words only, punctuation left out."""
     plain = [word for word in found if word.is_word]
+    lemmas = [word.lemma for word in plain]
     first = 0
     while first < len(plain):
-        match = _longest(plain[first : first + LONGEST_TERM], listed)
-        if match is not None:
-            yield match
-        end = match.end if match else plain[first].end
+        last, entry = next(listed.starting_at(lemmas, first), (first + 1, None))
+        start, end = plain[first].start, plain[last - 1].end
+        if entry is not None:
+            seen = " ".join(word.text.lower() for word in plain[first:last])
+            kind: FoundAs = entry.kind if entry.kind != "term" or seen == entry.term else "lemma"
+            yield TermMatch(entry, start, end, kind)
         first += 1
         while first < len(plain) and plain[first].start < end:
             first += 1
-
-
-def _longest(found: Sequence[TextWord], listed: dict[Gram, LexiconEntry]) -> TermMatch | None:
-    """The longest n-gram at the first word that is a printed term."""
-    lemmas = tuple(word.lemma for word in found)
-    for size in range(len(found), 0, -1):
-        entry = listed.get(lemmas[:size])
-        if entry is not None:
-            seen = " ".join(word.text.lower() for word in found[:size])
-            kind: FoundAs = entry.kind if entry.kind != "term" or seen == entry.term else "lemma"
-            return TermMatch(entry, found[0].start, found[size - 1].end, kind)
-    return None
 
 
 def _listed_bytes(_found: object, lexicon: Lexicon, _language: Language) -> int:
@@ -252,12 +242,12 @@ def _listed_bytes(_found: object, lexicon: Lexicon, _language: Language) -> int:
 
 
 @cache_results(KEPT_BYTES, _listed_bytes)
-def _listed(lexicon: Lexicon, language: Language) -> dict[Gram, LexiconEntry]:
-    """The printed terms, "similarly processed": as lemmas of words; the first entry stays."""
-    listed: dict[Gram, LexiconEntry] = {}
+def _listed(lexicon: Lexicon, language: Language) -> TermTable:
+    """The printed terms, "similarly processed": as lemmas of words; a term before a slur."""
+    listed = TermTable()
     for entry in lexicon.entries():
         if entry.kind in ("term", "slur_alias"):
-            gram = tuple(word.lemma for word in words(entry.term, language) if word.is_word)
-            if 0 < len(gram) <= LONGEST_TERM:
-                listed.setdefault(gram, entry)
+            lemmas = tuple(word.lemma for word in words(entry.term, language) if word.is_word)
+            if 0 < len(lemmas) <= LONGEST_TERM:
+                listed.add(lemmas, entry)
     return listed

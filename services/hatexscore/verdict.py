@@ -1,4 +1,4 @@
-"""The checks of a HateXScore, and how its quotes compare with chance.
+"""The checks of a HateXScore.
 
 Sentences hold our own words and numbers only; texts, quotes and group names stand beside them.
 """
@@ -139,7 +139,7 @@ def _quotes_matter(report: HatexscoreResult) -> Check:
         said = DISAGREES.format(name=_probability(report), p=p)
         return not_tested(MATTER, "model-disagrees", said)
     drop = report.signed_drop
-    if report.components.qf is None or (drop is None and not _is_whole_text(report)):
+    if report.components.qf is None:
         unknown = undefined(MATTER, report, "qf")
         return unknown or not_tested(MATTER, "label-unknown", "The decision is not known.")
     if not is_positive(report):
@@ -313,36 +313,6 @@ def _tau(report: HatexscoreResult) -> float:
     return float(report.provenance.parameters["tau"])
 
 
-def chance(report: HatexscoreResult) -> str:
-    """How the quotes compare with random spans."""
-    control = report.control
-    if control is None and quotes(report) and report.components.qf == 0 and _is_whole_text(report):
-        return (
-            "There is no comparison with chance: the quotes are the text itself, or nearly all of "
-            "it, and too little is left to compare them with."
-        )
-    if control is None:
-        return "There is no comparison with chance; the warnings say why."
-    counted = control.win_rate_draws or control.draws
-    spans = "random span" if counted == 1 else "random spans"
-    which = "the first " if counted < control.draws else "all " if control.exact else ""
-    far = f"{'lowers' if _signed(report) else 'moves'} {_probability(report)}"
-    said = (
-        f"Masking the quotes {far} {_more_than(control.share_beaten)} "
-        f"{which}{counted} {spans} of the same lengths; chance would be {percent(0.5)}, ties "
-        "count half."
-    )
-    if report.predicted_label == "non-hateful":
-        return f"{said} Quotes in a non-hateful decision are not compared with chance."
-    return said
-
-
-def _more_than(share_beaten: float) -> str:
-    if share_beaten in (0.0, 1.0):
-        return "more than each of" if share_beaten else "no more than any of"
-    return f"more than {percent(share_beaten)} of"
-
-
 TIE = 1e-12  # probabilities and scores: equal in theory, unequal in floats
 
 
@@ -375,32 +345,3 @@ def is_positive(report: HatexscoreResult) -> bool:
 
 def _probability(report: HatexscoreResult) -> str:
     return f"P({report.predicted_label})" if is_positive(report) else "P(hateful)"
-
-
-def _is_movement(report: HatexscoreResult, qf: float, drop: float) -> bool:
-    """Is QF read off the movement (Eq. 3), or 0 because everything is quoted?"""
-    if report.predicted_label is None:
-        return False
-    return abs(qf - (drop if is_positive(report) else 1 - drop)) <= TIE
-
-
-def _is_whole_text(report: HatexscoreResult) -> bool:
-    """Whether QF is 0 because the quotes cover the text, or nearly all of it."""
-    qf, drop = report.components.qf, _effect(report)
-    return qf is not None and (drop is None or not _is_movement(report, qf, drop))
-
-
-def _is_decision_aware(report: HatexscoreResult) -> bool:
-    """The robust variant asks which way masking moves P."""
-    return report.provenance.variant == "robust"
-
-
-def _signed(report: HatexscoreResult) -> bool:
-    """Whether the draws are compared by how far they lower P."""
-    return _is_decision_aware(report) and is_positive(report)
-
-
-def _effect(report: HatexscoreResult) -> float | None:
-    """The movement that Eq. 3 takes, probability: 0 if P(hateful) is higher without the quotes."""
-    rises = _is_decision_aware(report) and (report.signed_drop or 0.0) < -TIE
-    return 0.0 if rises else moved(report)

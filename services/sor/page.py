@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from services.sor.contract import SorRequest
 from services.sor.report import POINTS, SorItemName, SorPoint, SorResult, SorRoute
-from services.sor.verdict import NAMES, chance
+from services.sor.verdict import NAMES
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import histogram
 from shared.reports.pages.page_text import Mark, MarkedText, pieces
@@ -57,7 +57,6 @@ class MarkedField:
 class SorView:
     """What the template shows in addition to the report."""
 
-    chance: str | None
     kept: bool
     post: list[MarkedText]
     fields: tuple[MarkedField, ...]
@@ -74,7 +73,6 @@ def view(request: SorRequest | None, report: SorResult) -> SorView:
         if row.kind in OF_THE_POST and row.post_start is not None and row.post_end is not None
     ]
     return SorView(
-        chance=chance(report),
         kept=request is not None,
         post=pieces(request.text, marks) if request else [],
         fields=tuple(_fields(request, report)) if request else (),

@@ -13,7 +13,6 @@ from shared.contracts.checks import (
     undefined,
 )
 from shared.contracts.messages import Check, Finding
-from shared.reports.pages.page_text import significant
 
 NAMES: dict[SorItemName, str] = {
     "restriction": "what was done",
@@ -80,15 +79,3 @@ def _check_post(report: SorResult) -> Check:
         message = "It names facts, but would name as many of other posts."
         return inconclusive(THIS_POST, "fits-other-posts", message)
     return passed(THIS_POST, "Its facts fit this post better than others.")
-
-
-def chance(report: SorResult) -> str | None:
-    """Return how the facts fit other posts; None without a comparison."""
-    control = report.control
-    if control is None or control.win_rate is None:
-        return None
-    posts = "other posts of the request" if control.pool == "request" else "built-in other posts"
-    return (
-        f"Its facts fit this post better than {significant(control.win_rate * 100)} % of "
-        f"{control.draws} {posts} (chance: 50 %)."
-    )

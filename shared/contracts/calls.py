@@ -490,5 +490,4 @@ _Inference = (
     | ScoreCompletions
 )
 InferenceOperation = Annotated[_Inference, Field(discriminator="operation")]
-SimilarityOperation = Annotated[Describe | Compare, Field(discriminator="operation")]
 Operation = Annotated[_Inference | Compare, Field(discriminator="operation")]

@@ -86,11 +86,6 @@ class CachedFunction(Generic[Asked, Value]):
         with self._lock:
             self._entries.clear()
 
-    @property
-    def cache_size(self) -> int:
-        """Return the approximate bytes of the cached results."""
-        return int(self._entries.currsize)
-
 
 def cache_results(
     most_bytes: int, weigh: Callable[..., int]

@@ -67,11 +67,20 @@ class VerdictRead:
 
 
 def read_verdicts(texts: Sequence[VerdictText]) -> list[VerdictRead]:
-    """Read explanations, in two calls of the reader. Raises Unavailable where it is away."""
-    windows = [_windows(one.text) for one in texts]
-    asked = [one.part(*span) for one, spans in zip(texts, windows, strict=True) for span in spans]
-    rows = iter(ask("verdict", asked))
-    whole = [_of_windows([next(rows) for _ in spans]) for spans in windows]
+    """Read explanations whole, then the sentences of those that state a verdict.
+
+    A long one that is unread as a whole is read in windows. Raises Unavailable where the reader is
+    away.
+    """
+    whole = _read_windows(texts, LONGEST)
+    long = [
+        place
+        for place, (one, read) in enumerate(zip(texts, whole, strict=True))
+        if not read.is_read and WINDOW < len(one.text) <= LONGEST
+    ]
+    in_windows = _read_windows([texts[place] for place in long], WINDOW)
+    for place, read in zip(long, in_windows, strict=True):
+        whole[place] = read if read.label else whole[place]
     parts = [
         sentences(one.text)[-MOST_SENTENCES:] if read.label else []
         for one, read in zip(texts, whole, strict=True)
@@ -84,9 +93,16 @@ def read_verdicts(texts: Sequence[VerdictText]) -> list[VerdictRead]:
     ]
 
 
-def _windows(text: str) -> list[Span]:
-    """The text in pieces of whole sentences that the encoder can take."""
-    if len(text) <= LONGEST:
+def _read_windows(texts: Sequence[VerdictText], longest: int) -> list[VerdictRead]:
+    windows = [_windows(one.text, longest) for one in texts]
+    asked = [one.part(*span) for one, spans in zip(texts, windows, strict=True) for span in spans]
+    rows = iter(ask("verdict", asked))
+    return [_of_windows([next(rows) for _ in spans]) for spans in windows]
+
+
+def _windows(text: str, longest: int) -> list[Span]:
+    """The text whole if it is no longer, else in pieces of whole sentences."""
+    if len(text) <= longest:
         return [(0, len(text))]
     found: list[Span] = []
     for start, end in sentences(text):

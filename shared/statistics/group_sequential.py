@@ -69,10 +69,6 @@ class GroupSequential:
         outcomes = self.outcomes(beat_rate)
         return sum(mass for outcome, mass in outcomes.items() if self._is_yes(outcome))
 
-    def mean_draws(self, beat_rate: float | None) -> float:
-        """Return the mean number of draws. beat_rate: as in `outcomes`."""
-        return sum(draws * mass for (draws, _), mass in self.outcomes(beat_rate).items())
-
     def stopped(self, reached: NDArray[np.bool_]) -> Outcome | None:
         """Return where the test stops on these draws, or None if it needs more of them.
 

@@ -18,6 +18,7 @@ _ABBREVIATION = re.compile(
     r"|u\.\s?a|bzw|vgl|ca|abs|abschn|lit|ziff|ltd|p\.\s?ej|p\.\s?ex|ej|ex|núm|sig|sr|sra)\.$",
     re.IGNORECASE,
 )
+_OPTION = re.compile(r"\b(?i:is|be|not|and|or|to|options?|answer|label|choose|choice)\s[A-H]\.$")
 _TAIL = 12  # characters before a full stop that decide whether it ends a sentence
 
 
@@ -36,7 +37,8 @@ def sentences(text: str) -> list[Span]:
 def _is_end(text: str, border: re.Match[str]) -> bool:
     if border.group() == ".":
         tail = text[max(0, border.end() - _TAIL) : border.end()]
-        if _LIST_MARK.search(tail) or _ABBREVIATION.search(tail):
+        is_short = _LIST_MARK.search(tail) or _ABBREVIATION.search(tail)
+        if is_short and not _OPTION.search(tail):  # "The answer is B." ends here
             return False
     if border.group()[0] in "\n。！？":
         return True

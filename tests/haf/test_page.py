@@ -104,7 +104,6 @@ def test_every_report_has_a_page_that_nests(request_: HafRequest, kept: bool) ->
     assert not page.of("script")
     assert {tag for tag, _ in page.tags if re.fullmatch(r"h\d", tag)} >= {"h2", "h3"}
     assert "h1" not in {tag for tag, _ in page.tags}
-    assert view.says in page.words
     for metric in METRICS:
         assert metric.short in page.words
         assert metric.better in page.words
@@ -313,7 +312,6 @@ def test_without_any_relevance_nothing_is_shaded() -> None:
     assert kinds <= {"unsure-1", "unsure-2", "unsure-3"}
     assert view.cards[0].heaviest == ()
     assert "none of its tokens is relevant" in page.words
-    assert view.says == "There is no score: no reason has a defined confidence."
 
 
 def test_the_page_says_how_often_the_model_was_asked() -> None:

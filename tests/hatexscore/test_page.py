@@ -14,9 +14,7 @@ from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import TEMPLATE, HatexscoreView, design, view
 from services.hatexscore.report import (
     HatexscoreComponents,
-    HatexscoreRandomSpans,
     HatexscoreResult,
-    Label,
 )
 from shared.contracts.messages import Variant
 from shared.contracts.redaction import without_text
@@ -199,7 +197,6 @@ def test_the_draws_are_a_strip_and_without_them_words() -> None:
 
 def test_without_a_control_the_page_says_so() -> None:
     html = page(explanation="Conclusion: hateful.")
-    assert "There is no comparison with chance" in html
     assert "Nothing was masked." in html
 
 
@@ -214,29 +211,6 @@ def points(svg: str) -> int:
 def test_a_strip_shows_every_draw(draws: list[float], observed: float) -> None:
     svg = strip(draws, observed, Caption("t", "s", "u"), says="the quotes").svg
     assert points(svg) == len(draws)
-
-
-def beaten(label: Label, share: float | None) -> HatexscoreResult:
-    """All parts hold; the quotes beat this share of random spans, or nothing is known of them."""
-    report = scored(
-        ask(
-            explanation=f'It says "lazy tourists"{" of foreigners" * (label == "hateful")}. '
-            f"Conclusion: {label}.",
-            predicted_label=label,
-            probabilities=(
-                {"original": 0.9, "masked": 0.2}
-                if label == "hateful"
-                else {"original": 0.2, "masked": 0.15}
-            ),
-        )
-    )
-    assert (report.components.cc, report.components.htc) == (1, 1)
-    if share is None:
-        return report
-    control = HatexscoreRandomSpans(
-        draws=20, quoted_drop=0.7, mean_drop=0.5, sd_drop=0.1, share_beaten=share
-    )
-    return report.model_copy(update={"control": control})
 
 
 def test_a_page_without_labels_of_the_caller_shows_them() -> None:

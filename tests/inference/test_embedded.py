@@ -12,15 +12,7 @@ import torch
 
 from services.inference.attribution import eager
 from services.inference.classifier import LocalClassifier
-from services.inference.embedded.adapter import (
-    CONFIG,
-    WEIGHTS,
-    Split,
-    TrainingExample,
-    load_adapter,
-    token_range,
-    tokenize,
-)
+from services.inference.embedded.adapter import CONFIG, WEIGHTS, load_adapter
 from shared.contracts.calls import AttributionMethod, Example
 from shared.models.catalogue.checkpoint import (
     EMBEDDED,
@@ -30,6 +22,7 @@ from shared.models.catalogue.checkpoint import (
     verify_weights,
 )
 from training.calibration import excesses
+from training.examples import Split, TrainingExample, token_range, tokenize
 from training.hate import (
     CODES,
     FILES,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from services.inference.embedded.adapter import Ask, TrainingExample
 from shared.contracts.judgement import ece_perturbed
 from shared.contracts.messages import ModelUse, PartExcess
 from shared.models.ports import Floats
@@ -19,6 +18,7 @@ from training.calibration import (
     part_calibration,
     perturb_example,
 )
+from training.examples import Ask, TrainingExample
 
 TEXT = " ".join(f"w{number}" for number in range(10))
 CERTAIN = (1.0, 0.0)

@@ -18,17 +18,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 from transformers import AutoTokenizer
 
-from services.inference.embedded.adapter import (
-    WEIGHTS,
-    Split,
-    TrainingExample,
-    collate,
-    load_adapter,
-    normalize_text,
-    split,
-    tokenize,
-)
+from services.inference.embedded.adapter import WEIGHTS, load_adapter
 from shared.models.catalogue.checkpoint import EMBEDDED, NOTE, EmbeddedMetadata, base_folder
+from training.examples import Split, TrainingExample, collate, normalize_text, split, tokenize
 from training.nli import NLI, NliMetrics
 from training.sentiment import SENTIMENT, SentimentMetrics
 from training.train import METRICS, main, make

@@ -29,9 +29,7 @@ def shown(body: Any, *, kept: bool = True) -> tuple[SorResult, SorView, Parsed]:
 
 @pytest.mark.parametrize("name", CONTRACT.examples)
 def test_every_example_is_shown(name: str) -> None:
-    report, found, page = shown(CONTRACT.examples[name])
-    assert found.chance is not None
-    assert found.chance in page.bare
+    report, _found, page = shown(CONTRACT.examples[name])
     assert "says nothing about legal compliance" in page.bare
     for item in report.items:
         assert NAMES[item.name] in page.bare

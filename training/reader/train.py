@@ -18,7 +18,7 @@ import torch
 from peft import LoraConfig, set_peft_model_state_dict
 from safetensors.torch import load_file
 
-from services.inference.embedded.adapter import WEIGHTS, new_e5_adapter, save_adapter
+from services.inference.embedded.adapter import WEIGHTS, new_e5_adapter
 from services.inference.embedded.e5 import e5_tokenizer, read_e5
 from shared.models.catalogue.checkpoint import (
     E5_NAME,
@@ -29,6 +29,7 @@ from shared.models.catalogue.checkpoint import (
     e5_path,
 )
 from shared.readers.model import LABELS, OUTPUTS, PLACES, Reading
+from training.examples import save_adapter
 from training.reader.fit import Recipe, TokenizedRow, fit
 from training.reader.rows import OLD, ReaderRow, training_rows
 

@@ -3,13 +3,15 @@ or on what is read beside them."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from services.hatexscore.vocabulary import built_in
 from services.inference.embedded.e5 import e5_tokenizer, read_e5
 from shared.models.catalogue.checkpoint import e5_path
+from shared.models.ports import Floats
 from shared.readers.model import LABELS, OUTPUTS, PLACES, ask
-from shared.readers.verdict import LONGEST, VerdictRead, VerdictText, read_verdicts
+from shared.readers.verdict import LONGEST, WINDOW, VerdictRead, VerdictText, read_verdicts
 from shared.text.normalized import normalize
 from tests.wording import check
 
@@ -86,6 +88,22 @@ def test_a_long_explanation_is_read_in_windows() -> None:
     text = filler * (2 * LONGEST // len(filler)) + "In my judgement the post is not hateful."
     found = read_one(text)
     assert found.label == "non-hateful"
+
+
+def test_windows_are_read_where_the_whole_leaves_its_verdict_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    verdict = "I judge the post to be hateful. "
+    text = verdict + "The author describes the market and the way home in some detail. " * 12
+
+    def sure_of_short_ones(reading: str, asked: list[str]) -> Floats:
+        sure = [(1.0, 0.0, 0.0) if verdict[:20] in one else (0.0, 0.0, 1.0) for one in asked]
+        rows = zip(asked, sure, strict=True)
+        return np.array([(0.8, 0.0, 0.2) if len(one) > WINDOW + 20 else row for one, row in rows])
+
+    monkeypatch.setattr("shared.readers.verdict.ask", sure_of_short_ones)
+    found = read_one(text)
+    assert (found.label, found.span) == ("hateful", (0, len(verdict.strip())))
 
 
 def test_opposite_windows_are_unread() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.statistics.clusters import Floats
-from shared.statistics.components import (
+from bench.components import (
     Variances,
     components,
     jackknife_ends,
     survival_expected,
     survival_observed,
 )
+from shared.statistics.clusters import Floats
 from shared.statistics.seeds import generator
 
 TRUE = {

@@ -9,7 +9,9 @@ from scipy.special import expit, logit
 from sklearn.metrics import brier_score_loss  # type: ignore[import-untyped]
 
 from shared.statistics.bootstrap import Resampling
-from shared.statistics.calibration import (
+from shared.statistics.clusters import Floats
+from shared.statistics.seeds import generator
+from training.measures import (
     calibration,
     equal_mass,
     equal_width,
@@ -18,8 +20,6 @@ from shared.statistics.calibration import (
     floor_draws,
     recalibration,
 )
-from shared.statistics.clusters import Floats
-from shared.statistics.seeds import generator
 
 
 def sample(rows: int, name: object, scale: float = 1.0) -> tuple[Floats, Floats]:
