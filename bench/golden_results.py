@@ -21,6 +21,7 @@ from bench.golden_bodies import BODIES
 from bench.golden_text import settled
 from cli.local import EMBEDDED, LocalService
 from services.registry import contracts, metrics, service
+from shared.contracts.answers import stored_result
 from shared.contracts.messages import ModelUse, Report, Scored
 from shared.models import ports
 from shared.reports.estimates import BatchStatistics
@@ -84,10 +85,13 @@ def _plan() -> Iterator[tuple[str, str, Json]]:
 
 
 def _answer(local: LocalService, path: str, body: Json) -> Json:
-    status, raw = local.answer("POST", path, json.dumps(body).encode())
+    status, raw = local.answer("POST", f"{path}?expand=details", json.dumps(body).encode())
     answer = json.loads(raw)
-    found = {name: answer[name] for name in SHOWN} if "result" in answer else answer
-    return {"http": status, **_settled(found)}
+    if "result" not in answer:
+        return {"http": status, **_settled(answer)}
+    shown = {name: answer[name] for name in SHOWN}
+    result = shown["result"] and stored_result(shown["result"])
+    return {"http": status, **_settled(shown | {"result": result})}
 
 
 def _report(name: str, answers: dict[str, tuple[Json, Json]]) -> Json:
