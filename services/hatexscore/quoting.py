@@ -1,7 +1,7 @@
 """What an explanation quotes of the text, what it invents, and what its quotation marks hold else.
 
 Source: Hu & Lee, arXiv:2601.13547, section 3.2 and Eq. 3. Calling a quotation hallucinated is an
-accusation. So a quotation that the text does not hold is hallucinated only where its context
+accusation. So a quotation that the text does not hold is hallucinated only where its clause
 attributes it to the text ("the word ...", "it says ..."), or where it changes a passage.
 """
 
@@ -53,7 +53,7 @@ from shared.text.language import UNDECIDED
 COVERAGE = 0.9  # of the text's words: who quotes more, quotes the text (Eq. 3, Q = {T})
 PART = 0.6  # of the text's words: who quotes at most so many, quotes a part of it
 FEWEST_NEGATED = 4  # words of a quotation that a warning calls negated
-REACH = 160  # characters on either side of a quotation that tell whose words it is
+REACH = 160  # characters of the clause on either side of a quotation
 BLANK = "\u25a1"  # stands for a quotation
 LONGEST_NAME = 60  # characters of a label
 _OMITS = re.compile(r"(?:\.{3}|\u2026)\]?\s*$")  # an ellipsis before a quotation
@@ -82,11 +82,11 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
         else:
             start, end = group[0].start, group[-1].end
             passages[Quotation(start, end, plain.text[start:end])] = request.text[slice(*changed)]
-    contexts = contexts_of(plain.text, parts) if given is None else {}
+    clauses = clauses_of(plain.text, parts) if given is None else {}
     other = {
         part: kind
-        for part, context in contexts.items()
-        if (kind := _kind(request.vocabulary, part, context, occurs=bool(exact[part])))
+        for part, clause in clauses.items()
+        if (kind := _kind(request.vocabulary, part, clause, occurs=bool(exact[part])))
     }
     own = [part for part in parts if part not in other]
     trivial = [part for part in own if is_trivial(part, languages.text)]
@@ -100,7 +100,7 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
             unsearched += 1
         elif part not in search.misquoted and _may_be_translated(request.text, part, languages):
             other[part] = "translation"
-        elif part in search.misquoted or given is not None or is_attributed(contexts[part]):
+        elif part in search.misquoted or given is not None or is_attributed(clauses[part]):
             passages[part] = search.changed_passage(part)
         else:
             other[part] = "unattributed"
@@ -254,6 +254,12 @@ def _share(counted: Sequence[Span], spans: Sequence[Span]) -> float:
     return touched / max(1, len(counted))
 
 
+_BORDER = re.compile(
+    r"[.!?;\n\u3002\uff01\uff1f\uff1b](?=\s|$)|[\u3002\uff1b\n]|,\s(?=(?:but|while|whereas|which"
+    r"|although"
+    r"|though|because|so|where|not|unlike|instead)\b)|\b(?:but|whereas|while|although)\b|지만|는데|但",
+    re.IGNORECASE,
+)
 _LABELS = re.compile(
     r"(?:labels?|verdict|conclusion|decision|answer|class(?:ified)?|categor\w+|rat(?:ed|ing)|as"
     r"|is|are|be"
@@ -309,13 +315,13 @@ _ELSEWHERE = re.compile(
 
 
 def _kind(
-    vocabulary: Vocabulary, quotation: Quotation, context: tuple[str, str], *, occurs: bool
+    vocabulary: Vocabulary, quotation: Quotation, clause: tuple[str, str], *, occurs: bool
 ) -> QuotationReason | None:
     """Return why a quotation is none of the text, or None.
 
-    The name of a label that the text holds is a quotation, unless its context labels the text.
+    The name of a label that the text holds is a quotation, unless its clause labels the text.
     """
-    before, after = context
+    before, after = clause
     name = quotation.text
     if len(name) <= LONGEST_NAME and label_of(vocabulary, name) is not None:
         alone = not any(map(str.isalnum, before + after))
@@ -323,9 +329,9 @@ def _kind(
     return "other_source" if not occurs and _is_of_another(before, after) else None
 
 
-def is_attributed(context: tuple[str, str]) -> bool:
+def is_attributed(clause: tuple[str, str]) -> bool:
     """Does the explanation say that a quotation is words of the text?"""
-    before, after = context
+    before, after = clause
     if _POST_SAYS.search(before):
         return True
     said = _ATTRIBUTES.finditer(before + BLANK + after)
@@ -340,8 +346,8 @@ def _is_of_another(before: str, after: str) -> bool:
     return bool(_ELSEWHERE.search(before) or _ELSEWHERE.search(after))
 
 
-def contexts_of(explanation: str, quoted: Sequence[Quotation]) -> dict[Quotation, tuple[str, str]]:
-    """Return what stands before and after each quotation, each quotation as a box."""
+def clauses_of(explanation: str, quoted: Sequence[Quotation]) -> dict[Quotation, tuple[str, str]]:
+    """Return the clause before and after each quotation, each quotation as a box."""
     spans = quoted_spans(explanation)
     pieces, gaps, position, length = [], [], 0, 0
     for start, end in spans:
@@ -356,5 +362,11 @@ def contexts_of(explanation: str, quoted: Sequence[Quotation]) -> dict[Quotation
         while number + 1 < len(spans) and spans[number][1] <= quotation.start:
             number += 1
         box = gaps[number] if spans else 0
-        found[quotation] = masked[max(0, box - REACH) : box], masked[box + 1 : box + 1 + REACH]
+        before, after = masked[max(0, box - REACH) : box], masked[box + 1 : box + 1 + REACH]
+        borders = [match.end() for match in _BORDER.finditer(before)]
+        border = _BORDER.search(after)
+        found[quotation] = (
+            before[borders[-1] :] if borders else before,
+            after[: border.start()] if border else after,
+        )
     return found

@@ -13,7 +13,7 @@ from services.hatexscore.explanation import detect_languages
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.quote_search import Haystack, QuoteSearch, locate, searchable
 from services.hatexscore.quotes import Quotation, plain_format, quotations
-from services.hatexscore.quoting import contexts_of, is_attributed, read_quotations
+from services.hatexscore.quoting import clauses_of, is_attributed, read_quotations
 from services.hatexscore.report import HatexscoreResult
 from tests.hatexscore.fake import FakeClassifier, bound
 from tests.wording import Row, check, check_pairs, load
@@ -91,8 +91,8 @@ def test_a_changed_word_is_shown_with_its_passage(text: str, quotation: str, pas
 
 
 def attribution(row: Row) -> bool:
-    contexts = contexts_of(row["explanation"], quotations(row["explanation"]))
-    return any(map(is_attributed, contexts.values()))
+    clauses = clauses_of(row["explanation"], quotations(row["explanation"]))
+    return any(map(is_attributed, clauses.values()))
 
 
 def lines(row: Row) -> list[str]:
