@@ -111,6 +111,11 @@ class ConsistencyPrompt(Message):
         return self
 
 
+def _without_default(schema: dict[str, Any]) -> None:
+    """Leave out the default: an explicit empty explanation is refused."""
+    del schema["default"]
+
+
 class ConsistencyRequest(ExplainableRequest):
     """A text, the explanation of a model's answer to it, and that model or its answers."""
 
@@ -122,6 +127,7 @@ class ConsistencyRequest(ExplainableRequest):
         min_length=1,
         max_length=MAX_TEXT,
         exclude_if=lambda text: not text,
+        json_schema_extra=_without_default,
         description="explanation of the model's answer; required unless `explain` is set",
     )
     label: Annotated[LabelText | None, Parameter] = Field(

@@ -7,6 +7,7 @@ may stop at once. Input that is longer than the model reads is refused separatel
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from types import GenericAlias
 from typing import Any, Literal, Union, get_args
 
 from pydantic import Field, JsonValue, create_model
@@ -52,7 +53,10 @@ def response_type() -> Any:
     union, _ = get_args(InferenceOperation)
     operations = get_args(union)
     names = tuple(get_args(one.model_fields["operation"].annotation)[0] for one in operations)
-    answer: Any = Union[tuple(one.answer.hint for one in operations)]  # noqa: UP007
+    hints = [one.answer.hint for one in operations]
+    rows = tuple(get_args(hint)[0] for hint in hints if get_args(hint))
+    wholes = tuple(hint for hint in hints if not get_args(hint))
+    answer: Any = Union[(*wholes, GenericAlias(list, Union[rows]))]  # noqa: UP007
     said = InferenceResult.model_fields["answer"].description
     fields: Any = {"operation": (Literal[names], ...), "answer": (answer, Field(description=said))}
     name, doc = InferenceResult.__name__, InferenceResult.__doc__

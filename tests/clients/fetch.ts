@@ -114,7 +114,7 @@ const summed = await client.GET("/v1/batches/{batch_id}/report", {
 });
 demand(summed.data && typeof summed.data === "object" && "scored" in summed.data, "no report came");
 demand(summed.data.metric === "hatexscore", summed.data.metric);
-console.log(`fetch batch: ${batch.request_counts.completed} lines, ${summed.data.parts.htc?.mean.value}`);
+console.log(`fetch batch: ${batch.request_counts.completed} lines, ${summed.data.parts?.htc?.mean.value}`);
 
 const refused = await client.POST("/v1/scores/{metric}", { params: { path: { metric: "ice" } }, body: { seed: -1 } as Schemas["IceRequest"] });
 demand(refused.error?.status === 422, `${refused.response.status}`);

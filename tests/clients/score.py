@@ -26,6 +26,7 @@ from touchstone_client.models import (
     Cot2ElResult,
     CreateFileBody,
     CreateFileBodyPurpose,
+    CreateScoreMetric,
     FtcRequest,
     FtcResult,
     HafRequest,
@@ -60,49 +61,32 @@ def ended(client: Client, job: Any, kind: type[Any]) -> Any:
 
 def score(client: Client, bodies: dict[str, Any]) -> str:
     """One post a metric; the id of HateXScore's job."""
-    consistency = create_score.sync(
-        "consistency",
-        client=client,
-        prefer=WAIT,
-        body=ConsistencyRequest.from_dict(bodies["consistency"]),
-    )
-    cot = create_score.sync(
-        "cot2el", client=client, prefer=WAIT, body=Cot2ElRequest.from_dict(bodies["cot2el"])
-    )
-    ftc = create_score.sync(
-        "ftc", client=client, prefer=WAIT, body=FtcRequest.from_dict(bodies["ftc"])
-    )
-    haf = create_score.sync(
-        "haf", client=client, prefer=WAIT, body=HafRequest.from_dict(bodies["haf"])
-    )
-    hate = create_score.sync(
-        "hatexscore",
-        client=client,
-        prefer=WAIT,
-        body=HatexscoreRequest.from_dict(bodies["hatexscore"]),
-    )
-    hlv = create_score.sync(
-        "hlv", client=client, prefer=WAIT, body=HlvRequest.from_dict(bodies["hlv"])
-    )
-    ice = create_score.sync(
-        "ice", client=client, prefer=WAIT, body=IceRequest.from_dict(bodies["ice"])
-    )
-    sor = create_score.sync(
-        "sor", client=client, prefer=WAIT, body=SorRequest.from_dict(bodies["sor"])
-    )
-    scored = set()
-    for job, kind in (
-        (cot, Cot2ElResult), (ftc, FtcResult), (haf, HafResult), (hate, HatexscoreResult),
-        (hlv, HlvResult), (ice, IceResult), (sor, SorResult), (consistency, ConsistencyResult),
-    ):  # fmt: skip
-        found = ended(client, job, kind)
-        scored.add(found.metric.value)
-        print(f"python {found.metric.value}: {found.result.verdict.value}, {found.result.score}")
-    assert scored == set(bodies), set(bodies) - scored
-    result: IceResult = ended(client, ice, IceResult).result
-    print(f"python ice: win rate {result.components.tests[0].win_rate}")
-    assert isinstance(hate, Job)
-    return hate.id
+    requests: dict[str, tuple[type[Any], type[Any]]] = {
+        "consistency": (ConsistencyRequest, ConsistencyResult),
+        "cot2el": (Cot2ElRequest, Cot2ElResult),
+        "ftc": (FtcRequest, FtcResult),
+        "haf": (HafRequest, HafResult),
+        "hatexscore": (HatexscoreRequest, HatexscoreResult),
+        "hlv": (HlvRequest, HlvResult),
+        "ice": (IceRequest, IceResult),
+        "sor": (SorRequest, SorResult),
+    }
+    scored: dict[str, Any] = {}
+    for name, (request, kind) in requests.items():
+        job = create_score.sync(
+            CreateScoreMetric(name),
+            client=client,
+            prefer=WAIT,
+            body=request.from_dict(bodies[name]),
+        )
+        scored[name] = ended(client, job, kind)
+        result = scored[name].result
+        print(f"python {name}: {result.verdict.value}, {result.score}")
+    assert scored.keys() == bodies.keys(), bodies.keys() - scored.keys()
+    ice: IceResult = scored["ice"].result
+    print(f"python ice: win rate {ice.components.tests[0].win_rate}")
+    job_id: str = scored["hatexscore"].id
+    return job_id
 
 
 def report(client: Client, job_id: str) -> None:
@@ -144,7 +128,7 @@ def main(url: str, examples: str) -> None:
     job_id = score(client, bodies)
     report(client, job_id)
     run_batch(client, bodies["hatexscore"])
-    refused = create_score.sync("ice", client=client, body=IceRequest(text=""))
+    refused = create_score.sync(CreateScoreMetric.ICE, client=client, body=IceRequest(text=""))
     assert isinstance(refused, Problem), refused
     assert refused.status == 422, refused
     print(f"python refused: {refused.error.message}")

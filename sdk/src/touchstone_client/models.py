@@ -5200,11 +5200,11 @@ class ConsistencyRequest(Message):
     ] = None
     text: Annotated[str, Field(description='the text that the model answered')]
     explanation: Annotated[
-        str,
+        str | None,
         Field(
             description="explanation of the model's answer; required unless `explain` is set"
         ),
-    ] = ''
+    ] = None
     label: Annotated[
         str | None,
         Field(

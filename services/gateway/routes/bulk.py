@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from functools import lru_cache, reduce
+from functools import cache, reduce
 from operator import or_
 from typing import Annotated, Any, Literal
 
@@ -72,6 +72,7 @@ class BulkRequest(Message):
         return handler(source)
 
 
+@cache
 def bulk_requests() -> dict[str, type[BulkRequest]]:
     """metric → the body of `:batchCreate`."""
     return {name: _bulk_request((name,), contract.request) for name, contract in metrics().items()}
@@ -83,7 +84,6 @@ def described_request() -> type[BulkRequest]:
     return _bulk_request(tuple(metrics()), requests)
 
 
-@lru_cache(maxsize=64)
 def _bulk_request(names: tuple[str, ...], one: Any) -> type[BulkRequest]:
     described = Field(
         max_length=MOST_JOBS,

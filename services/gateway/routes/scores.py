@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache, partial, reduce
+from functools import cache, partial, reduce
 from operator import or_
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -189,6 +189,7 @@ def metric_in(body: Any, known: Mapping[str, T]) -> T:
     return known[named]
 
 
+@cache
 def report_requests() -> dict[str, type[BatchReportRequest]]:
     """metric → the body that asks for its report."""
     return {
@@ -205,7 +206,6 @@ def described_report_request() -> type[BatchReportRequest]:
     return _report_request(tuple(reported()), BatchReportRequest, reduce(or_, kinds, None))
 
 
-@lru_cache(maxsize=64)
 def _report_request(
     names: tuple[str, ...], kind: type[BatchReportRequest], options: Any = None
 ) -> type[BatchReportRequest]:
