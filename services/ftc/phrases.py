@@ -1,7 +1,7 @@
-"""Phrases and hypotheses, parsed: words with tags, heads and stems; what a span is and can replace.
+"""Parsed phrases and hypotheses: words with tags, heads and stems, and the types of spans.
 
-A span's type decides what it may replace: Sia et al., AAAI 2023, arXiv:2205.12469, name naive
-substitution's nonsense ("the boy is a tire swing", footnote 10). The parser is spaCy's
+A span replaces only spans of its type: Sia et al., AAAI 2023, arXiv:2205.12469, show nonsense of
+naive substitution ("the boy is a tire swing", footnote 10). The parser is spaCy's
 (shared.text.english). One sentence at a time, so that a parse does not depend on the batch.
 """
 
@@ -77,7 +77,7 @@ class TaggedWord:
 
     @property
     def content(self) -> bool:
-        """Whether it says what the sentence is about."""
+        """Return True if the word is a content word."""
         return self.pos in CONTENT
 
 
@@ -98,8 +98,8 @@ def _word_bytes(words: Words, *_: object) -> int:
     return WORD_BYTES * len(words)
 
 
-def _bytes_of(found: Phrase | Shape | None, *_: object) -> int:
-    return 0 if found is None else _word_bytes(found.words)
+def _bytes_of(parsed: Phrase | Shape | None, *_: object) -> int:
+    return 0 if parsed is None else _word_bytes(parsed.words)
 
 
 @cache_results(KEPT_BYTES, _word_bytes)
@@ -132,7 +132,7 @@ def _word(token: Any, sentence: str) -> TaggedWord:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A span by itself, parsed; `start` and `end` are offsets into what it was taken from."""
+    """A parsed span; `start` and `end` are offsets into its source text."""
 
     text: str
     start: int
@@ -143,7 +143,7 @@ class Phrase:
 
     @property
     def stems(self) -> frozenset[str]:
-        """What it is about; of a span of function words alone, all of them."""
+        """Return the stems of its content words, or of all words if it has function words only."""
         return stems(self.words)
 
 
@@ -154,17 +154,17 @@ def stems(words: Words) -> frozenset[str]:
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without quotation marks and words that join it to its sentence."""
+    """Return the span without quotation marks and without words that join it to its sentence."""
     while True:
         before = (start, end)
         while start < end and text[start] in QUOTES:
             start += 1
         while end > start and text[end - 1] in QUOTES:
             end -= 1
-        found = LEADING.match(text[start:end])
-        start += found.end() if found else 0
-        found = TRAILING.search(text[start:end])
-        end = start + found.start() if found else end
+        edge = LEADING.match(text[start:end])
+        start += edge.end() if edge else 0
+        edge = TRAILING.search(text[start:end])
+        end = start + edge.start() if edge else end
         if before == (start, end):
             return start, end
 
@@ -200,8 +200,7 @@ def _lower(span: str) -> str:
 
 
 def _is_uninformative(words: Words, head: int) -> bool:
-    """Whether it speaks of sentences rather than of what they describe, or says that a thing is
-    itself."""
+    """Return True if the phrase is about the sentences themselves, or a tautology."""
     around = [word for word in words if word.head == head and word.dep in SUBJECTS | ATTRIBUTES]
     if any(word.lemma in META for word in (words[head], *around)):
         return True
@@ -209,11 +208,11 @@ def _is_uninformative(words: Words, head: int) -> bool:
 
 
 def _of_two_clauses(words: Words, head: int) -> bool:
-    """Whether a finite verb stands in it that is not its own: the pattern caught too much."""
+    """Return True if the phrase has a verb of another clause: the pattern matched too much."""
     helpers = {i for i, w in enumerate(words) if w.dep in {"aux", "auxpass"}}
     relative = {i for i, w in enumerate(words) if w.dep in {"relcl", "advcl", "ccomp"}}
-    own = {head} | relative | {i for i in helpers if words[i].head in relative | {head}}
-    return any(w.tag in FINITE for i, w in enumerate(words) if i not in own)
+    same_clause = {head} | relative | {i for i in helpers if words[i].head in relative | {head}}
+    return any(w.tag in FINITE for i, w in enumerate(words) if i not in same_clause)
 
 
 def _type(words: Words, head: int) -> PhraseType | None:
@@ -292,7 +291,7 @@ def _subject(words: Words, head: int) -> tuple[int, int, int] | None:
 
 
 def is_plural(words: Words, head: int) -> bool:
-    """Whether a noun phrase with this head takes a plural verb."""
+    """Return True if a noun phrase with this head takes a plural verb."""
     if any(word.dep == "conj" and word.head == head for word in words):
         return True
     word = words[head]
