@@ -112,7 +112,7 @@ def recovery(confidence: float | None, similarity: float, left_out: float | None
 def sufficiency(
     weight: float, decision: float | None, informativeness: float | None
 ) -> float | None:
-    """Eq. 9, RS = w_S C(Y) (1 - I_S); higher = the reason suffices by itself."""
+    """Eq. 9, RS = w_S C(Y) (1 - I_S); higher = the reason alone suffices."""
     if decision is None or informativeness is None:
         return None
     return weight * decision * (1.0 - informativeness)

@@ -1,7 +1,7 @@
 """HAF's page: the verdict, reasons and decisions as cards, the stages as a path, the six metrics.
 
-Tokens are marks; neighbours of the same step are one stretch, and a page has colour for so many of
-them only: the numbers of the strongest tokens stand in a table.
+Tokens are marks, and neighbours of the same step share one mark. The number of marks is limited,
+so a table lists the values of the strongest tokens.
 """
 
 from __future__ import annotations
@@ -77,27 +77,31 @@ class ResponseCards:
 
 
 def response_cards(stages: Sequence[HafStagePart]) -> tuple[ResponseCards, ...]:
-    """Every response, coloured in the report's order until the page has colours enough."""
-    found: list[ResponseCards] = []
+    """Return a card for each response, coloured in order until the page's limit of marks."""
+    cards: list[ResponseCards] = []
     left = MOST_STRETCHES
     for stage in stages:
-        said: list[StatementCard] = []
+        statements: list[StatementCard] = []
         parts: list[Part] = [*stage.reasons]
         parts += [stage.decision] if stage.decision else []
         for part in parts:
-            said.append(_statement(part, left))
-            left -= _weight(said[-1].text)
+            statements.append(_statement(part, left))
+            left -= _weight(statements[-1].text)
         count = len(stage.reasons)
-        found.append(
-            ResponseCards(stage, tuple(said[:count]), said[count] if said[count:] else None)
+        cards.append(
+            ResponseCards(
+                stage, tuple(statements[:count]), statements[count] if statements[count:] else None
+            )
         )
-    return tuple(found)
+    return tuple(cards)
 
 
 def in_response(stage: HafStagePart) -> list[MarkedText]:
-    """The whole response, with its decision and its reasons marked."""
-    said = [(f"reason {number}", "reason", part) for number, part in enumerate(stage.reasons, 1)]
-    parts: list[tuple[str, str, Part]] = [*said]
+    """Return the whole response, with its decision and its reasons marked."""
+    numbered = [
+        (f"reason {number}", "reason", part) for number, part in enumerate(stage.reasons, 1)
+    ]
+    parts: list[tuple[str, str, Part]] = [*numbered]
     if stage.decision is not None:
         parts.append(("decision", "decision", stage.decision))
     return pieces(
@@ -119,7 +123,7 @@ def _statement(part: Part, left: int) -> StatementCard:
 
 
 def _weight(text: Sequence[MarkedText]) -> int:
-    """How many elements a page needs for it."""
+    """Return the number of elements that the text adds to a page."""
     return sum(bool(piece.marks) for piece in text)
 
 
@@ -229,21 +233,21 @@ def path(
 
 
 def _individual(report: HafResult) -> Stage:
-    """Of the two the one that was asked; of none, the one that the stance calls for."""
-    asked = [part.stage for part in report.stages if part.stage in INDIVIDUAL]
-    if asked:
-        return asked[0]
+    """Return the single-reason stage that was run, or the stage that fits the stance."""
+    run = [part.stage for part in report.stages if part.stage in INDIVIDUAL]
+    if run:
+        return run[0]
     return "necessity" if report.stance == "non-toxic" else "sufficiency"
 
 
 def _step(
     stage: Stage, responses: Sequence[ResponseCards], reasons_by_metric: dict[str, str]
 ) -> StageStep:
-    own = [each for each in responses if each.part.stage == stage]
+    of_stage = [each for each in responses if each.part.stage == stage]
     leads_to = tuple(each for each in words.METRICS if each.name in words.LEADS_TO[stage])
-    absent = "" if own else reasons_by_metric.get(leads_to[0].name, "it was not run")
-    said = tuple(map(_response_card, own))
-    return StageStep(stage, words.TITLES[stage], words.QUESTIONS[stage], leads_to, said, absent)
+    absent = "" if of_stage else reasons_by_metric.get(leads_to[0].name, "it was not run")
+    cards = tuple(map(_response_card, of_stage))
+    return StageStep(stage, words.TITLES[stage], words.QUESTIONS[stage], leads_to, cards, absent)
 
 
 def _response_card(response: ResponseCards) -> ResponseCard:
@@ -321,7 +325,10 @@ def view(request: HafRequest | None, report: HafResult) -> HafView:
 
 def _statements(responses: Sequence[ResponseCards]) -> list[StatementCard]:
     return [
-        said for each in responses for said in (*each.reasons, each.decision) if said is not None
+        statement
+        for each in responses
+        for statement in (*each.reasons, each.decision)
+        if statement is not None
     ]
 
 
@@ -371,11 +378,11 @@ def _matrix_description(values: Matrix) -> str:
 
 
 def design(report: Record) -> Iterator[Block]:
-    """The charts of a batch report."""
+    """Yield the charts of a batch report."""
     groups = records(report, "groups")
     for group in groups:
         names = [
-            str(one) for key in ("model", "dataset") if (one := group.get(key)) not in NAMELESS
+            str(entry) for key in ("model", "dataset") if (entry := group.get(key)) not in NAMELESS
         ]
         name = f": {' · '.join(names)}" if names else ""
         means = record(group, "means")
@@ -385,11 +392,11 @@ def design(report: Record) -> Iterator[Block]:
             parts[f"{arrow} {metric.title} ({metric.short})"] = record(means, metric.name)
         yield forest(f"The six parts{name}", parts, note="↑ higher is better, ↓ lower is better.")
         stances = {
-            str(one["stance"]): integer(one, "results") for one in records(group, "by_stance")
+            str(entry["stance"]): integer(entry, "results") for entry in records(group, "by_stance")
         }
         within = _lines_of(group) if len(groups) > 1 else []
-        told = stances if len(groups) == 1 or within else ()
-        filters = facet_filters("stance", {stance: stance for stance in told})
+        linked = stances if len(groups) == 1 or within else ()
+        filters = facet_filters("stance", {stance: stance for stance in linked})
         yield stacked_bar(f"Stances{name}", stances, filters=filters, within=within)
         refused = {"refuse to justify": record(group, "refused")}
         yield forest(f"Refusals{name}", refused, note="Lower is better.")
@@ -401,19 +408,23 @@ def design(report: Record) -> Iterator[Block]:
 
 
 def _lines_of(group: Record) -> list[Pair]:
-    """What an address says of the group's lines; empty where it cannot tell them from others."""
+    """Return the query parameters that select the group's lines; [] if none do."""
     model, metadata = group.get("of_model"), record(group, "of_metadata")
     named = [("model", str(model))] if model else []
     return [*named, *(("meta", f"{key}={value}") for key, value in metadata.items())]
 
 
 def _survival(name: str, stages: Record) -> Iterator[Block]:
-    """In the order of the stages, which tells where results are lost."""
+    """Yield charts of how many results reach each stage, in the order of the stages."""
     counts = {title: record(stages, stage) for stage, title in words.TITLES.items()}
-    refused = {title: integer(one, "refused") for title, one in counts.items()}
+    refused = {title: integer(stage_counts, "refused") for title, stage_counts in counts.items()}
     note = "Sufficiency is asked of toxic stances, necessity of non-toxic ones."
     for what, which in (("reach each stage", "reached"), ("have the part of a stage", "scored")):
-        bars = [(title, integer(one, which)) for title, one in counts.items() if one]
+        bars = [
+            (title, integer(stage_counts, which))
+            for title, stage_counts in counts.items()
+            if stage_counts
+        ]
         shown = bars if any(count for _, count in bars) else []
         yield CountBars(f"Results that {what}{name}", shown, note)
     yield count_bars(f"Results whose responses refuse a stage{name}", refused)

@@ -151,13 +151,13 @@ def support(inputs: StageInputs, justify: Exchange) -> StageValue:
 
 
 def similarities(inputs: StageInputs) -> Floats:
-    """(n, n) g of the JUSTIFY reasons, symmetric, 1 on the diagonal."""
+    """Return (n, n) g of the JUSTIFY reasons, symmetric, 1 on the diagonal."""
     size = len(inputs.initial)
-    found = np.eye(size)
+    matrix = np.eye(size)
     for i in check_each(range(size)):
         for j in range(i + 1, size):
-            found[i, j] = found[j, i] = inputs.g(inputs.initial[i], inputs.initial[j])
-    return found
+            matrix[i, j] = matrix[j, i] = inputs.g(inputs.initial[i], inputs.initial[j])
+    return matrix
 
 
 def reliance(inputs: StageInputs, exchange: Exchange) -> StageValue:
@@ -173,12 +173,12 @@ def reliance(inputs: StageInputs, exchange: Exchange) -> StageValue:
 def individual(
     inputs: StageInputs, exchange: Exchange, verdict: DecisionVerdict | None, decision: float | None
 ) -> StageValue:
-    """UPHOLD-STANCE: RS (Eqs. 9, 10) or RN (Eqs. 11, 12) of one reason."""
+    """Return RS (Eqs. 9, 10) or RN (Eqs. 11, 12) of one reason in UPHOLD-STANCE."""
     weight = _weight(exchange.stage, verdict, inputs.request.weights.answers)
     subject = exchange.reason or 0
     if exchange.stage == "sufficiency":
         share = inputs.request.weights.sufficiency_confidence
-        others = [place for place in range(len(inputs.initial)) if place != subject]
+        others = [index for index in range(len(inputs.initial)) if index != subject]
         reasons = [_new_reason(inputs, reason, others, share) for reason in exchange.reasons]
         informativeness = 0.0 if not reasons else kernel.mean([each.value for each in reasons])
         value = kernel.sufficiency(weight, decision, informativeness)
@@ -192,12 +192,12 @@ def individual(
 def _new_reason(
     inputs: StageInputs, reason: StatementTokens, against: Sequence[int], share: float
 ) -> ReasonValue:
-    """A new reason: half its confidence, half its diversity from these JUSTIFY reasons."""
+    """Value a new reason: half its confidence, half its diversity from these JUSTIFY reasons."""
     confidence = inputs.confident(reason, reason.text)
     text = reason.text
     diversity = kernel.diversity_from(
-        [inputs.g(text, inputs.initial[place]) for place in against],
-        [inputs.initial_confidences[place] for place in against],
+        [inputs.g(text, inputs.initial[index]) for index in against],
+        [inputs.initial_confidences[index] for index in against],
     )
     if diversity is None and not against:
         diversity = inputs.variant.diversity_without_others
@@ -214,11 +214,11 @@ def _recovered_reason(inputs: StageInputs, reason: StatementTokens, left_out: in
 
 
 def _necessity_informativeness(inputs: StageInputs, reasons: Sequence[ReasonValue]) -> float | None:
-    """I_N (Eq. 12), which is undefined in the paper where no reason is given."""
+    """Return I_N (Eq. 12), which the paper leaves undefined without reasons."""
     if reasons:
         return kernel.mean([each.value for each in reasons])
-    chosen = inputs.request.weights.necessity_without_reasons
-    return inputs.variant.necessity_without_reasons if chosen is None else chosen
+    requested = inputs.request.weights.necessity_without_reasons
+    return inputs.variant.necessity_without_reasons if requested is None else requested
 
 
 def _weight(stage: Stage, verdict: DecisionVerdict | None, weights: HafAnswerWeights) -> float:
@@ -254,15 +254,15 @@ def unweighted(_statement: StatementTokens, _target: str) -> float | None:
 def stages_of(
     inputs: StageInputs, transcript: Transcript, verdicts: Verdicts
 ) -> tuple[StageValue, ...]:
-    """The numbers of every stage; decisions have their own target."""
-    found = [_with_decision(inputs, transcript.justify, support(inputs, transcript.justify))]
+    """Return the numbers of every stage; decisions have a separate target."""
+    values = [_with_decision(inputs, transcript.justify, support(inputs, transcript.justify))]
     for exchange, verdict in zip(transcript.later, verdicts, strict=True):
         if exchange.reason is None:
-            found.append(_with_decision(inputs, exchange, reliance(inputs, exchange)))
+            values.append(_with_decision(inputs, exchange, reliance(inputs, exchange)))
         else:
             decision = _decision(inputs, exchange)
-            found.append(individual(inputs, exchange, verdict, decision))
-    return tuple(found)
+            values.append(individual(inputs, exchange, verdict, decision))
+    return tuple(values)
 
 
 def _with_decision(inputs: StageInputs, exchange: Exchange, value: StageValue) -> StageValue:
@@ -356,17 +356,17 @@ def spread(values: Sequence[float | None]) -> HafSpread:
 def permutation(
     request: HafRequest, transcript: Transcript, collected: HafCollected
 ) -> HafPermutation | None:
-    """DiS and UII under other orders; None where there is no other, or none was requested."""
+    """Return DiS and UII under other orders, or None without other orders."""
     if not transcript.orders:
         return None
     by_relevance_of = partial(by_relevance, collected)
-    own = stage_inputs(request, collected, transcript.justify, by_relevance_of)
+    original = stage_inputs(request, collected, transcript.justify, by_relevance_of)
     dis = [
         diversity(stage_inputs(request, collected, each.justify, by_relevance_of))
         for each in transcript.orders  # with the confidences that the rewritten responses have
     ]
     uii = [
-        kernel.mean([reason.value for reason in reliance(own, each.internal).reasons])
+        kernel.mean([reason.value for reason in reliance(original, each.internal).reasons])
         if each.internal
         else None
         for each in transcript.orders
@@ -379,7 +379,7 @@ def permutation(
 
 
 def change(original: float | None, values: Sequence[float | None]) -> HafChange:
-    """How far the values lie from the original, over those that are defined."""
+    """Return the change of each defined value from the original."""
     apart = [value - original for value in values if value is not None and original is not None]
     return HafChange(
         original=original,
@@ -419,8 +419,8 @@ def _with_token_values(
     request: HafRequest, g: SimilarityTable, exchange: Exchange, part: HafStagePart
 ) -> HafStagePart:
     reasons = tuple(
-        own.model_copy(update={"token_values": token_values(g, statement, statement.text)})
-        for statement, own in zip(exchange.reasons, part.reasons, strict=True)
+        reason_part.model_copy(update={"token_values": token_values(g, statement, statement.text)})
+        for statement, reason_part in zip(exchange.reasons, part.reasons, strict=True)
     )
     decision, statement = part.decision, exchange.decision
     if decision is not None and statement is not None:
