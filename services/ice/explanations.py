@@ -39,14 +39,14 @@ def explanations(
 
 def _from_request(tokenized: TokenizedInput) -> Iterator[TestedExplanation]:
     request = tokenized.request
-    own: list[tuple[str, Values | None, Spans | None, str]] = [
+    sent: list[tuple[str, Values | None, Spans | None, str]] = [
         ("attributions", request.attributions, None, "/attributions"),
         ("rationale", None, request.rationale, "/rationale"),
     ]
-    for place, one in enumerate(request.explanations):
-        pointer = f"/explanations/{place}/rationale"
-        own.append((one.name, one.attributions, one.rationale, pointer))
-    for name, values, spans, pointer in own:
+    for index, explanation in enumerate(request.explanations):
+        pointer = f"/explanations/{index}/rationale"
+        sent.append((explanation.name, explanation.attributions, explanation.rationale, pointer))
+    for name, values, spans, pointer in sent:
         if values:
             ranked = request.rank_by == "magnitude"
             yield TestedExplanation(name, span_values(tokenized, values), magnitude=ranked)
@@ -87,13 +87,13 @@ class TestedExplanation:
         return np.abs(self.values) if self.magnitude and self.values is not None else self.values
 
     def rationale(self, k: float, rounding: float = 0.0) -> Subset:
-        """The max(1, floor(kE)) tokens of the highest rank; of equal ones, the first."""
+        """Return the max(1, floor(kE)) tokens of the highest rank; of equal ones, the first."""
         ranked = self.ranking_values
         if self.marked is not None or ranked is None:
             return self.marked or ()
         size = max(1, int(k * ranked.size + rounding))
-        chosen = np.argsort(-ranked, kind="stable")[:size]
-        return tuple(sorted(chosen.tolist()))
+        positions = np.argsort(-ranked, kind="stable")[:size]
+        return tuple(sorted(positions.tolist()))
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class TokenizedInput:
         return tuple(p for p in range(len(self.tokens.ids)) if p not in eligible)
 
     def characters_read(self, of: Of) -> int:
-        """How many characters of a text the model reads, before it is cut."""
+        """Return the number of characters of a text that the model reads."""
         ends = zip(self.tokens.parts, self.tokens.ends, strict=True)
         return max((end for part, end in ends if part == of and end is not None), default=0)
 
@@ -148,17 +148,17 @@ class TokenizedInput:
 
     @cached_property
     def _token_bounds(self) -> dict[Of, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """(E,) starts and (E,) ends of the eligible tokens in each text; 0 and 0 elsewhere."""
+        """Return (E,) starts and (E,) ends of eligible tokens in each text; 0 and 0 elsewhere."""
         tokens = self.tokens
-        found = {}
+        bounds = {}
         for of in TEXTS:
             here = [
                 (tokens.starts[p] or 0, tokens.ends[p] or 0) if tokens.parts[p] == of else (0, 0)
                 for p in self.eligible
             ]
             both = np.array(here, dtype=np.int64)
-            found[of] = both[:, 0], both[:, 1]
-        return found
+            bounds[of] = both[:, 0], both[:, 1]
+        return bounds
 
 
 def example_of(request: IceRequest) -> Example:
@@ -176,23 +176,23 @@ def example_of(request: IceRequest) -> Example:
 
 
 def eligible_tokens(request: IceRequest, tokens: Tokens) -> Positions:
-    """Tokens that a rationale may hold. Raises DegenerateInput where there is none."""
+    """Return the tokens that a rationale may contain. Raises DegenerateInput if there are none."""
     rule = request.eligible or VARIANTS[request.variant].eligible
     parts = {*TEXTS, "template"} if rule == "all" else set(TEXTS)
-    found = tuple(p for p, part in enumerate(tokens.parts) if part in parts)
-    if not any(tokens.parts[p] in TEXTS for p in found):
+    positions = tuple(p for p, part in enumerate(tokens.parts) if part in parts)
+    if not any(tokens.parts[p] in TEXTS for p in positions):
         raise DegenerateInput("the model reads no token of the text", pointer="/text")
-    return found
+    return positions
 
 
 def target_column(request: IceRequest, labels: Sequence[str], predicted: str) -> int:
-    """The column of the target label. Raises BadInput for one that the model does not have."""
+    """Return the column of the target label. Raises BadInput for a label that the model lacks."""
     if request.target in labels:
         return labels.index(request.target)
     if request.target == PREDICTED:
         return labels.index(predicted)
-    known = ", ".join(labels)
-    raise BadInput(f"no label {request.target!r}; there are: {known}", pointer="/target")
+    names = ", ".join(labels)
+    raise BadInput(f"no label {request.target!r}; there are: {names}", pointer="/target")
 
 
 def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -> Floats:
@@ -209,13 +209,16 @@ def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -
 def missing_quotation(request: IceRequest) -> Obstacle | None:
     """Return the first quotation of an explanation that is not in the text.
 
-    Raises BadInput if `human` has such a quotation, since it is no part of what is tested.
+    Raises BadInput if `human` has such a quotation, since `human` is not tested.
     """
     try:
         locate(request.human or (), request)
     except QuotationMissing as error:
         raise BadInput(str(error), pointer="/human") from None
-    named = [(f"explanation {n}: ", one.rationale) for n, one in enumerate(request.explanations, 1)]
+    named = [
+        (f"explanation {n}: ", explanation.rationale)
+        for n, explanation in enumerate(request.explanations, 1)
+    ]
     for name, spans in [("", request.rationale), *named]:
         try:
             locate(spans or (), request)
@@ -225,12 +228,12 @@ def missing_quotation(request: IceRequest) -> Obstacle | None:
 
 
 def marked_tokens(tokenized: TokenizedInput, spans: Spans, pointer: str) -> Subset:
-    """Places of the tokens that share a character with a span. DegenerateInput where none does."""
-    found = span_tokens(tokenized, spans)
-    if not found:
+    """Return positions of tokens that share a character with a span; DegenerateInput if none."""
+    positions = span_tokens(tokenized, spans)
+    if not positions:
         detail = f"the spans hold no {tokenized.unit} that the model reads"
         raise DegenerateInput(detail, pointer=pointer)
-    return found
+    return positions
 
 
 def span_tokens(tokenized: TokenizedInput, spans: Spans) -> Subset:
