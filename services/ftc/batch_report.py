@@ -204,7 +204,7 @@ def _simulatability(
 
 
 def sensitivity_of(rows: Sequence[Row], over: Statistics) -> tuple[FtcInputScores, ...]:
-    """A row a set of inputs, paired with the full set by premise and hypothesis."""
+    """Return a row for each set of inputs, paired with the full set by premise and hypothesis."""
     by_inputs = {
         inputs: [row for row in rows if row.request.study and row.request.study.inputs == inputs]
         for inputs in INPUTS
@@ -236,7 +236,7 @@ def _paired_diff(
     some: Sequence[Row],
     over: Statistics,
 ) -> dict[Statistic, Interval]:
-    """`all` minus these, item by item; several explanations of an item are averaged."""
+    """Return `all` minus this set, by item; explanations of one item are averaged."""
     full, reduced = _by_item(whole), _by_item(some)
     items = [item for item in full if item in reduced]
     return {
@@ -294,7 +294,7 @@ def lra_stability(stable: Floats, simulated_stable: Floats) -> Floats:
 
 
 def majority(votes: Sequence[str]) -> str | None:
-    """The most frequent label; None where two are."""
+    """Return the most frequent label; None on a tie or without votes."""
     ranked = Counter(votes).most_common(2)
     if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
         return None
@@ -392,7 +392,7 @@ SIGNIFICANT = 0.05
 
 
 def batch_report(rows: Sequence[Row], over: Statistics) -> FtcBatchReport:
-    """Report whether models bear out these explanations, and do so less for random phrases."""
+    """Report whether models follow these explanations, against random phrases and baselines."""
     reports = [row.report for row in rows]
     covered = [report for report in reports if report.counterfactuals]
     explained = [row for row in rows if row.report.counterfactuals]
@@ -484,7 +484,7 @@ def _cases(rows: Sequence[Row], over: Statistics) -> Iterable[FtcCaseScores]:
 
 
 def case_scores(report: FtcResult, case: Case) -> list[FtcSatisfaction]:
-    """A result's scores in this row of the table: none or one."""
+    """Return the result's score in this row of the table, or []."""
     if " " in case:
         return [counterfactual.satisfaction for counterfactual in _of_kind(report, case)]
     return components([report]) if report.counterfactuals else []
@@ -524,7 +524,7 @@ def _macro(covered: Sequence[Row], over: Statistics) -> FtcScores:
 
 
 def _baselines(rows: Sequence[Row]) -> Iterable[FtcBaselineScores]:
-    """Means over the covered results; `majority` is the batch's most frequent target."""
+    """Yield means over the covered results; `majority` is the batch's most frequent target."""
     covered = [row for row in rows if row.report.control is not None]
     if not covered:
         return

@@ -28,7 +28,7 @@ PREDICATES: frozenset[PhraseType] = frozenset({"verb", "preposition", "adjective
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Words of the hypothesis that may give way: [first, end), their head and type."""
+    """Words of the hypothesis that may be replaced: [first, end), with head and type."""
 
     first: int
     end: int
@@ -38,7 +38,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place in a hypothesis that phrases can fill: the explanation's, or a random one."""
+    """A position in a hypothesis that a phrase can fill, from the explanation or at random."""
 
     shape: Shape
     move: Move
@@ -46,14 +46,14 @@ class Slot:
 
     @property
     def required_type(self) -> PhraseType:
-        """Type of the random phrases that fit here."""
+        """Return the type of the random phrases that fit here."""
         if self.move == "existence":
             return "noun"
         return self.window.type if self.move == "swap" and self.window else "verb"
 
     @property
     def target_span(self) -> tuple[int, int] | None:
-        """Offsets of what gives way, where it is a part of the hypothesis."""
+        """Return the offsets of the replaced part, if it is a part of the hypothesis."""
         words = self.shape.words
         if self.window is not None:
             return words[self.window.first].start, words[self.window.end - 1].end
@@ -86,7 +86,7 @@ class Slot:
 
 
 def _form(shape: Shape, window: Window, phrase: Phrase) -> str | None:
-    """The phrase in the form that the window asks for."""
+    """Return the phrase in the form that fits the window."""
     if window.type == "noun" and phrase.type == "noun":
         return grammar.noun_into(shape, (window.first, window.end, window.head), phrase)
     head = shape.words[window.head]
@@ -110,7 +110,7 @@ def _form(shape: Shape, window: Window, phrase: Phrase) -> str | None:
 
 
 def windows(shape: Shape) -> Iterator[Window]:
-    """Every phrase of the hypothesis, from short to long at each head."""
+    """Yield every phrase of the hypothesis, from short to long at each head."""
     words = shape.words
     for i, word in enumerate(words):
         ends = sorted({i, *(w.right for w in words[i + 1 :] if w.head == i and w.pos != "PUNCT")})
@@ -161,7 +161,7 @@ def predicate_slot(shape: Shape, replaced: Phrase, other: Phrase) -> Slot | None
 
 @dataclass(frozen=True, slots=True)
 class EditedHypothesis:
-    """A counterfactual hypothesis, the slot it was made in and the phrase that fills it."""
+    """A counterfactual hypothesis, with its slot and the phrase that fills the slot."""
 
     kind: Kind
     text: str
@@ -171,7 +171,7 @@ class EditedHypothesis:
 
 
 def fill_slot(kind: Kind, slot: Slot, phrase: Phrase) -> EditedHypothesis | str:
-    """The counterfactual, past the gates; else the reason why there is none."""
+    """Return the counterfactual if it passes all checks, else the reason why not."""
     like = slot.shape
     if len(phrase.words) > MOST_GROWTH * len(like.words) + GRACE:
         return "the replacement is too long for the hypothesis"
@@ -219,7 +219,7 @@ def substitute(shape: Shape, a: Phrase, b: Phrase) -> EditedHypothesis | str:
 
 
 def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> EditedHypothesis | str:
-    """For "A is B" where B is a predicate: the hypothesis' subject with B for its predicate."""
+    """Return the hypothesis' subject with B as its predicate, for "A is B" with a predicate B."""
     if shape.subject is None:
         return "the hypothesis has no subject"
     subject = stems(shape.words[shape.subject[0] : shape.subject[1]])
@@ -231,7 +231,7 @@ def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> EditedHypoth
 def neutral_pair(
     shape: Shape, a: Phrase | None, b: Phrase
 ) -> tuple[EditedHypothesis, EditedHypothesis] | str:
-    """x[A] and x[B], or the reason why not."""
+    """Return x[A] and x[B], or the reason why they cannot be built."""
     who = subject_of(b)  # B does not claim the subject that it is said of
     claimed = (b.stems - who.stems if who else b.stems) or b.stems
     if coverage(claimed, stems(shape.words)) < FOUND:
@@ -244,7 +244,7 @@ def neutral_pair(
 
 
 def subject_of(clause: Phrase) -> Phrase | None:
-    """The subject of a clause, where it is no pronoun."""
+    """Return the subject of a clause, unless it is a pronoun."""
     if clause.type != "clause":
         return None
     for word in clause.words:

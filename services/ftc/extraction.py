@@ -41,7 +41,7 @@ _LEAD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The spans (offsets into the explanation), the rule that found them, the counterfactuals."""
+    """The spans (offsets into the explanation), their rule, and the counterfactuals."""
 
     rule: str | None
     a: Phrase | None

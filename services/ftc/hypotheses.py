@@ -96,7 +96,7 @@ def random_phrases(request: FtcRequest, edit: EditedHypothesis) -> RandomPhrases
 
 
 def null_kind(request: FtcRequest) -> PhraseNull:
-    """In force: the request's, else the variant's own."""
+    """Return the kind of null that the request sets, else the variant's."""
     return request.null or VARIANTS[request.variant].null
 
 
@@ -157,8 +157,10 @@ def overlap_class(share: float) -> int:
 
 
 def fill_all(slot: Slot, observed: str, candidates: Iterable[Phrase]) -> list[str]:
-    """The hypotheses that phrases make in this place, in order, each once; neither the observed
-    one nor the hypothesis itself."""
+    """Return distinct hypotheses with each phrase in the slot, in order.
+
+    The observed hypothesis and the original are left out.
+    """
     filled = dict.fromkeys(t for phrase in candidates if (t := slot.fill(phrase)) is not None)
     return [t for t in filled if not same_words(t, observed) and not same_words(t, slot.shape.text)]
 
@@ -207,13 +209,13 @@ def phrases_in(text: str) -> tuple[Phrase, ...]:
 
 
 def _chunks(text: str) -> Iterator[str]:
-    """Parts that the parser can take."""
+    """Yield parts of a length that the parser accepts."""
     for start in range(0, len(text), MOST_CHARACTERS):
         yield text[start : start + MOST_CHARACTERS]
 
 
 def _content_of(slot: Slot) -> Phrase | None:
-    """The phrase in a slot of a hypothesis of unknown making."""
+    """Return the phrase in a slot of a counterfactual from another source."""
     words, window, subject = slot.shape.words, slot.window, slot.shape.subject
     if window is not None:
         return phrase(slot.shape.text, words[window.first].start, words[window.end - 1].end)
@@ -223,7 +225,7 @@ def _content_of(slot: Slot) -> Phrase | None:
 
 
 def _pool(request: FtcRequest, kind: PhraseType) -> tuple[Phrase, ...]:
-    """The phrases of a type to draw from."""
+    """Return the phrases of a type from which to draw."""
     return _phrases_by_type(request.substitutes or load_substitutes()).get(kind, ())
 
 
@@ -269,7 +271,7 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class FtcHypotheses:
-    """The counterfactuals of a request's hypothesis, or why there are none."""
+    """The counterfactuals of a request's hypothesis, or the reason why there are none."""
 
     label: NliLabel
     extraction: FtcExtraction
@@ -282,7 +284,7 @@ class FtcHypotheses:
 def derive_hypotheses(
     requests: Sequence[FtcRequest], labels: Sequence[NliLabel]
 ) -> list[FtcHypotheses]:
-    """One a request, in order; extractor `llm` takes two calls for all of them."""
+    """Return hypotheses for each request, in order; extractor `llm` makes two calls for all."""
     pairs = list(zip(requests, labels, strict=True))
     places = [
         i
@@ -400,8 +402,10 @@ def _evidence(
 
 
 def changed_slot(text: str, original: str) -> Slot | None:
-    """The place where a counterfactual of unknown making differs from the hypothesis: the smallest
-    phrase around it; the predicate where there is none."""
+    """Return the slot in which a counterfactual from another source differs from the hypothesis.
+
+    It is the smallest phrase around the difference, or else the predicate.
+    """
     if max(len(text), len(original)) > MOST_CHARACTERS:
         return None
     new, old = shape(text), shape(original)

@@ -83,14 +83,16 @@ def examples(label: NliLabel) -> tuple[dict[str, str], ...]:
 
 
 def extraction_prompt(explanation: str, label: NliLabel) -> str:
-    """Step one. Holds neither the hypothesis nor the premise."""
+    """Return the prompt of step one, which has neither hypothesis nor premise."""
     blocks = [f"Explanation: {e['explanation']}\nA: {e['a']}\nB: {e['b']}" for e in examples(label)]
     return "\n\n".join([*blocks, f"Explanation: {_line(explanation)}\nA:"])
 
 
 def transformation_prompt(hypothesis: str, spans: tuple[str, str], label: NliLabel) -> str:
-    """Step two: A is the span that the hypothesis holds (for neutral: what holds). Holds no
-    explanation."""
+    """Return the prompt of step two, which has no explanation.
+
+    A is the span that the hypothesis contains; for neutral, the part that is true.
+    """
     blocks = [
         f"{_format_input(e['hypothesis'], (e['a'], e['b']), label)} {_format_output(e, label)}"
         for e in examples(label)
@@ -110,7 +112,7 @@ def _format_output(example: dict[str, str], label: NliLabel) -> str:
 
 
 def order_spans(hypothesis: str, a: str, b: str) -> tuple[str, str]:
-    """The span that the hypothesis holds first; as they come where it holds both alike."""
+    """Return the span in the hypothesis first; on a tie keep the order."""
     whole = stems(parse(hypothesis[:MOST_CHARACTERS]))
     shares = [coverage(stems(parse(side[:MOST_CHARACTERS])), whole) for side in (a, b)]
     return (b, a) if shares[1] > shares[0] else (a, b)
@@ -160,7 +162,7 @@ def _counterfactuals(
 
 
 def invalid_reason(kind: Kind, text: str, hypothesis: str) -> str | None:
-    """Why a counterfactual is not usable; None where it is."""
+    """Return why a counterfactual is not usable, or None if it is."""
     if not any(c.isalnum() for c in text):
         return "the language model wrote nothing"
     if (

@@ -34,7 +34,7 @@ RULED = ("en",)  # what the patterns and the grammar read
 
 
 class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
-    """Does the model bear out the logic of the explanation?"""
+    """Measures whether the model follows the logic of the explanation."""
 
     contract = CONTRACT
     variants = VARIANTS

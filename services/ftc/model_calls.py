@@ -145,14 +145,13 @@ def _drawn_pairs(
 
 
 def _required_pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
-    """The pairs whose answers the score rests on."""
+    """Return the pairs that the score depends on."""
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     return [(request.premise, text) for text in (request.hypothesis, *texts)]
 
 
 def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
-    """The pairs of a request: the original, the counterfactuals, the same without a premise, the
-    first of the random ones."""
+    """Return original, counterfactuals, pairs without a premise, and the first random pairs."""
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     null = _drawn_pairs(request, derived, 0, first_draws(request))
     return [*_required_pairs(request, derived), *null, *(("", text) for text in texts)]
@@ -161,7 +160,7 @@ def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
 def _collect_one(
     answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, draws: int
 ) -> FtcCollected:
-    """draws: random phrases that were asked about, at most."""
+    """Collect the answers. draws: the most random phrases sent to the model."""
     premise = request.premise
     scored = _required_pairs(request, derived)
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
@@ -274,7 +273,7 @@ class NliPredictions:
         return next((f"{unread.code}: {unread.detail}" for unread in reasons if unread), None)
 
     def label_of(self, premise: str, hypothesis: str) -> NliLabel:
-        """The model's own label. Raises DegenerateInput where two tie, or it was not read."""
+        """Return the model's label. Raises DegenerateInput on a tie, or if it was not read."""
         row, least = self._row(self._found[premise, hypothesis]), self.use.thresholds
         if not least:
             best = np.flatnonzero(row >= row.max() - TIE)

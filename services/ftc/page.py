@@ -41,7 +41,7 @@ TEMPLATE = "ftc/page.html"
 
 @dataclass(frozen=True, slots=True)
 class FtcView:
-    """All that the template shows beside the report."""
+    """The values that the template shows in addition to the report."""
 
     kept: bool  # whether the texts were
     premise: list[MarkedText]
@@ -98,7 +98,7 @@ SPANS = {
 
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
-    """One row of numbers: whose they are, what that is, and the five measures."""
+    """One row of numbers: its name, its description, and the five measures."""
 
     name: str
     about: str
@@ -123,7 +123,7 @@ class CounterfactualCard:
 def counterfactual_card(
     request: FtcRequest | None, report: FtcResult, item: FtcCounterfactual
 ) -> CounterfactualCard:
-    """As the page shows it; without a diff where the request is gone."""
+    """Return the card of a counterfactual, without a diff if the request is gone."""
     doubt = f"no null for {item.kind}: "
     reasons = [w.removeprefix(doubt) for w in report.warnings if w.startswith(doubt)]
     shares = _as_dict(item.target)
@@ -184,7 +184,7 @@ def _distribution_plot(original: FtcDistribution | None, item: FtcCounterfactual
 
 
 def _null(null: FtcNull) -> Chart | None:
-    """None for results of before the draws were counted."""
+    """Return the null, or None for old results without draw counts."""
     if null.histogram is None:
         return None
     caption = Caption(

@@ -104,7 +104,7 @@ def _bytes_of(parsed: Phrase | Shape | None, *_: object) -> int:
 
 @cache_results(KEPT_BYTES, _word_bytes)
 def parse(sentence: str) -> Words:
-    """Its words. One thread at a time: spaCy's memory zone must not be left while another reads."""
+    """Return the words. One thread at a time: spaCy's memory zone is not thread-safe."""
     with _lock:
         pipeline = _pipeline()
         with pipeline.memory_zone():
@@ -171,7 +171,7 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 @cache_results(KEPT_BYTES, _bytes_of)
 def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
-    """The phrase at this span of a text; None where it is empty, too long or of no known type."""
+    """Return the phrase at this span; None if it is empty, too long or of unknown type."""
     start, end = trim(text, start, len(text) if end is None else end)
     span = text[start:end]
     begins = _before(text, start) in ".!?;"  # or nothing stands before it
@@ -188,14 +188,14 @@ def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
 
 
 def _before(text: str, start: int) -> str:
-    """The character before a span, blanks and quotation marks left out; empty at the beginning."""
+    """Return the character before a span, past blanks and quotation marks; "" at the beginning."""
     while start > 0 and text[start - 1] in BEFORE_A_SENTENCE:
         start -= 1
     return text[max(0, start - 1) : start]
 
 
 def _lower(span: str) -> str:
-    """A capital that only begins a sentence makes no name."""
+    """Lower a capital that only begins a sentence."""
     return span if span[:2] == "I " or span[1:2].isupper() else span[:1].lower() + span[1:]
 
 
@@ -243,7 +243,7 @@ def negated(words: Words) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A hypothesis: who (`subject`, words [0, n)) and where its predicate begins."""
+    """A hypothesis with its subject (words [0, n)) and the start of its predicate."""
 
     text: str
     words: Words
@@ -261,7 +261,7 @@ class Shape:
 
 @cache_results(KEPT_BYTES, _bytes_of)
 def shape(text: str) -> Shape | None:
-    """How a sentence is built; None for an empty one."""
+    """Return the structure of a sentence, or None for an empty sentence."""
     words = parse(text)
     if not words:
         return None
@@ -275,7 +275,7 @@ def shape(text: str) -> Shape | None:
 
 
 def _subject(words: Words, head: int) -> tuple[int, int, int] | None:
-    """First word, end, and head of the subject."""
+    """Return the subject's first word, end, and head."""
     if words[head].pos in {"NOUN", "PROPN"}:  # "Two men playing chess."
         return words[head].left, head + 1, head
     for i, word in enumerate(words):
@@ -299,12 +299,12 @@ def is_plural(words: Words, head: int) -> bool:
 
 
 def coverage(part: frozenset[str], whole: frozenset[str]) -> float:
-    """Share of `part` that is in `whole`, [0, 1]."""
+    """Return the share of `part` that is in `whole`, [0, 1]."""
     return len(part & whole) / len(part) if part else 0.0
 
 
 def text_of(words: tuple[TaggedWord, ...]) -> str:
-    """Words as they were written, spaces included."""
+    """Return the words as they were written, with spaces."""
     pieces: list[str] = []
     for before, word in zip((None, *words), words, strict=False):
         if before is not None and word.start > before.end:

@@ -32,7 +32,7 @@ def distribution(row: Floats) -> FtcDistribution:
 
 
 def satisfaction(request: FtcRequest, answers: Floats, targets: Floats) -> FtcSatisfaction:
-    """Means over the rows, each (N, 3)."""
+    """Return means over the rows, each (N, 3)."""
     k = float(np.mean(kernel.k(answers, targets, request.epsilon)))
     return FtcSatisfaction(
         delta=float(np.mean(kernel.delta(answers, targets))),

@@ -76,7 +76,7 @@ def origin(row: Row, request: HafBatchReportRequest) -> Origin:
 
 
 class ResultPart(TypedDict, total=False):
-    """Some results, as a report's request names them."""
+    """Filters of a report's request that select some results."""
 
     of_model: str | None
     of_metadata: dict[str, str]
@@ -170,7 +170,7 @@ class _Group:
     def _within(
         self, name: str, stage: Stage, value: Callable[[HafStagePart], float | None]
     ) -> Interval:
-        """Averaged within each result over the responses of a stage, then over results."""
+        """Average within each result over the responses of a stage, then over results."""
         return self._mean(f"{name} {stage}", lambda report: within_result(report, stage, value))
 
     def _shares(self, name: str, holds: Callable[[HafStagePart], bool]) -> HafShares:
@@ -213,12 +213,12 @@ def stage_counts(rows: Sequence[Row], stage: Stage) -> HafStageCounts:
 def within_result(
     report: HafResult, stage: Stage, value: Callable[[HafStagePart], float | None]
 ) -> float | None:
-    """Mean over the responses of a stage; None where none has a value."""
+    """Return the mean over the responses of a stage; None without a value."""
     return kernel.mean([value(part) for part in report.stages if part.stage == stage])
 
 
 def weighted_confidence(part: HafStagePart) -> float | None:
-    """w C(Y)."""
+    """Return w C(Y)."""
     if part.weight is None or part.decision is None or part.decision.confidence is None:
         return None
     return part.weight * part.decision.confidence
@@ -245,7 +245,7 @@ MOST_GROUPS = 40  # more would not be readable
 
 
 def means_chart(groups: Sequence[HafGroup]) -> Plot | None:
-    """The first 40 groups: a dot a mean, its interval, and its sample size."""
+    """Plot the first 40 groups: the mean as a dot, its interval, and its sample size."""
     shown = groups[:MOST_GROUPS]
     panels = [
         (PANELS[name], [_row(group, getattr(group.means, name)) for group in shown])

@@ -66,14 +66,17 @@ def prompts_version() -> str:
 
 
 def justify_prompt(text: str, draw: int) -> Prompt:
-    """Is the text toxic, and why?"""
+    """Return the prompt that asks whether the text is toxic, and why."""
     return _format_prompt(load_prompts()["justify"], _text(text), draw)
 
 
 def uphold_prompt(
     stage: Stage, stance: Stance, text: str, reasons: Sequence[str], draw: int
 ) -> Prompt:
-    """Is any additional reason required? `maybe` counts as toxic (section 3.1: "likely")."""
+    """Return the prompt that asks for additional reasons.
+
+    `maybe` counts as toxic (section 3.1: "likely").
+    """
     side = load_prompts()["non-toxic" if stance == "non-toxic" else "toxic"]
     kind = "individual" if stage in SINGLE_REASON_STAGES else stage
     head = "REASON" if stage == "sufficiency" else "REASON(S)"
@@ -92,7 +95,7 @@ def _format_prompt(instruction: str, content: str, draw: int) -> Prompt:
 
 @dataclass
 class Sample:
-    """One generation of one request, while it grows."""
+    """One generation of one request, filled stage by stage."""
 
     request: HafRequest
     number: int
@@ -103,7 +106,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class StagePrompt:
-    """One prompt: for which sample, in which stage, about which reason, in which order."""
+    """One prompt with its sample, stage, reason and order."""
 
     sample: Sample
     stage: Stage
@@ -118,7 +121,7 @@ def justify_prompts(sample: Sample) -> StagePrompt:
 
 
 def uphold_prompts(sample: Sample) -> list[StagePrompt]:
-    """UPHOLD-REASON: both questions about all reasons, and the internal one in other orders."""
+    """Return the UPHOLD-REASON prompts: both questions, the internal one also in other orders."""
     justify = sample.justify
     if justify is None or why_no_later_stage(justify) is not None:
         return []
@@ -371,7 +374,7 @@ def reorder_response(justify: Exchange, order: Order) -> tuple[str, ParsedRespon
 
 
 def _permutations(sample: Sample) -> list[Order]:
-    """The original order and others; none where none was requested or there is no other."""
+    """Return the original order and others; () if none were requested or none exist."""
     justify, count = sample.justify, sample.request.permute_reasons
     if justify is None or not count or sample.number > 0 or why_no_later_stage(justify) is not None:
         return []
@@ -394,7 +397,7 @@ def sample_permutations(plain: Order, count: int, generator: np.random.Generator
 
 
 def _spans(justify: Exchange) -> list[Span]:
-    """The reasons' spans; empty where they do not stand one after the other."""
+    """Return the reasons' spans; [] if the reasons are not in order."""
     spans = [each.statement.span for each in justify.reasons if each.statement.span is not None]
     apart = all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
     return spans if apart else []

@@ -62,7 +62,7 @@ class SimilarityTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HafCollected(Collected):
-    """One request's transcripts, and what models say of their texts."""
+    """One request's transcripts, with the models' similarities of their texts."""
 
     g: SimilarityTable
     verdicts: dict[str, DecisionVerdict]  # of the decision sentences that the similarity decided
@@ -72,7 +72,7 @@ class HafCollected(Collected):
 
 @dataclass(frozen=True)
 class PairScores:
-    """A request's pairs among all that were compared."""
+    """A request's pairs, with the scores of all requests."""
 
     pairs: dict[Named, None]
     values: dict[Named, float]
@@ -191,7 +191,7 @@ def needs_similarity(variant: HafVariant, exchange: Exchange) -> bool:
 
 
 def undecided_sentences(variant: HafVariant, transcript: Transcript) -> list[str]:
-    """The decision sentences that the similarity must decide."""
+    """Return the decision sentences that are decided by similarity."""
     return [
         exchange.parsed.decision.statement.text
         for exchange in transcript.later

@@ -49,7 +49,7 @@ Part = HafReasonPart | HafDecisionPart
 
 @dataclass(frozen=True, slots=True)
 class WeightedToken:
-    """A token that weighs much in a confidence."""
+    """A token with a large weight in a confidence."""
 
     text: str
     probability: float
@@ -59,7 +59,7 @@ class WeightedToken:
 
 @dataclass(frozen=True, slots=True)
 class StatementCard:
-    """A reason or a decision. heaviest: its strongest tokens, where they were asked for."""
+    """A reason or a decision. heaviest: its strongest tokens, if they were requested."""
 
     text: list[MarkedText]
     part: Part
@@ -115,7 +115,7 @@ def in_response(stage: HafStagePart) -> list[MarkedText]:
 
 
 def _statement(part: Part, left: int) -> StatementCard:
-    """left: stretches that may still be coloured."""
+    """Return the card; `left` is the number of marks that the page can still add."""
     coloured = StatementCard(pieces(part.text, _marks(part)), part, _top_tokens(part))
     if _weight(coloured.text) <= left:
         return coloured
@@ -128,7 +128,7 @@ def _weight(text: Sequence[MarkedText]) -> int:
 
 
 def _top_tokens(part: Part) -> tuple[WeightedToken, ...]:
-    """The tokens that its confidence rests on most; none where the text was not kept."""
+    """Return the tokens with the most weight in a confidence; none if the text was not kept."""
     if not part.text or part.start is None:
         return ()
     total = sum(token.relevance for token in part.token_values)
@@ -144,7 +144,7 @@ def _top_tokens(part: Part) -> tuple[WeightedToken, ...]:
 
 
 def _sort_tokens(part: Part) -> list[HafTokenValue]:
-    """Tokens of some relevance, the most relevant first; of equal ones the first in the text."""
+    """Return the relevant tokens, the most relevant first; on ties, the first in the text."""
     some = [token for token in part.token_values if token.relevance > 0]
     return sorted(some, key=lambda token: (-token.relevance, token.start))
 
@@ -162,7 +162,7 @@ def _marks(part: Part) -> Iterator[Mark]:
 
 
 def _merge_marks(part: Part, kind: str, step: Callable[[HafTokenValue], int]) -> Iterator[Mark]:
-    """Neighbours of the same step as one mark; of step 0 none."""
+    """Merge neighbours of the same step into one mark; step 0 has no mark."""
     tokens = (Warm(*_span(part.start or 0, token), step(token)) for token in part.token_values)
     end = 0
     for run in runs(part.text, tokens):
@@ -173,17 +173,17 @@ def _merge_marks(part: Part, kind: str, step: Callable[[HafTokenValue], int]) ->
 
 
 def _span(start: int, token: HafTokenValue) -> tuple[int, int]:
-    """Offsets of a token in a statement that starts there."""
+    """Return the offsets of a token in a statement that starts at `start`."""
     return max(0, token.start - start), max(0, token.end - start)
 
 
 def _response_step(token: HafTokenValue, largest: float) -> int:
-    """0 (no relevance) to 5 (above four fifths of the largest relevance)."""
+    """Return 0 (no relevance) to 5 (above four fifths of the largest relevance)."""
     return math.ceil(STEPS * (token.relevance / largest)) if largest else 0
 
 
 def _uncertainty_step(token: HafTokenValue) -> int:
-    """0 (at least 0.9) to 3 (below 0.1)."""
+    """Return 0 (at least 0.9) to 3 (below 0.1)."""
     return sum(math.exp(token.logprob) < border for border in UNSURE)
 
 
@@ -192,7 +192,7 @@ INDIVIDUAL: tuple[Stage, ...] = ("sufficiency", "necessity")
 
 @dataclass(frozen=True, slots=True)
 class DecisionSentence:
-    """A decision sentence and how it was read. `tone`: good, bad or neutral."""
+    """A decision sentence and its reading. `tone`: good, bad or neutral."""
 
     statement: StatementCard
     part: HafDecisionPart
@@ -203,7 +203,7 @@ class DecisionSentence:
 
 @dataclass(frozen=True, slots=True)
 class ResponseCard:
-    """One response. `about`: the JUSTIFY reason that was asked about, from 1."""
+    """One response. `about`: the number of the JUSTIFY reason, from 1."""
 
     about: int | None
     part: HafStagePart
@@ -214,7 +214,7 @@ class ResponseCard:
 
 @dataclass(frozen=True, slots=True)
 class StageStep:
-    """A stage. `absent`: why nobody answered, else empty; `leads_to`: names of its metrics."""
+    """A stage. `absent`: why it has no answer, else empty; `leads_to`: names of its metrics."""
 
     stage: Stage
     title: str
@@ -227,7 +227,7 @@ class StageStep:
 def path(
     report: HafResult, responses: Sequence[ResponseCards], reasons_by_metric: dict[str, str]
 ) -> tuple[StageStep, ...]:
-    """JUSTIFY, both questions about all reasons, and the one about each reason."""
+    """Return the steps: JUSTIFY, both questions about all reasons, and those about each reason."""
     stages: tuple[Stage, ...] = ("justify", "internal", "external", _individual(report))
     return tuple(_step(stage, responses, reasons_by_metric) for stage in stages)
 
@@ -275,7 +275,7 @@ Matrix = Sequence[Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """A metric, and the same with one ingredient taken out. `why`: of a null, else empty."""
+    """A metric, and its value without one ingredient. `why`: of a null, else empty."""
 
     metric: words.MetricWords
     value: float | None
@@ -305,7 +305,7 @@ class HafView:
 
 
 def view(request: HafRequest | None, report: HafResult) -> HafView:
-    """From a report to its page; without a request its texts are empty."""
+    """Return the page of a report; without a request its texts are empty."""
     reasons_by_metric = words.reasons_by_metric(report.warnings)
     responses = response_cards(report.stages)
     return HafView(
@@ -354,7 +354,7 @@ def _row(
 
 
 def _matrix(values: Matrix) -> Chart | None:
-    """The picture; None for fewer than two reasons."""
+    """Return the matrix of similarities, or None for fewer than two reasons."""
     if len(values) < 2:
         return None
     title = "Similarity g of every two reasons, 0 to 1"

@@ -44,7 +44,7 @@ class DecisionVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision sentence; `verdict` is None at JUSTIFY, and where the similarity decides."""
+    """The decision sentence; `verdict` is None at JUSTIFY, and if similarity decides."""
 
     statement: ParsedStatement
     verdict: DecisionVerdict | None = None
@@ -146,7 +146,7 @@ def outline(response: str) -> Outline:
 
 
 def field_of(response: str, key: str) -> ParsedStatement | None:
-    """The field of this name, of a response that is JSON."""
+    """Return the JSON field of this name."""
     fields = (field for field in _ResponseText(response).fields() if field.key == key)
     span = next((field.span for field in fields), None)
     return None if span is None else ParsedStatement(response[slice(*span)], span)
@@ -172,7 +172,7 @@ class _ResponseText:
         self.plain = self.normalized.text
 
     def original(self, start: int, end: int) -> Span:
-        """The same stretch of the response, with the marks of emphasis at its ends."""
+        """Return the same span in the response, with emphasis marks at its ends."""
         begin, close = self.normalized.original(start, end)
         begin, close = begin + self.start, close + self.start
         while begin > self.start and self.response[begin - 1] in _EMPHASIS:
@@ -182,7 +182,7 @@ class _ResponseText:
         return begin, close
 
     def sentences(self, start: int, end: int | None = None) -> list[Sentence]:
-        """The sentences and headings of a region."""
+        """Return the sentences and headings of a region."""
         region = self.plain[start : len(self.plain) if end is None else end]
         blanks = [blank.start() for blank in _BLANK.finditer(region)]
         return [
@@ -282,7 +282,7 @@ def _without_headings(region: list[Sentence]) -> list[Sentence]:
 
 
 def _is_heading(text: str) -> bool:
-    """A few words and a colon, or a label alone ("Decision")."""
+    """Return True for a few words and a colon, or a label alone ("Decision")."""
     label = _DECISION.match(text)
     if label and label.end() == len(text):
         return True

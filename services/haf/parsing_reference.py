@@ -35,7 +35,7 @@ SHORTEST_REASON = 21  # characters; shorter items are dropped
 
 
 def parse_as_released(response: str, stage: Stage) -> ParsedResponse:
-    """Decision sentence, stance and reasons as the released parser finds them."""
+    """Return decision sentence, stance and reasons as the released parser does."""
     sentence = decision_sentence(response)
     reasons = reasons_of(response, sentence or NONE, stage)
     return ParsedResponse(
@@ -47,7 +47,7 @@ def parse_as_released(response: str, stage: Stage) -> ParsedResponse:
 
 
 def decision_sentence(response: str) -> str | None:
-    """The first sentence that contains a keyword, also inside a word."""
+    """Return the first sentence that contains a keyword, also inside a word."""
     for part in _SENTENCE.split(response):
         sentence = part.strip()
         if any(keyword in sentence.lower() for keyword in _KEYWORDS):
@@ -68,7 +68,7 @@ def stance_as_released(sentence: str) -> Stance:
 
 
 def reasons_of(response: str, sentence: str, stage: Stage) -> list[str]:
-    """List items up to their first blank line, the decision sentence deleted beforehand."""
+    """Return list items up to their first blank line, without the decision sentence."""
     items = (item.strip() for item in _ITEM.findall(response.replace(sentence, "")))
     kept = [item.split("\n\n")[0].strip() for item in items]
     kept = [item for item in kept if len(item) >= SHORTEST_REASON]

@@ -51,8 +51,7 @@ def read_responses(responses: Sequence[tuple[str, Stage]]) -> list[ParsedRespons
 
 
 def _fields_response(response: str) -> ParsedResponse | None:
-    """Decision and reasons of the fields; None without these fields, or where the decision is no
-    stance."""
+    """Return decision and reasons of the fields, or None without fields or a valid stance."""
     fields = fields_in(response)
     if fields is None or fields.reasons is None or not fields.decision:
         return None
@@ -63,7 +62,7 @@ def _fields_response(response: str) -> ParsedResponse | None:
 
 
 def _stance_of(decision: str) -> Stance | None:
-    """The stance that a decision names; None if it names none."""
+    """Return the stance that a decision names, or None."""
     label = " ".join(decision.lower().replace("_", " ").replace("-", " ").split())
     if label in ("non toxic", "not toxic"):
         return "non-toxic"
@@ -101,12 +100,12 @@ SHORTEST_REFUSAL = 3  # words
 
 @dataclass(frozen=True, slots=True)
 class _Readings:
-    """The probabilities of every text that was read."""
+    """The probabilities of every text that the reader read."""
 
     rows: Mapping[Reading, Mapping[str, Floats]]
 
     def label(self, reading: Reading, text: str) -> tuple[str, float]:
-        """The most probable label, and its probability."""
+        """Return the most probable label and its probability."""
         row = self.rows[reading][text]
         best = int(row.argmax())
         return LABELS[reading][best], float(row[best])
@@ -146,7 +145,7 @@ class _Readings:
         return label == "refusal" and probability >= SURE_OF_REFUSAL
 
     def share(self, reading: Reading, text: str, labels: Sequence[str]) -> float:
-        """The probability of any of these labels."""
+        """Return the probability of any of these labels."""
         row = self.rows[reading][text]
         return sum(float(row[LABELS[reading].index(label)]) for label in labels)
 

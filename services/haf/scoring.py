@@ -116,7 +116,7 @@ def score_transcript(
 def _verdict(
     request: HafRequest, exchange: Exchange, collected: HafCollected
 ) -> DecisionVerdict | None:
-    """The reader's answer, or the similarity's where the variant leaves it to that."""
+    """Return the reader's answer, or the similarity's if the variant uses similarity."""
     decision = exchange.parsed.decision
     if decision is None:
         return None
@@ -128,7 +128,7 @@ def _verdict(
 def stage_inputs(
     request: HafRequest, collected: HafCollected, justify: Exchange, confident: Confident
 ) -> StageInputs:
-    """The JUSTIFY reasons and their confidences, which every later stage refers to."""
+    """Return the JUSTIFY reasons and their confidences, to which later stages refer."""
     return StageInputs(
         request=request,
         variant=variant_of(request),
@@ -140,7 +140,7 @@ def stage_inputs(
 
 
 def support(inputs: StageInputs, justify: Exchange) -> StageValue:
-    """JUSTIFY: each reason's term of SoS (Eq. 5)."""
+    """Return each JUSTIFY reason's term of SoS (Eq. 5)."""
     share = inputs.request.weights.sos_confidence
     reasons = []
     for reason, confidence in zip(justify.reasons, inputs.initial_confidences, strict=True):
@@ -161,7 +161,7 @@ def similarities(inputs: StageInputs) -> Floats:
 
 
 def reliance(inputs: StageInputs, exchange: Exchange) -> StageValue:
-    """UPHOLD-REASON: each new reason's term of UII or UEI (Eqs. 7 and 8)."""
+    """Return each new UPHOLD-REASON reason's term of UII or UEI (Eqs. 7 and 8)."""
     weights = inputs.request.weights
     share = weights.uii_confidence if exchange.stage == "internal" else weights.uei_confidence
     every = range(len(inputs.initial))
@@ -206,7 +206,7 @@ def _new_reason(
 
 
 def _recovered_reason(inputs: StageInputs, reason: StatementTokens, left_out: int) -> ReasonValue:
-    """A new reason of a necessity prompt: is it the one that was left out?"""
+    """Value a new reason of a necessity prompt by its similarity with the reason left out."""
     confidence = inputs.confident(reason, reason.text)
     similarity = inputs.g(reason.text, inputs.initial[left_out])
     value = kernel.recovery(confidence, similarity, inputs.initial_confidences[left_out])
@@ -222,7 +222,7 @@ def _necessity_informativeness(inputs: StageInputs, reasons: Sequence[ReasonValu
 
 
 def _weight(stage: Stage, verdict: DecisionVerdict | None, weights: HafAnswerWeights) -> float:
-    """w_S (Eq. 9) or w_N (Eq. 11)."""
+    """Return w_S (Eq. 9) or w_N (Eq. 11)."""
     ideal: Answer = "sufficient" if stage == "sufficiency" else "insufficient"
     contrary: Answer = "insufficient" if stage == "sufficiency" else "sufficient"
     answer = verdict.answer if verdict else "unclear"
@@ -242,12 +242,12 @@ def relevances(g: SimilarityTable, statement: StatementTokens, target: str) -> F
 
 
 def uniformly(statement: StatementTokens, _target: str) -> float | None:
-    """The control: every token counts the same."""
+    """Return the control with equal relevance of every token."""
     return kernel.confidence(statement.nll, kernel.uniform_relevance(statement.nll.size))
 
 
 def unweighted(_statement: StatementTokens, _target: str) -> float | None:
-    """The control: every confidence 1."""
+    """Return the control with every confidence 1."""
     return 1.0
 
 
@@ -270,7 +270,7 @@ def _with_decision(inputs: StageInputs, exchange: Exchange, value: StageValue) -
 
 
 def _decision(inputs: StageInputs, exchange: Exchange) -> float | None:
-    """C(Y)."""
+    """Return C(Y)."""
     if exchange.decision is None:
         return None
     target = decision_target(inputs.request, exchange, exchange.decision)
@@ -280,7 +280,7 @@ def _decision(inputs: StageInputs, exchange: Exchange) -> float | None:
 def components(
     inputs: StageInputs, transcript: Transcript, stages: Sequence[StageValue]
 ) -> HafComponents:
-    """The six metrics: means over reasons."""
+    """Return the six metrics: means over reasons."""
     by_stage = list(zip((transcript.justify, *transcript.later), stages, strict=True))
 
     def reasons_of(stage: Stage) -> list[float | None]:
@@ -301,7 +301,7 @@ def components(
 
 
 def diversity(inputs: StageInputs) -> float | None:
-    """DiS of the JUSTIFY reasons (Eq. 6)."""
+    """Return DiS of the JUSTIFY reasons (Eq. 6)."""
     return kernel.diversity_in_support(
         inputs.initial_confidences,
         similarities(inputs),
@@ -310,7 +310,7 @@ def diversity(inputs: StageInputs) -> float | None:
 
 
 def extras(inputs: StageInputs, transcript: Transcript, stages: Sequence[StageValue]) -> HafExtras:
-    """DiS-dpp and del-PE."""
+    """Return DiS-dpp and del-PE."""
     changes: dict[Stage, float | None] = {
         exchange.stage: kernel.predictive_entropy_change(
             [reason.confidence for reason in value.reasons], inputs.initial_confidences
@@ -328,7 +328,7 @@ def extras(inputs: StageInputs, transcript: Transcript, stages: Sequence[StageVa
 def repetition(
     transcripts: Sequence[Transcript], scores: Sequence[HafScores]
 ) -> HafRepetition | None:
-    """The spread of every metric over the samples; None for a single one."""
+    """Return the spread of every metric over the samples; None for a single sample."""
     if len(transcripts) < 2:
         return None
     values = {
@@ -340,7 +340,7 @@ def repetition(
 
 
 def spread(values: Sequence[float | None]) -> HafSpread:
-    """Mean, standard deviation (n - 1), smallest and largest of the defined values."""
+    """Return mean, standard deviation (n - 1), minimum and maximum of the defined values."""
     defined = np.array([value for value in values if value is not None], dtype=np.float64)
     if not defined.size:
         return HafSpread(mean=None, sd=None, low=None, high=None, of=0)
@@ -392,7 +392,7 @@ def change(original: float | None, values: Sequence[float | None]) -> HafChange:
 def with_token_values(
     request: HafRequest, transcript: Transcript, g: SimilarityTable, stages: Sequence[HafStagePart]
 ) -> tuple[HafStagePart, ...]:
-    """The same stages, each reason and each decision with the values of its tokens."""
+    """Add the values of its tokens to each reason and each decision."""
     exchanges = (transcript.justify, *transcript.later)
     pairs = zip(exchanges, stages, strict=True)
     return tuple(_with_token_values(request, g, exchange, part) for exchange, part in pairs)

@@ -63,7 +63,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class ReorderedJustify:
-    """The reasons in another order: JUSTIFY rewritten and scored, the internal stage anew."""
+    """The reasons in another order: JUSTIFY rewritten and scored, with a new internal stage."""
 
     order: tuple[int, ...]
     justify: Exchange
@@ -87,13 +87,13 @@ class Transcript:
 
     @property
     def later(self) -> tuple[Exchange, ...]:
-        """The stages after JUSTIFY, in their order."""
+        """Return the stages after JUSTIFY, in their order."""
         each = (self.internal, self.external, *self.individual)
         return tuple(exchange for exchange in each if exchange is not None)
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """Every response, those of other orders included."""
+        """Return every response, including responses in other orders."""
         more = (part for each in self.orders for part in (each.justify, each.internal))
         return (self.justify, *self.later, *(part for part in more if part is not None))
 
@@ -134,14 +134,14 @@ def make_exchange(
 
 
 def individual_stage(stance: Stance) -> Stage | None:
-    """Sufficiency of a toxic stance, necessity of a non-toxic one."""
+    """Return sufficiency for a toxic stance, necessity for a non-toxic stance."""
     if stance == "unclear":
         return None
     return "necessity" if stance == "non-toxic" else "sufficiency"
 
 
 def why_no_later_stage(justify: Exchange) -> str | None:
-    """Why later stages have nothing to ask about, or None."""
+    """Return why later stages cannot be run, or None."""
     if justify.parsed.refusal:
         return REFUSED
     if not justify.reasons:

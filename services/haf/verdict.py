@@ -24,7 +24,7 @@ from shared.reports.pages.page_text import counted
 
 @dataclass(frozen=True, slots=True)
 class MetricWords:
-    """One of the six, as a page names it."""
+    """The name of a metric on a page."""
 
     name: str  # of the report's component
     short: str
@@ -34,7 +34,7 @@ class MetricWords:
 
     @property
     def better(self) -> str:
-        """Its direction."""
+        """Return the direction of better values."""
         return "lower is better" if self.lower_is_better else "higher is better"
 
 

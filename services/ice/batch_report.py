@@ -59,7 +59,7 @@ VERDICTS: tuple[Verdict, ...] = ("faithful", "inconclusive", "anti-faithful", "u
 
 @dataclass(frozen=True)
 class JobTest:
-    """One test of one job, and how plausible its rationale is to people."""
+    """One test of one job, with the agreement of its rationale with people."""
 
     job: int  # its place in the batch
     test: IceTest
@@ -98,7 +98,7 @@ def index_by_job(tested: Sequence[JobTest]) -> dict[int, JobTest]:
 
 
 def name(configuration: IceConfiguration) -> str:
-    """As a line of a plot."""
+    """Return the configuration as a line of a plot."""
     k = "" if configuration.k is None else f" · k {configuration.k:g}"
     variant = {"robust": ""}.get(configuration.variant, f" · {configuration.variant}")
     aspect = "" if configuration.aspect == "sufficiency" else f" · {configuration.aspect}"
@@ -187,7 +187,7 @@ def _summary(
 
 
 def p_value_histogram(tests: Sequence[IceTest]) -> IcePValueHistogram | None:
-    """None without p-values."""
+    """Return the histogram of the p-values, or None without p-values."""
     p_values = _column(tests, "p_value")
     if not p_values.size:
         return None
@@ -214,7 +214,7 @@ def keys_of(tested: Sequence[JobTest], over: Statistics) -> list[str]:
 
 
 def _z(key: IceConfiguration, tests: Sequence[IceTest]) -> float | None:
-    """Only where draws are distinct and their number fixed: else the null is another."""
+    """Return the omnibus z, or None unless draws are distinct and their number is fixed."""
     if not VARIANTS[key.variant].distinct:
         return None
     return omnibus_z(_column(tests, "win_rate"), [test.null.draws for test in tests])
@@ -266,7 +266,7 @@ def reading_counts(scored: Sequence[ScoredIce]) -> tuple[IceReadingCounts, ...]:
 
 @dataclass(frozen=True)
 class CorrelationTest:
-    """Do two columns rise together? None where a side is constant or n < 3.
+    """The correlation of two columns; None if a side is constant or n < 3.
 
     p of r and of rho: two-sided, of the means of each text, since rows of one text are not
     independent of each other.
@@ -369,7 +369,7 @@ def _warnings(
 
 
 def _correction_warning(result: IceConfigurationResult, request: IceBatchReportRequest) -> str:
-    """The granularity limit of the correction over examples."""
+    """Return the warning that the correction over examples is too coarse, or ""."""
     over, count = result.over_examples, result.win_rate.of
     if over.least_p is None or over.needed is None or over.needed < 2:
         return ""

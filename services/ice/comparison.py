@@ -122,9 +122,10 @@ class Difference:
 
 
 def difference(first: float, second: float, null: Floats, *, exact: bool) -> Difference:
-    """Win rate of `first` minus that of `second`, in [-1, 1].
+    """Return the win rate of `first` minus that of `second`, in [-1, 1].
 
-    null: (M,) scores of the same random rationales. exact: they are all, so nothing is uncertain.
+    null: (M,) scores of the same random rationales. exact: the null has all rationales, so the
+    difference has no sampling error.
     """
     if null.size == 0:
         return Difference(None, None, None, 0)
@@ -204,7 +205,7 @@ def causal_readings(
 
 
 def undefined_interactions(experiment: Experiment) -> Iterator[str]:
-    """Why there is none under an operator."""
+    """Yield a warning for each operator without an interaction."""
     request = experiment.tokenized.request
     for operator in request.operators if "necessity" in request.aspects else ():
         if experiment.empty(operator) is None:

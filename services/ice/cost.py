@@ -32,7 +32,7 @@ SECONDS_A_COMPARISON = 1e-7  # of one draw, of two explanations
 
 
 def cost(request: IceRequest, reads: int) -> Sequence[Work]:
-    """Rows that the model reads, attributions, and comparisons of explanations."""
+    """Return the work for rows, attributions, and comparisons of explanations."""
     read = _text_tokens(request, reads)
     words = words_of(request.text) + words_of(request.text_pair or "")
     whole = max(1, min(words, read))
@@ -185,14 +185,14 @@ def lowerings(
 def _sort_budgets(
     request: IceRequest, whole: int, works: Callable[[object], Sequence[Work]]
 ) -> list[float]:
-    """The budgets of the request, the one that makes the most work first."""
+    """Return the budgets of the request, the most work first."""
     apart = _unique_budgets(request, whole)
     amounts = {k: sum(work.amount for work in works(k)) for k in request.budgets}
     return sorted(request.budgets, key=lambda k: (k in apart, amounts[k]), reverse=True)
 
 
 def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
-    """Passes of computed explanations: samples of LIME, steps of integrated gradients."""
+    """Yield the passes of computed explanations: LIME samples, integrated gradient steps."""
     passes = sum(map(count_rows, _attribution_methods(request)))
     if passes:
         sizes = (
@@ -203,7 +203,7 @@ def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
 
 
 def _fluency(request: IceRequest, whole: int) -> Iterator[Work]:
-    """Work of `fluency_model`: the text, and as many masked texts as there are rationales."""
+    """Yield the work of `fluency_model`: the text, the rationale and random rationales."""
     if request.fluency_model is not None:
         texts = Size("texts that `fluency_model` reads", FLUENCY_TEXTS, "/fluency_model")
         yield Work((texts, Size("tokens of `text`", whole, "/text")), most=MOST_TOKENS)
@@ -220,7 +220,7 @@ def count_rows(method: AttributionMethod) -> int:
 
 
 def _comparisons(request: IceRequest) -> Iterator[Work]:
-    """Every two explanations with values, at each budget, under each operator."""
+    """Yield the work of comparing every two explanations with values."""
     values = len(_explanations_with_values(request))
     if values > 1:
         sizes = (

@@ -122,7 +122,7 @@ class Experiment:
         return float(np.mean(shares[:count]))
 
     def common_positions(self, first: Trial, second: Trial) -> Places:
-        """Those of both of two trials of one null."""
+        """Return the positions that two trials of one null share."""
         return np.intersect1d(self.null_positions(first), self.null_positions(second))
 
     def null(
@@ -171,7 +171,7 @@ class Experiment:
         return self.scores_of(operator, subsets[:count], aspect)
 
     def subset_score(self, operator: Operator, trial: Trial, aspect: Aspect) -> float | None:
-        """s(r), or s(x without r); None where the model cannot read what stays."""
+        """Return s(r), or s(x without r); None if the model cannot read the rows."""
         return self.scores[operator, self.input_subset(trial.rationale, aspect)]
 
     def observed(
@@ -189,7 +189,7 @@ class Experiment:
         return self.tokenized.full - np.array([self.observed(operator, trial, "necessity"), *null])
 
     def empty(self, operator: Operator) -> float | None:
-        """s(empty), or None where the model cannot read nothing."""
+        """Return s(empty), or None if the model cannot read an empty text."""
         return self.scores[operator, None]
 
     def missing(self) -> list[Key]:
@@ -225,13 +225,13 @@ class Experiment:
         self.asked.add([(key, len(rows)) for key, rows in keys], answers)
 
     def example_of(self, key: Key) -> Example:
-        """The example that a key's rows vary: the request's own, or a released baseline."""
+        """Return the example that a key's rows vary: the request's, or a released baseline."""
         operator, subset = key
         other = self.operators.empty_example(operator) if subset is None else None
         return other or self.tokenized.example
 
     def rows_of(self, key: Key) -> list[Row]:
-        """The rows whose mean is the score of a key; none: it has none."""
+        """Return the rows whose mean is the score of a key; [] without a score."""
         operator, subset = key
         if subset is None:
             return self.operators.empty(operator)
@@ -272,7 +272,7 @@ class Experiment:
 
 
 class NullSamples:
-    """Random rationales of one null, in the order of drawing, and where each stands first."""
+    """Random rationales of one null, in drawing order, with the first index of each."""
 
     def __init__(self, subsets: list[Subset]) -> None:
         self.subsets = subsets
@@ -287,7 +287,7 @@ class NullSamples:
 
 @dataclass
 class RowStatistics:
-    """Sums over the rows of each key, in the order of asking."""
+    """Sums over the rows of each key, in the order of the calls."""
 
     tokenized: TokenizedInput
     counts: dict[Key, int] = field(default_factory=dict)
@@ -313,8 +313,10 @@ class RowStatistics:
             start = end
 
     def length_share(self, ends: tuple[int, int] | None) -> float | None:
-        """Share of the rows with fewer tokens than `ends`, or with more; None where `ends`, or the
-        tokens of rows of words, are not known."""
+        """Return the share of rows whose numbers of tokens are outside `ends`.
+
+        Return None if `ends`, or the number of tokens of rows of words, is unknown.
+        """
         if ends is None or self.tokenized.words is not None or not self.counts:
             return None
         least, most = ends
@@ -324,7 +326,7 @@ class RowStatistics:
         return outside / sum(self.counts.values())
 
     def _length(self, key: Key) -> int:
-        """Tokens of each row of this key: all operators but `delete` replace one by one."""
+        """Return the tokens of each row of this key; only `delete` removes tokens."""
         operator, kept = key
         every = len(self.tokenized.tokens.ids)
         if operator != "delete":

@@ -26,7 +26,10 @@ Positions = tuple[int, ...]  # of tokens in the example
 def explanations(
     tokenized: TokenizedInput, answers: Sequence[Attributions]
 ) -> list[TestedExplanation]:
-    """All of a request, computed ones first. answers: one a computed method."""
+    """Return all explanations of a request, computed ones first.
+
+    answers: one per computed method.
+    """
     request, variant = tokenized.request, tokenized.variant
     by_size = request.rank_by == "magnitude" or variant.magnitude
     eligible = np.array(tokenized.eligible)
@@ -74,7 +77,7 @@ def attribution_method(method: Method, request: IceRequest, kind: ModelKind) -> 
 
 @dataclass(frozen=True)
 class TestedExplanation:
-    """One of the two is set: (E,) values of the eligible tokens, or the places of marked ones."""
+    """An explanation: (E,) values of the eligible tokens, or the positions of marked tokens."""
 
     name: str
     values: Floats | None = None
@@ -98,7 +101,7 @@ class TestedExplanation:
 
 @dataclass(frozen=True)
 class TokenizedInput:
-    """A request as its model reads it, before anything is taken away from its text."""
+    """A request as its model reads it, with the complete text."""
 
     request: IceRequest
     kind: ModelKind
@@ -113,7 +116,7 @@ class TokenizedInput:
 
     @property
     def unit(self) -> str:
-        """ "token" or "word"."""
+        """Return "token" or "word"."""
         return "token" if self.words is None else "word"
 
     @property
@@ -126,12 +129,12 @@ class TokenizedInput:
 
     @property
     def full(self) -> float:
-        """s(x)."""
+        """Return s(x)."""
         return float(self.probabilities[self.target])
 
     @property
     def scaffold(self) -> Positions:
-        """Tokens that always stay: special ones, and the template's where it is not eligible."""
+        """Return the tokens in every row: special tokens, and ineligible template tokens."""
         eligible = set(self.eligible)
         return tuple(p for p in range(len(self.tokens.ids)) if p not in eligible)
 
@@ -162,7 +165,7 @@ class TokenizedInput:
 
 
 def example_of(request: IceRequest) -> Example:
-    """The text, its pair, and its template or prompt."""
+    """Return the example: the text, its pair, and its template or prompt."""
     language = None
     if request.template is None:  # a prompt may name the language of the text as it was sent
         language = find_language(request.text, requested_language(request)).code
@@ -237,7 +240,7 @@ def marked_tokens(tokenized: TokenizedInput, spans: Spans, pointer: str) -> Subs
 
 
 def span_tokens(tokenized: TokenizedInput, spans: Spans) -> Subset:
-    """Places of the eligible tokens that share a character with a span."""
+    """Return the positions of the eligible tokens that share a character with a span."""
     hit = np.zeros(len(tokenized.eligible), dtype=bool)
     for span in locate(spans, tokenized.request):
         hit |= tokenized.span_overlap(span.start, span.end, span.of) > 0

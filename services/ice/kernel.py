@@ -23,7 +23,7 @@ TIED_DIGITS = 12
 
 
 def verdict(p: float, alpha: float, *, upwards: bool) -> Verdict:
-    """At level alpha: `inconclusive` above it, else by the side on which the rationale lies."""
+    """Return the verdict at level alpha: `inconclusive` above it, else the rationale's side."""
     if p > alpha:
         return "inconclusive"
     return "faithful" if upwards else "anti-faithful"
@@ -81,7 +81,7 @@ def score_sd(pools: Floats) -> float:
 
 
 def null_sd(null: Floats, ddof: int) -> float | None:
-    """Standard deviation of the null; None for fewer than ddof + 1 draws."""
+    """Return the standard deviation of the null; None for fewer than ddof + 1 draws."""
     return float(np.std(null, ddof=ddof)) if null.size > ddof else None
 
 

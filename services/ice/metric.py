@@ -62,14 +62,14 @@ from shared.text.language import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IceCollected(Collected):
-    """All scores of one request; None where P could not be read."""
+    """All scores of one request; `experiment` is None if P could not be read."""
 
     experiment: Experiment | None
     fluency: Fluency | None = None
 
 
 class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
-    """Does the explanation keep the prediction better than random tokens do?"""
+    """Measures whether an explanation keeps the prediction better than random tokens do."""
 
     contract = CONTRACT
     variants = VARIANTS
@@ -429,7 +429,7 @@ def token_values(experiment: Experiment) -> tuple[IceTokenValues, ...]:
 
 
 def _at_first_budget(experiment: Experiment) -> list[Trial]:
-    """Every explanation's first trial."""
+    """Return every explanation's first trial."""
     first = {trial.explanation.name: trial for trial in reversed(experiment.trials)}
     return [first[explanation.name] for explanation in experiment.explanations]
 

@@ -98,7 +98,7 @@ def model_languages(request: IceRequest) -> ModelLanguages:
 
 
 def words_missing(request: IceRequest) -> Obstacle | None:
-    """Why a request that is scored in words cannot be: its language has none."""
+    """Return why a request in words cannot be scored: its language has no words."""
     model = models().judge(request.model or DEFAULT_MODEL)
     return no_words(request) if rows_of(request, model) == "words" else None
 
@@ -143,7 +143,7 @@ def _inputs(
 def _tokenize(
     requests: Sequence[IceRequest], model: Judge, name: str
 ) -> list[TokenizedInput | Unread]:
-    """Tokens, and the probabilities of the whole texts, or why there are none."""
+    """Return the tokens with P of the whole texts, or the reasons why P is missing."""
     if not requests:
         return []
     examples = [example_of(request) for request in requests]
@@ -299,7 +299,7 @@ def _predict(
 
 
 def _of_tokens(parts: Sequence[Part], model: Judge) -> list[Floats]:
-    """For each part (R, L) P of every label."""
+    """Return (R, L) P of every label for each part."""
     if not parts:
         return []
     variations = [
@@ -336,7 +336,7 @@ def _group_key(missing: MissingScore) -> tuple[int, Example | None, bool]:
 
 
 def _batches(experiments: Sequence[Experiment]) -> Iterator[list[MissingScore]]:
-    """One call after the other; rows are made when the turn of their call comes."""
+    """Yield the missing scores of each call; their rows are built just before the call."""
     call: list[MissingScore] = []
     size = 0
     for experiment in experiments:

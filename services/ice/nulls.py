@@ -99,7 +99,7 @@ class NullSpace:
 
 
 def any_tokens(tokens: int, size: int, kind: NullKind = "tokens") -> NullSpace:
-    """As many tokens, anywhere; in rows of words they are words."""
+    """Return the null of as many tokens anywhere, or of words in rows of words."""
     return NullSpace(kind, (size,), size, Subsets(tokens, size), choice=first_units(size))
 
 
@@ -152,7 +152,7 @@ def null_of(units: TextUnits, rationale: Subset, kind: NullKind | None) -> NullS
 
 
 def tokens_null(units: TextUnits, rationale: Subset) -> NullSpace:
-    """As many tokens, of each stratum where the request asks for that."""
+    """Return the null of as many tokens, by stratum if the request has strata."""
     kind = units.tokenized.request.strata
     if kind is None:
         return any_tokens(units.tokens, len(rationale), units.kind)
@@ -170,7 +170,7 @@ def _by_stratum(passages: Sequence[list[int]], labels: Sequence[str]) -> list[li
 
 @dataclass(frozen=True)
 class ExplicitPlacements(Placements):
-    """Placements that are listed one by one."""
+    """A list of placements."""
 
     places: tuple[Places, ...]
 
@@ -217,7 +217,7 @@ def _class_of(tokens: int) -> int:
 
 
 def _select_kind(by_passage: Sequence[Sequence[int]]) -> NullKind:
-    """`words` for single scattered words, else `spans`."""
+    """Return `words` for single scattered words, else `spans`."""
     runs = [run for here in by_passage for run in runs_of(tuple(here))]
     alone = all(end - start == 1 for start, end in runs)
     return "words" if alone and len(runs) > 1 else "spans"
@@ -242,7 +242,7 @@ def _part(
 
 @dataclass(frozen=True)
 class TextUnits:
-    """The words of a text as a model reads it: eligible tokens whose characters touch."""
+    """The words of a text as a model reads it: runs of adjoining eligible tokens."""
 
     tokenized: TokenizedInput
 
@@ -286,7 +286,7 @@ class TextUnits:
 
     @cached_property
     def passages(self) -> list[list[int]]:
-        """The words of each text: spans do not cross from one into the other."""
+        """Return the words of each text, since spans do not cross from one text into the other."""
         parts = [self._part(word[0]) for word in self.words]
         return _group_by_part(parts)
 
@@ -317,7 +317,7 @@ class TextUnits:
         return bool(written) and ALONE.fullmatch(written[0]) is not None
 
     def _text_between(self, first: int, last: int) -> str:
-        """The text from one token to another."""
+        """Return the text from the first character of one token to the last of another."""
         tokens, eligible = self.tokenized.tokens, self.tokenized.eligible
         return self._text(first)[
             tokens.starts[eligible[first]] : tokens.ends[eligible[last]]

@@ -51,7 +51,7 @@ class Operators:
         return [self._replace(subset, (mask,) * len(self.tokenized.eligible))]
 
     def empty(self, operator: Operator) -> list[Row]:
-        """s(empty): no token of the text is left; none where the model could not read that."""
+        """Return the rows for s(empty), without tokens of the text; [] if unreadable."""
         if self.empty_example(operator) is not None:
             return [Row()]
         if self.tokenized.variant.released_operators and operator == "infill":
@@ -104,7 +104,7 @@ class Operators:
 
 
 def random_of(request: IceRequest, *about: object) -> np.random.Generator:
-    """One for each purpose, keyed by the request's text."""
+    """Return a random generator for a purpose, keyed by the request's text."""
     return generator(request.seed, request.text, request.text_pair, *about)
 
 
@@ -173,7 +173,7 @@ def _same(text: str) -> str:
 
 
 def _forbidden_words(request: IceRequest, labels: Sequence[str]) -> set[str]:
-    """Words of the labels, of the verbalizers, and those that the request names."""
+    """Return the words of labels and verbalizers, and the words that the request excludes."""
     template, prompt = request.template, request.prompt
     verbalizers = list(template.verbalizers.values() if template else ())
     verbalizers += chain(*(prompt.verbalizers or {}).values()) if prompt else ()

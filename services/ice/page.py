@@ -69,7 +69,7 @@ OWN_NAMES = frozenset({*get_args(MethodName), "attributions", "rationale"})  # a
 
 @dataclass(frozen=True)
 class IceComparisonRow:
-    """Two explanations against each other, and why their difference is null."""
+    """A comparison of two explanations, and the reasons for a null difference."""
 
     row: IceComparison
     reasons: tuple[str, ...]
@@ -99,7 +99,7 @@ class IceView:
 
     @property
     def tests(self) -> tuple[TestView, ...]:
-        """Those that the tables show."""
+        """Return the tests that the tables show."""
         return self.told[:MOST_ROWS]
 
     @property
@@ -151,7 +151,7 @@ def _trial(entry: TestView) -> tuple[str, float | None]:
 
 
 def _readings(report: IceResult) -> Iterator[ReadingView]:
-    """In the report's order."""
+    """Yield the causal readings in the report's order."""
     tests = {(t.explanation, t.k, t.operator, t.aspect): t for t in report.components.tests}
     for row in report.components.readings:
         about = row.explanation, row.k, row.operator
@@ -236,7 +236,7 @@ def test_views(report: IceResult) -> tuple[TestView, ...]:
 
 
 def _operator(report: IceResult, test: IceTest) -> str:
-    """How the other tokens, or the rationale's own, were taken away."""
+    """Return how the other tokens, or the rationale's tokens, were removed."""
     done = REMOVALS if test.aspect == "necessity" else OPERATORS
     return done[test.operator].format(unit=report.unit)
 
@@ -265,7 +265,7 @@ def observed(report: IceResult, test: IceTest) -> float | None:
 
 
 def _chart(report: IceResult, test: IceTest) -> Chart | None:
-    """None without a null, and in results of before nulls were counted."""
+    """Return the chart; None without a null, and for old results without null counts."""
     counted, score = test.null.histogram, observed(report, test)
     if counted is None or score is None:
         return None
@@ -306,7 +306,7 @@ NAMES: dict[Of, str] = {"text": "Text", "text_pair": "Text pair"}
 
 @dataclass(frozen=True)
 class HeatPassage:
-    """A text as far as the model reads it, and how an explanation sees it."""
+    """A text as far as the model reads it, with the values of an explanation."""
 
     name: str
     runs: tuple[TokenRun, ...]
@@ -330,7 +330,7 @@ class TopToken:
 
 @dataclass(frozen=True)
 class Heatmap:
-    """One explanation in the text. passages: empty where the text was not kept."""
+    """One explanation in the text. passages: empty if the text was not kept."""
 
     explanation: str
     largest: float | None  # magnitude of the deepest colour; None: no values to colour
@@ -351,7 +351,7 @@ class Marked:
 
 
 def texts(request: IceRequest | None) -> dict[Of, str]:
-    """The texts that were judged; none where they were not kept."""
+    """Return the judged texts, or {} if they were not kept."""
     if request is None:
         return {}
     pair: dict[Of, str] = {} if request.text_pair is None else {"text_pair": request.text_pair}

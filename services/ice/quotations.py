@@ -25,7 +25,7 @@ _WORD = re.compile(
 
 
 class _TextSearch:
-    """A text in which quotations are looked for, each no further than it is wanted."""
+    """A text that is searched for quotations, each only as far as needed."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -59,7 +59,7 @@ class _TextSearch:
                 yield plain.original(*span)
 
     def _as_words(self, quotation: str) -> Iterator[Place]:
-        """Looked for only where it would cut no word at its begin."""
+        """Yield exact matches that cut no word."""
         at = self._text.find(quotation)
         while at >= 0:
             end = at + len(quotation)
@@ -102,7 +102,7 @@ class _TextSearch:
 
     @cached_property
     def _start_positions(self) -> list[int]:
-        """Offsets of the words in the folded text, with the line break before each."""
+        """Return the offsets of words in the folded text, each with the line break before it."""
         lengths = [1 + len(word[0].casefold()) for word in self._words]
         return list(accumulate(lengths, initial=0))
 

@@ -57,7 +57,7 @@ class IceVariant:
 
 
 def raw(scores: Floats, full: float, empty: float | None) -> Floats | None:
-    """The scores themselves: NSR is an affine map of them, which moves no rank."""
+    """Return the scores unchanged: NSR is an affine map of them, which moves no rank."""
     return scores
 
 
@@ -137,7 +137,7 @@ def independent(random: np.random.Generator, eligible: int, size: int) -> Iterat
 
 
 def released(seed: int, eligible: int, size: int) -> Iterator[Subset]:
-    """As `ICEEvaluator` of ice-faithfulness 1.0.1 draws for the first example after this seed."""
+    """Draw as `ICEEvaluator` of ice-faithfulness 1.0.1 for the first example after this seed."""
     random = np.random.RandomState(seed % 2**32)
     while True:
         yield tuple(sorted(random.choice(eligible, size=size, replace=False).tolist()))

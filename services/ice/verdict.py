@@ -96,7 +96,7 @@ def alpha(report: IceResult) -> float | None:
 
 
 def verdict(report: IceResult, test: IceTest) -> Verdict:
-    """In a word or two, with the win rate of chance."""
+    """Return the verdict in one or two words, with the win rate of chance."""
     chance = f"chance is 0.5{_spread(test)}"
     word, tone = WORDS["undecidable" if _min_p(report, test) is not None else test.verdict]
     rivals = f" (M = {test.null.draws})" if word == WORDS["undecidable"][0] else ""
@@ -104,7 +104,7 @@ def verdict(report: IceResult, test: IceTest) -> Verdict:
 
 
 def sentence(report: IceResult, test: IceTest) -> str:
-    """The same as a sentence or two."""
+    """Return the verdict as one or two sentences."""
     if test.verdict is None:
         return NOTHING
     least = _min_p(report, test)

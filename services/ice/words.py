@@ -34,7 +34,7 @@ MASK = 0  # its id
 
 
 def rows_of(request: IceRequest, model: Judge) -> RowKind:
-    """The units of the request's rationales: as asked, else tokens where there are some."""
+    """Return the units of the request's rationales: as requested, else tokens if available."""
     return request.rows or ("tokens" if "token_rows" in model.abilities else "words")
 
 
@@ -74,13 +74,13 @@ def read_words(request: IceRequest, example: Example, model: Judge) -> WordReadi
 
 @dataclass
 class WordStrings:
-    """The different strings of one request's words and of what fills them; an id each."""
+    """The ids of the different words of one request and of its fill texts."""
 
     strings: list[str] = field(default_factory=lambda: [""])  # the mask's is the model's affair
     _ids: dict[str, int] = field(default_factory=dict)
 
     def id_of(self, written: str) -> int:
-        """The known one, or the next."""
+        """Return the id of a known word, or the next free id."""
         if written not in self._ids:
             self._ids[written] = len(self.strings)
             self.strings.append(written)
@@ -127,7 +127,7 @@ class WordReading:
         return self.strings.read(example, _spans(example, None))
 
     def rows(self, rows: Sequence[Row]) -> WordRows:
-        """Variations of the example as any judge takes them."""
+        """Return variations of the example in a form that any judge reads."""
         return WordRows(example=self.example, words=self._words, rows=tuple(map(self._row, rows)))
 
     def _row(self, row: Row) -> WordRow:
@@ -179,6 +179,6 @@ def _spans(example: Example, language: str | None) -> list[WordSpan]:
 
 
 def _end(tokens: Tokens, of: Of) -> int:
-    """Offset at which the model stops reading a text."""
+    """Return the offset at which the model stops reading a text."""
     ends = zip(tokens.parts, tokens.ends, strict=True)
     return max((end for part, end in ends if part == of and end is not None), default=0)
