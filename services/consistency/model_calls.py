@@ -105,7 +105,7 @@ NO_LOGPROBS = "{model} returned no log-probabilities of the explanation"
 
 @dataclass
 class Answers:
-    """One request and the answers of its model so far."""
+    """One request and the answers of its model until now."""
 
     request: ConsistencyRequest
     text: TextWords
