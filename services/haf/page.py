@@ -336,7 +336,7 @@ def _source_text(report: HafResult) -> str:
     count = counted(report.counts.responses, "response")
     if report.provenance.parameters.get("generation") is None:
         return f"The request holds {count}: no model was prompted."
-    return f"The model was prompted for {count}, each in a conversation of its own."
+    return f"The model was prompted for {count}, each in a separate conversation."
 
 
 def _row(

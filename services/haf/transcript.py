@@ -36,7 +36,7 @@ NO_REASONS = "no reasons were found in the JUSTIFY response"
 TOO_MANY = f"the JUSTIFY response gives more than {MOST_REASONS} reasons, too many to prompt about"
 NOT_PROVIDED = "its response was not sent"
 NO_LOGPROBS = "no log-probabilities were sent, which its confidences need"
-NO_TOKENS = f"{NO_LOGPROBS}; what the texts alone say stands in `control.unweighted`"
+NO_TOKENS = f"{NO_LOGPROBS}; `control.unweighted` has the values of the texts alone"
 SINGLE = "there is one reason only, and nothing is left when it is left out"
 
 

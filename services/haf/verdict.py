@@ -51,7 +51,7 @@ METRICS = (
         "prompted again, the model finds more beyond the text that it had not used",
         lower_is_better=True,
     ),
-    MetricWords("rs", "RS", "Reason Sufficiency", "each reason suffices by itself (toxic stances)"),
+    MetricWords("rs", "RS", "Reason Sufficiency", "each reason alone suffices (toxic stances)"),
     MetricWords(
         "rn", "RN", "Reason Necessity", "each reason is missed if left out (non-toxic stances)"
     ),

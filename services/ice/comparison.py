@@ -210,8 +210,8 @@ def undefined_interactions(experiment: Experiment) -> Iterator[str]:
     for operator in request.operators if "necessity" in request.aspects else ():
         if experiment.empty(operator) is None:
             yield (
-                f"{operator}: the interaction is null, since the model cannot read what is left "
-                "without any of the text: readings tell no redundant explanation and no partner"
+                f"{operator}: the interaction is null, since the model cannot read an empty "
+                "text: the readings `redundant` and `partner` are not available"
             )
 
 

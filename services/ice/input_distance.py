@@ -56,7 +56,7 @@ class Fluency:
         if self.random is not None and self.random > STRANGE:
             yield (
                 f"perplexity_ratio: what random rationales leave of the text is {self.random:.1f} "
-                f"times as surprising to {name} as the text itself: what the judge says of such "
+                f"times as surprising to {name} as the text itself: the judge's answers to such "
                 "inputs may mean little"
             )
         if (
@@ -212,7 +212,7 @@ def length_warnings(distance: IceDistance | None) -> Iterator[str]:
     if distance and distance.length_share is not None and distance.length_share > ODD:
         yield (
             f"{distance.length_share:.0%} of the inputs that the model was asked about are shorter "
-            "or longer than 98 % of the texts that it was trained on: what it says of such may "
+            "or longer than 98 % of the texts that it was trained on: its answers to them may "
             "mean little"
         )
 

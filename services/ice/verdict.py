@@ -62,11 +62,11 @@ READINGS: dict[Reading, str] = {
     "redundant": "Enough, but not needed: the rationale alone keeps the decision better than "
     "random ones do, and the rest of the text carries it too.",
     "sufficient": "Enough: the rationale alone keeps the decision better than random ones do. "
-    "Whether the rest would do so too cannot be told.",
+    "The test does not show whether the rest does so, too.",
     "partner": "Needed, but not alone: without the rationale the decision loses more than without "
     "random ones, and only together with the rest does it carry the decision.",
     "needed": "Needed: without the rationale the decision loses more than without random ones. "
-    "How it works together with the rest cannot be told.",
+    "The test does not show how it works together with the rest.",
     "no evidence": "Neither alone nor by its absence does the rationale move the decision clearly "
     "more than random ones do.",
     "against": "It speaks against the decision: random rationales serve it better.",
