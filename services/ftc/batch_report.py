@@ -84,11 +84,8 @@ def las_of(rows: Sequence[Row], over: Statistics) -> FtcLas | None:
         return None
     table = np.array(
         [
-            (
-                _gain(simulation, row.report.label),
-                float(simulation.from_explanation == row.report.label),
-            )
-            for row, simulation in simulations
+            (_gain(answers, row.report.label), float(answers.from_explanation == row.report.label))
+            for row, answers in simulations
         ]
     )
     leaks = table[:, 1] == 1
@@ -162,11 +159,11 @@ def simulatability_of(rows: Sequence[Row]) -> tuple[FtcSimulatability, ...]:
     tests = []
     for case, label, kind in CASES:
         voted = [
-            (counterfactual, row.request.study.human_labels[counterfactual.kind])
+            (edited, row.request.study.human_labels[edited.kind])
             for row in rows
             if row.report.label == label and row.request.study is not None
-            for counterfactual in row.report.counterfactuals
-            if counterfactual.kind == kind and counterfactual.kind in row.request.study.human_labels
+            for edited in row.report.counterfactuals
+            if edited.kind == kind and edited.kind in row.request.study.human_labels
         ]
         if voted:
             tests += [_simulatability(case, name, voted) for name in ("delta", "k", "w")]
@@ -183,14 +180,12 @@ def _simulatability(
     """Compare agreement with people; an answer with two likeliest labels agrees with nobody."""
     groups: dict[bool, list[float]] = {True: [], False: []}
     dropped = 0
-    for counterfactual, votes in voted:
+    for edited, votes in voted:
         people = majority(votes)
         if people is None:
             dropped += 1
         else:
-            groups[people == counterfactual.predicted].append(
-                getattr(counterfactual.satisfaction, name)
-            )
+            groups[people == edited.predicted].append(getattr(edited.satisfaction, name))
     tested = rank_sum(np.array(groups[True]), np.array(groups[False]))
     return FtcSimulatability(
         case=case,
@@ -324,18 +319,13 @@ def components(reports: Iterable[FtcResult]) -> list[FtcSatisfaction]:
 
 def scores_of(
     name: str,
-    satisfactions: Sequence[FtcSatisfaction],
+    values: Sequence[FtcSatisfaction],
     keys: Sequence[str],
     over: Statistics,
 ) -> FtcScores:
     """Return the mean of each statistic. `keys` has the cluster of each row."""
     means = {
-        part: over.mean(
-            f"{name} {part}",
-            [getattr(satisfied, part) for satisfied in satisfactions],
-            keys,
-            BOUNDS[part],
-        )
+        part: over.mean(f"{name} {part}", [getattr(v, part) for v in values], keys, BOUNDS[part])
         for part in STATISTICS
     }
     mean_k = means["k"].value
@@ -349,7 +339,7 @@ def against_random(rows: Sequence[Row], over: Statistics) -> FtcAgainstRandom | 
     if not paired:
         return None
     keys = over.keys([row for row, _ in paired])
-    observed = [[counterfactual.satisfaction for counterfactual, _ in pairs] for _, pairs in paired]
+    observed = [[edited.satisfaction for edited, _ in pairs] for _, pairs in paired]
     random = [[drawn for _, drawn in pairs] for _, pairs in paired]
     return FtcAgainstRandom(
         results=len(paired),
@@ -372,17 +362,14 @@ def against_random(rows: Sequence[Row], over: Statistics) -> FtcAgainstRandom | 
 
 def _with_null(report: FtcResult) -> list[tuple[FtcCounterfactual, FtcSatisfaction]]:
     return [
-        (counterfactual, counterfactual.null.satisfaction)
-        for counterfactual in report.counterfactuals
-        if counterfactual.null is not None and counterfactual.null.satisfaction is not None
+        (edited, edited.null.satisfaction)
+        for edited in report.counterfactuals
+        if edited.null is not None and edited.null.satisfaction is not None
     ]
 
 
-def _mean(satisfactions: Sequence[FtcSatisfaction]) -> FtcSatisfaction:
-    means = {
-        name: float(np.mean([getattr(satisfied, name) for satisfied in satisfactions]))
-        for name in STATISTICS
-    }
+def _mean(values: Sequence[FtcSatisfaction]) -> FtcSatisfaction:
+    means = {name: float(np.mean([getattr(v, name) for v in values])) for name in STATISTICS}
     return FtcSatisfaction(**means, geometric_mean_p=kernel.geometric_mean_p(means["k"]))
 
 
@@ -435,14 +422,7 @@ def _significant(report: FtcResult) -> float | None:
     control = report.control
     if control is None or control.null_p_value is None:
         return None
-    fewest = min(
-        (
-            counterfactual.null.draws
-            for counterfactual in report.counterfactuals
-            if counterfactual.null
-        ),
-        default=0,
-    )
+    fewest = min((edited.null.draws for edited in report.counterfactuals if edited.null), default=0)
     least = control.null_attainable_p or 1 / (fewest + 1)
     return float(control.null_p_value <= SIGNIFICANT) if least <= SIGNIFICANT else None
 
@@ -486,21 +466,17 @@ def _cases(rows: Sequence[Row], over: Statistics) -> Iterable[FtcCaseScores]:
 def case_scores(report: FtcResult, case: Case) -> list[FtcSatisfaction]:
     """Return the result's score in this row of the table, or []."""
     if " " in case:
-        return [counterfactual.satisfaction for counterfactual in _of_kind(report, case)]
+        return [edited.satisfaction for edited in _of_kind(report, case)]
     return components([report]) if report.counterfactuals else []
 
 
 def _of_kind(report: FtcResult, case: Case) -> list[FtcCounterfactual]:
-    return [
-        counterfactual
-        for counterfactual in report.counterfactuals
-        if counterfactual.kind == case[-1]
-    ]
+    return [edited for edited in report.counterfactuals if edited.kind == case[-1]]
 
 
 def _win_rate(report: FtcResult, case: Case) -> float | None:
     if " " in case:
-        nulls = [counterfactual.null for counterfactual in _of_kind(report, case)]
+        nulls = [edited.null for edited in _of_kind(report, case)]
         return nulls[0].win_rate if nulls and nulls[0] else None
     return report.control.null_win_rate if report.control else None
 
@@ -529,26 +505,20 @@ def _baselines(rows: Sequence[Row]) -> Iterable[FtcBaselineScores]:
     if not covered:
         return
     for name in BEFORE:
-        satisfactions = [getattr(row.report.control, name) for row in covered]
-        yield _baseline(name, [satisfied for satisfied in satisfactions if satisfied is not None])
+        values = [getattr(row.report.control, name) for row in covered]
+        yield _baseline(name, [value for value in values if value is not None])
     yield _baseline("majority", _majority(covered))
 
 
-def _baseline(name: Any, satisfactions: Sequence[FtcSatisfaction]) -> FtcBaselineScores:
-    means = {
-        part: float(np.mean([getattr(satisfied, part) for satisfied in satisfactions]))
-        for part in STATISTICS
-    }
+def _baseline(name: Any, values: Sequence[FtcSatisfaction]) -> FtcBaselineScores:
+    means = {part: float(np.mean([getattr(v, part) for v in values])) for part in STATISTICS}
     return FtcBaselineScores(name=name, **means)
 
 
 def _majority(covered: Sequence[Row]) -> list[FtcSatisfaction]:
     targets = [
         np.array(
-            [
-                [getattr(counterfactual.target, label) for label in LABELS]
-                for counterfactual in r.counterfactuals
-            ]
+            [[getattr(edited.target, label) for label in LABELS] for edited in r.counterfactuals]
         )
         for r in (row.report for row in covered)
     ]
@@ -641,8 +611,8 @@ def _constant(row: Row, answer: Floats) -> float:
     """Return the score of one answer to all counterfactuals of a result."""
     targets = np.array(
         [
-            [getattr(counterfactual.target, label) for label in LABELS]
-            for counterfactual in row.report.counterfactuals
+            [getattr(edited.target, label) for label in LABELS]
+            for edited in row.report.counterfactuals
         ]
     )
     answers = np.tile(answer, (len(targets), 1))

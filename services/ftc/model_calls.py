@@ -286,13 +286,9 @@ class NliPredictions:
 
     def warnings(self, some: Sequence[Pair]) -> tuple[str, ...]:
         """Return warnings for text that was cut and for answers outside the labels."""
-        judgements = [self._found[pair] for pair in some]
-        share = min(judgement.read_share for judgement in judgements)
-        masses = [
-            judgement.mass
-            for judgement in judgements
-            if judgement.mass is not None and judgement.low_mass
-        ]
+        answers = [self._found[pair] for pair in some]
+        share = min(answer.read_share for answer in answers)
+        masses = [answer.mass for answer in answers if answer.mass is not None and answer.low_mass]
         cut = (text_cut(self._name, share),) if share < 1 else ()
         return (*cut, low_mass(self._name, min(masses))) if masses else cut
 

@@ -60,8 +60,7 @@ def view(request: FtcRequest | None, report: FtcResult) -> FtcView:
         if request
         else [],
         made=tuple(
-            counterfactual_card(request, report, counterfactual)
-            for counterfactual in report.counterfactuals
+            counterfactual_card(request, report, edited) for edited in report.counterfactuals
         ),
         lines=_lines(report),
     )

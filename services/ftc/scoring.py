@@ -157,10 +157,8 @@ def _against_nulls(
     fewest = min((rule for rule, _, _ in nulls), key=lambda rule: rule.most)
     together = min(null.size for _, _, null in nulls)
     mean = np.mean([null[:together] for _, _, null in nulls], axis=0)
-    p_value, _ = fewest.tails(float(np.mean([score for _, score, _ in nulls])), mean) or (
-        1.0,
-        1.0,
-    )
+    mean_score = float(np.mean([score for _, score, _ in nulls]))
+    p_value, _ = fewest.tails(mean_score, mean) or (1.0, 1.0)
     return {
         "null_win_rate": float(np.mean(rates)),
         "null_p_value": p_value,

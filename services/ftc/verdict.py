@@ -70,7 +70,7 @@ def _rivals(report: FtcResult) -> Rivals | None:
 
 def _answered(report: FtcResult, rivals: Rivals | None) -> Check:
     counterfactuals = report.counterfactuals
-    borne_out = sum(counterfactual.satisfaction.delta == 1 for counterfactual in counterfactuals)
+    borne_out = sum(edited.satisfaction.delta == 1 for edited in counterfactuals)
     if borne_out == len(counterfactuals):
         return passed(ANSWERED, "The model answers as the explanation demands.")
     if borne_out:
@@ -95,8 +95,6 @@ def _beats(rivals: Rivals | None) -> Check:
 
 
 def _phrases(report: FtcResult) -> str:
-    kinds = {
-        counterfactual.null.kind for counterfactual in report.counterfactuals if counterfactual.null
-    }
+    kinds = {edited.null.kind for edited in report.counterfactuals if edited.null}
     matched = "random phrases of the same type that the premise supports as much"
     return matched if kinds == {"phrases"} else "random phrases of other texts"

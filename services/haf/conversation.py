@@ -201,8 +201,8 @@ def _generate(stage_prompts: Iterable[StagePrompt]) -> list[tuple[StagePrompt, E
     """Call each model once per sampling; return answers in the order of the prompts."""
     every = list(stage_prompts)
     groups: dict[tuple[str, Sampling], list[int]] = defaultdict(list)
-    for index, stage_prompt in enumerate(every):
-        request = stage_prompt.sample.request
+    for index, prompt in enumerate(every):
+        request = prompt.sample.request
         sampling = Sampling(**request.generation.model_dump(), seed=request.seed)
         groups[request.model or "", sampling].append(index)
     responses: dict[int, ResponseTokens] = {}
@@ -214,23 +214,11 @@ def _generate(stage_prompts: Iterable[StagePrompt]) -> list[tuple[StagePrompt, E
                 answers = writer.generate([every[index].prompt for index in some], sampling)
             responses.update(zip(some, map(from_completion, answers), strict=True))
     parsed = parse_responses(
-        [
-            (stage_prompt.sample.request, stage_prompt.stage, responses[index].text)
-            for index, stage_prompt in enumerate(every)
-        ]
+        [(p.sample.request, p.stage, responses[index].text) for index, p in enumerate(every)]
     )
     return [
-        (
-            stage_prompt,
-            make_exchange(
-                stage_prompt.sample.request,
-                stage_prompt.stage,
-                responses[index],
-                parsed_response,
-                stage_prompt.reason,
-            ),
-        )
-        for index, (stage_prompt, parsed_response) in enumerate(zip(every, parsed, strict=True))
+        (sent, make_exchange(sent.sample.request, sent.stage, responses[index], read, sent.reason))
+        for index, (sent, read) in enumerate(zip(every, parsed, strict=True))
     ]
 
 

@@ -417,14 +417,10 @@ def _lines_of(group: Record) -> list[Pair]:
 def _survival(name: str, stages: Record) -> Iterator[Block]:
     """Yield charts of how many results reach each stage, in the order of the stages."""
     counts = {title: record(stages, stage) for stage, title in words.TITLES.items()}
-    refused = {title: integer(stage_counts, "refused") for title, stage_counts in counts.items()}
+    refused = {title: integer(row, "refused") for title, row in counts.items()}
     note = "Sufficiency is asked of toxic stances, necessity of non-toxic ones."
     for what, which in (("reach each stage", "reached"), ("have the part of a stage", "scored")):
-        bars = [
-            (title, integer(stage_counts, which))
-            for title, stage_counts in counts.items()
-            if stage_counts
-        ]
+        bars = [(title, integer(row, which)) for title, row in counts.items() if row]
         shown = bars if any(count for _, count in bars) else []
         yield CountBars(f"Results that {what}{name}", shown, note)
     yield count_bars(f"Results whose responses refuse a stage{name}", refused)

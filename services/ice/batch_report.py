@@ -74,8 +74,8 @@ def by_configuration(scored: Sequence[ScoredIce]) -> Table:
     table: Table = defaultdict(list)
     for index, job in enumerate(scored):
         plausible = {
-            (plausibility.explanation, plausibility.k): plausibility
-            for plausibility in job.report.components.plausibility
+            (overlap.explanation, overlap.k): overlap
+            for overlap in job.report.components.plausibility
         }
         for test in job.report.components.tests:
             agreement = plausible.get((test.explanation, test.k))
@@ -116,13 +116,13 @@ def summary_rows(
 
     levels: false discovery rates over configurations and over examples.
     """
-    summaries = [_summary(key, tested, over, levels[1]) for key, tested in table.items()]
-    p_values = [summary.p_value for summary in summaries if summary.p_value is not None]
+    rows = [_summary(key, tested, over, levels[1]) for key, tested in table.items()]
+    p_values = [row.p_value for row in rows if row.p_value is not None]
     adjust = holm if over.request.options.error == "family" else benjamini_hochberg
     adjusted = iter(adjust(p_values))
     return [
-        summary if summary.p_value is None else _with_decision(summary, next(adjusted), levels[0])
-        for summary in summaries
+        row if row.p_value is None else _with_decision(row, next(adjusted), levels[0])
+        for row in rows
     ]
 
 
@@ -201,10 +201,8 @@ def bins_for(draws: Sequence[int]) -> int:
 
     It is the largest up to 20 that divides every 1 + M, or 20 if M is large enough.
     """
-    steps = [draw_count + 1 for draw_count in draws] or [BINS]
-    even = next(
-        bins for bins in range(BINS, 0, -1) if all(draw_count % bins == 0 for draw_count in steps)
-    )
+    steps = [count + 1 for count in draws] or [BINS]
+    even = next(bins for bins in range(BINS, 0, -1) if all(count % bins == 0 for count in steps))
     return even if even >= FEWEST_BINS else BINS if min(steps) >= FINE * BINS else FEWEST_BINS
 
 

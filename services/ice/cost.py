@@ -48,7 +48,7 @@ def server_cost(request: IceRequest, reads: int) -> Sequence[Work]:
     words = words_of(request.text) + words_of(request.text_pair or "")
     whole = max(1, min(words, read))
     lower = lowerings(request, whole, lambda other: server_cost(other, reads))
-    drawn = [drawn_size.draws for drawn_size in _draws_by_size(request, whole, read)]
+    drawn = [size.draws for size in _draws_by_size(request, whole, read)]
     return (work_at_server(request, drawn, lower), *cost(request, reads))
 
 
@@ -128,15 +128,15 @@ def work_of_draws(
 
     whole: tokens of a row that no operator shortens.
     """
-    draws = sum(drawn_size.draws for drawn_size in drawn)
+    draws = sum(size.draws for size in drawn)
     if not draws:
         return
-    most = max(drawn_size.draws for drawn_size in drawn)
+    most = max(size.draws for size in drawn)
     each = _rows_a_draw(request)
     tokens = sum(
-        drawn_size.draws * {"delete": kept, "infill": whole * request.infills}.get(operator, whole)
-        for drawn_size in drawn
-        for kept in drawn_size.kept
+        size.draws * {"delete": kept, "infill": whole * request.infills}.get(operator, whole)
+        for size in drawn
+        for kept in size.kept
         for operator in request.operators
     )
     sizes = [Size("`draws`", most), Size("rows a draw (`operators`, `infills`, `aspects`)", each)]

@@ -109,12 +109,11 @@ class IceView:
 
     def verdicts(self, explanation: str) -> str:
         """Return the verdicts on an explanation at its first budget, in a few words."""
-        of_explanation = [entry for entry in self.told if entry.test.explanation == explanation]
+        tests = [entry for entry in self.told if entry.test.explanation == explanation]
         words = {
             entry.test.operator: entry.verdict.text[:1].lower() + entry.verdict.text[1:]
-            for entry in of_explanation
-            if (entry.test.k, entry.test.aspect)
-            == (of_explanation[0].test.k, of_explanation[0].test.aspect)
+            for entry in tests
+            if (entry.test.k, entry.test.aspect) == (tests[0].test.k, tests[0].test.aspect)
         }
         return ", ".join(f"{word} ({operator})" for operator, word in words.items())
 
@@ -401,11 +400,9 @@ def maps(request: IceRequest | None, report: IceResult) -> tuple[Heatmap, ...]:
 def heatmap_of(request: IceRequest, report: IceResult) -> tuple[TokenRun, ...]:
     """Return the text with the first explanation's token values, or () without values."""
     coloured = (
-        heatmap
-        for heatmap in maps(request, report)
-        if heatmap.largest is not None and heatmap.passages
+        drawn for drawn in maps(request, report) if drawn.largest is not None and drawn.passages
     )
-    return next((heatmap.passages[0].runs for heatmap in coloured), ())
+    return next((drawn.passages[0].runs for drawn in coloured), ())
 
 
 def _weight(heatmap: Heatmap) -> int:
@@ -537,19 +534,17 @@ def _least_p(summary: Record) -> str:
 
 def _configuration(entry: Record, *, with_model: bool) -> str:
     """Return a configuration in plain words: which part of the text is kept, and how."""
-    configuration = record(entry, "configuration")
-    rows, name = configuration.get("rows") or "tokens", configuration.get("explanation")
-    share = configuration.get("k")
+    parts = record(entry, "configuration")
+    rows, name = parts.get("rows") or "tokens", parts.get("explanation")
+    share = parts.get("k")
     named = f"The {rows} of {name}"  # spans have no budget
     if isinstance(share, int | float):
         named = f"Top {significant(100 * share)} % of the {rows} by {name}"
-    operator = str(configuration.get("operator"))
+    operator = str(parts.get("operator"))
     removed = REMOVED.get(operator, operator)
-    phrases = [
-        f"{named}, {'' if configuration.get('aspect') == 'necessity' else 'all others '}{removed}"
-    ]
+    phrases = [f"{named}, {'' if parts.get('aspect') == 'necessity' else 'all others '}{removed}"]
     if with_model:
-        phrases.append(str(configuration.get("model")))
-    if configuration.get("variant") not in (None, "robust"):
-        phrases.append(f"variant {configuration['variant']}")
+        phrases.append(str(parts.get("model")))
+    if parts.get("variant") not in (None, "robust"):
+        phrases.append(f"variant {parts['variant']}")
     return "; ".join(phrases)

@@ -51,17 +51,15 @@ def joint_scores(experiment: Experiment, family: Sequence[TestInput]) -> Floats:
 
     These are the draws, or with several budgets the rankings in drawing order.
     """
-    if len({tested.trial.null.key for tested in family}) == 1:
-        nulls = [tested.null for tested in family]
+    if len({test.trial.null.key for test in family}) == 1:
+        nulls = [test.null for test in family]
     else:
         nulls = [
-            experiment.ranking_scores(
-                tested.operator, tested.trial, tested.aspect, experiment.draws
-            )
-            for tested in family
-            if tested.operator != "mean"
+            experiment.ranking_scores(test.operator, test.trial, test.aspect, experiment.draws)
+            for test in family
+            if test.operator != "mean"
         ]
-    observed = [tested.observed or 0.0 for tested in family]
+    observed = [test.observed or 0.0 for test in family]
     return np.array([[score, *null] for score, null in zip(observed, nulls, strict=True)])
 
 
@@ -80,13 +78,13 @@ def run_tests(
     inputs = [
         _inputs_of(experiment, explanation) for explanation in check_each(experiment.explanations)
     ]
-    measured = [[_p_values(experiment, tested) for tested in group] for group in inputs]
+    measured = [[_p_values(experiment, test) for test in group] for group in inputs]
     adjusted = iter(_adjusted(experiment, inputs, measured))
     results = []
     for group, several in zip(inputs, measured, strict=True):
-        for tested, tails in zip(group, several, strict=True):
-            calibrated = _calibrated(experiment, tested, sha256, language)
-            results.append(_test(experiment, tested, tails, next(adjusted), calibrated))
+        for test, tails in zip(group, several, strict=True):
+            calibrated = _calibrated(experiment, test, sha256, language)
+            results.append(_test(experiment, test, tails, next(adjusted), calibrated))
     return tuple(results)
 
 
@@ -149,21 +147,21 @@ def _input_of(
 
 def _mean(trial: Trial, by_operator: Sequence[TestInput]) -> TestInput:
     """Return the mean over operators (Algorithm 1, lines 1 and 4)."""
-    observed = [tested.observed for tested in by_operator if tested.observed is not None]
+    observed = [test.observed for test in by_operator if test.observed is not None]
     aspect = by_operator[0].aspect
     if len(observed) < len(by_operator):
         return TestInput(trial, "mean", aspect, None, np.empty(0))
-    null = np.mean([tested.null for tested in by_operator], axis=0)
+    null = np.mean([test.null for test in by_operator], axis=0)
     return TestInput(trial, "mean", aspect, float(np.mean(observed)), null)
 
 
-def _p_values(experiment: Experiment, tested: TestInput) -> Tails:
+def _p_values(experiment: Experiment, test: TestInput) -> Tails:
     """Return both p-values; undefined tests have p 1."""
-    if tested.observed is None or not tested.defined:
+    if test.observed is None or not test.defined:
         return Tails(1.0, 1.0)
     tie = experiment.tokenized.variant.tie
-    above = ranks.p_value(tested.observed, tested.null, tie)
-    below = ranks.p_anti(tested.observed, tested.null, tie)
+    above = ranks.p_value(test.observed, test.null, tie)
+    below = ranks.p_anti(test.observed, test.null, tie)
     return Tails(above or 1.0, below or 1.0)
 
 
@@ -174,20 +172,20 @@ def _adjusted(
     pairs = [list(zip(*both, strict=True)) for both in zip(inputs, measured, strict=True)]
     if not experiment.tokenized.variant.corrected:
         return [None for group in pairs for _ in group]
-    defined = [[(tested, tails) for tested, tails in group if tested.defined] for group in pairs]
+    defined = [[(test, tails) for test, tails in group if test.defined] for group in pairs]
     alternative = experiment.tokenized.request.alternative
     raw = [[tails.raw(alternative) for _, tails in group] for group in defined]
     families = [
-        _max_t(experiment, [tested for tested, _ in group], p_values)
+        _max_t(experiment, [test for test, _ in group], p_values)
         for group, p_values in zip(defined, raw, strict=True)
         if group
     ]
     adjusted = iter([p for family in holm_over_families(families) for p in family])
-    return [next(adjusted) if tested.defined else None for group in pairs for tested, _ in group]
+    return [next(adjusted) if test.defined else None for group in pairs for test, _ in group]
 
 
 def _calibrated(
-    experiment: Experiment, tested: TestInput, sha256: str | None, language: str
+    experiment: Experiment, test: TestInput, sha256: str | None, language: str
 ) -> dict[str, Any]:
     """Return p calibrated on other posts, if this text has too few placements for an exact p.
 
@@ -195,40 +193,34 @@ def _calibrated(
     The passages of the other posts were masked, not deleted. They stand out somewhat more,
     so the test is conservative.
     """
-    tokenized, null = experiment.tokenized, tested.trial.null
+    tokenized, null = experiment.tokenized, test.trial.null
     request = tokenized.request
     alone = len(experiment.trials) == 1 and request.operators == ("delete",)
     is_passage = null.kind == "spans" and not null.split and request.text_pair is None
     is_hateful = tokenized.labels[tokenized.target] == HATEFUL and tokenized.full >= DECIDING
-    few = experiment.exact(tested.trial) and _attainable_p(experiment, tested.trial) > request.alpha
-    is_loss_test = tested.aspect == "necessity" and request.alternative == "greater"
+    few = experiment.exact(test.trial) and _attainable_p(experiment, test.trial) > request.alpha
+    is_loss_test = test.aspect == "necessity" and request.alternative == "greater"
     in_tokens = tokenized.words is None
     if not (
-        tested.defined
-        and alone
-        and is_passage
-        and is_hateful
-        and few
-        and is_loss_test
-        and in_tokens
+        test.defined and alone and is_passage and is_hateful and few and is_loss_test and in_tokens
     ):
         return {}
-    without = experiment.without("delete", tested.trial)
+    without = experiment.without("delete", test.trial)
     return calibrated_fields(without, null.longest, sha256, language)
 
 
 def _test(
     experiment: Experiment,
-    tested: TestInput,
+    test: TestInput,
     tails: Tails,
     adjusted: float | None,
     calibrated: Mapping[str, Any],
 ) -> IceTest:
-    observed = tested.observed
-    if observed is None or not tested.defined:
-        exact = experiment.exact(tested.trial)
+    observed = test.observed
+    if observed is None or not test.defined:
+        exact = experiment.exact(test.trial)
         return IceTest(
-            **_common_fields(experiment, tested),
+            **_common_fields(experiment, test),
             win_rate=None,
             strict_win_rate=None,
             tie_rate=None,
@@ -240,14 +232,14 @@ def _test(
             null=IceNull(
                 draws=0,
                 exact=exact,
-                kind=tested.trial.null.kind,
+                kind=test.trial.null.kind,
                 placements=0 if exact else None,
             ),
         )
-    null, variant = tested.null, experiment.tokenized.variant
+    null, variant = test.null, experiment.tokenized.variant
     effect = kernel.effect(observed, null, variant.ddof)
     return IceTest(
-        **_common_fields(experiment, tested),
+        **_common_fields(experiment, test),
         win_rate=ranks.win_rate(observed, null, variant.tie),
         strict_win_rate=ranks.strict_win_rate(observed, null, variant.tie),
         tie_rate=ranks.tie_rate(observed, null, variant.tie),
@@ -256,8 +248,8 @@ def _test(
         p_anti=tails.below,
         p_two_sided=ranks.two_sided(tails.above, tails.below),
         p_adjusted=adjusted,
-        verdict=_verdict(experiment, tested.trial, tails, adjusted, calibrated.get("p_calibrated")),
-        null=_null(experiment, tested, tails, calibrated),
+        verdict=_verdict(experiment, test.trial, tails, adjusted, calibrated.get("p_calibrated")),
+        null=_null(experiment, test, tails, calibrated),
     )
 
 
@@ -288,9 +280,9 @@ def _attainable_p(experiment: Experiment, trial: Trial) -> float:
 
 
 def _null(
-    experiment: Experiment, tested: TestInput, tails: Tails, calibrated: Mapping[str, Any]
+    experiment: Experiment, test: TestInput, tails: Tails, calibrated: Mapping[str, Any]
 ) -> IceNull:
-    trial, null, variant = tested.trial, tested.null, experiment.tokenized.variant
+    trial, null, variant = test.trial, test.null, experiment.tokenized.variant
     is_known = trial.null.others <= MOST_PLACEMENTS and not trial.null.sampled
     return IceNull(
         kind=trial.null.kind,
@@ -305,29 +297,29 @@ def _null(
         draws=null.size,
         win_rate_draws=null.size,
         exact=experiment.exact(trial),
-        ties=ranks.tie_rate(tested.observed or 0.0, null, variant.tie),
+        ties=ranks.tie_rate(test.observed or 0.0, null, variant.tie),
         **ranks.null_summary(null, variant.ddof),
         **calibrated,
     )
 
 
-def _common_fields(experiment: Experiment, tested: TestInput) -> dict[str, object]:
+def _common_fields(experiment: Experiment, test: TestInput) -> dict[str, object]:
     scores = drop = None
-    nsr = tested.observed
-    if tested.operator != "mean":
-        scores = _scores(experiment, tested.trial, tested.operator)
-        kept = scores.rationale if tested.aspect == "sufficiency" else scores.without
+    nsr = test.observed
+    if test.operator != "mean":
+        scores = _scores(experiment, test.trial, test.operator)
+        kept = scores.rationale if test.aspect == "sufficiency" else scores.without
         drop = None if kept is None else scores.full - kept
         if experiment.tokenized.variant.nsr_beside:
             epsilon = experiment.tokenized.request.nsr_epsilon
             nsr = kernel.nsr(scores.rationale, scores.full, scores.empty, epsilon)
     return {
-        "explanation": tested.trial.explanation.name,
-        "aspect": tested.aspect,
-        "k": tested.trial.k,
-        "tokens": len(tested.trial.rationale),
-        "operator": tested.operator,
-        "nsr": nsr if tested.aspect == "sufficiency" else None,
+        "explanation": test.trial.explanation.name,
+        "aspect": test.aspect,
+        "k": test.trial.k,
+        "tokens": len(test.trial.rationale),
+        "operator": test.operator,
+        "nsr": nsr if test.aspect == "sufficiency" else None,
         "scores": scores,
         "drop": drop,
     }
