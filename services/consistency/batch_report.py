@@ -51,7 +51,7 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> ConsistencyBatchRepor
 
 
 def _cites_nothing(row: Row) -> float | None:
-    """None if the explanation was not read."""
+    """Return 1.0 if the explanation cites nothing, else 0.0; None if it was not read."""
     if row.report.score is None and not row.report.components.words:
         return None
     return float(row.report.cited_by is None)
@@ -62,7 +62,7 @@ def _win_rates(nulls: Sequence[ConsistencyNull | None]) -> list[float | None]:
 
 
 def _significant(null: ConsistencyNull | None) -> float | None:
-    """None if the test cannot reach the level."""
+    """Return 1.0 if the test is significant, else 0.0; None if it cannot reach the level."""
     if null is None or null.p_value is None or (null.attainable_p or 1) > LEVEL:
         return None
     return float(null.p_value <= LEVEL)

@@ -81,16 +81,16 @@ def simulated_by_reader(
     predicted: Predictions, changed: Bools, draws: int, seed: int, *, balanced: bool
 ) -> Simulated:
     """Rate (K,) predictions; the null permutes those that are not unknown."""
-    known = np.flatnonzero(predicted != UNKNOWN)
-    changes = tuple(np.flatnonzero(predicted[known] == CHANGES).tolist())
+    decided = np.flatnonzero(predicted != UNKNOWN)
+    changes = tuple(np.flatnonzero(predicted[decided] == CHANGES).tolist())
     rating = precision(predicted, changed, balanced=balanced)
-    space = Subsets(len(known), len(changes))
-    random = generator(seed, "consistency", "predictions", len(known), len(changes))
+    space = Subsets(len(decided), len(changes))
+    random = generator(seed, "consistency", "predictions", len(decided), len(changes))
     permuted = np.full(predicted.shape, UNKNOWN, dtype=np.int8)
     null = []
     for subset in islice(others(space, changes, random, draws), draws):
-        permuted[known] = STAYS
-        permuted[known[list(subset)]] = CHANGES
+        permuted[decided] = STAYS
+        permuted[decided[list(subset)]] = CHANGES
         null.append(precision(permuted, changed, balanced=balanced).value)
     rivals = [value for value in null if value is not None]
     return Simulated(rating, predicted, np.array(rivals, np.float64), space.count - 1, draws)

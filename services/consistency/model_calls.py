@@ -96,7 +96,7 @@ SCORED_AT_ONCE = 500  # prompts per call
 PROMPTS = ("/prompts", "/completions")  # an error at these pointers is about `/text`
 DISAGREES = Obstacle(
     "model-disagrees",
-    "the model's answer is not the one that is explained, so no answer of its own is explained",
+    "the model gives another answer than the one that is explained",
 )
 CITES_NOTHING = "the explanation cites nothing that is in the text"
 NO_WRITER = "{model} is no language model, so it has no log-probabilities of the explanation"
@@ -105,7 +105,7 @@ NO_LOGPROBS = "{model} returned no log-probabilities of the explanation"
 
 @dataclass
 class Answers:
-    """One request and the answers of its model so far."""
+    """One request and the answers of its model until now."""
 
     request: ConsistencyRequest
     text: TextWords

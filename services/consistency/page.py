@@ -63,7 +63,7 @@ class NullBlock:
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyView:
-    """What the template shows in addition to the report."""
+    """The values that the template shows in addition to the report."""
 
     kept: bool
     text: list[MarkedText]

@@ -1,8 +1,8 @@
 """The three variants.
 
-The released code for simulatability is prompts for commercial models, which write the edits and
-predict the answers. That for CC-SHAP is the token partition explainer of the `shap` package.
-Neither runs here, so `reference` computes the same as `paper`.
+The released code for simulatability consists of prompts for commercial models, which write the
+edits and predict the answers. The released code for CC-SHAP is the token partition explainer of the
+`shap` package. Both are unavailable here, so `reference` computes the same as `paper`.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def fold(word: str) -> str:
 
 
 class _SearchedWords:
-    """Finds quotations word by word, whatever is between the words.
+    """Finds quotations word by word, regardless of the characters between the words.
 
     In scripts without spaces, where the context decides the words, it compares letters.
     """

@@ -83,7 +83,7 @@ class AnnotatorComparison:
 
 @dataclass(frozen=True, slots=True)
 class Cot2elView:
-    """What the template shows in addition to the report."""
+    """The values that the template shows in addition to the report."""
 
     question: list[MarkedText]
     language: str  # of the reasoning; "" where it was not kept

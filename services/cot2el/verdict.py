@@ -30,7 +30,7 @@ FOUND = "found-in-the-reasoning"
 
 
 def finding(report: Cot2elResult) -> Finding:
-    """Return the verdict: does the reasoning have what the explanations say?"""
+    """Return the verdict on whether the reasoning contains the explanations."""
     return conclude([_check_found(report)], {FOUND})
 
 

@@ -1,4 +1,4 @@
-"""The answer in a model's output, without its reasoning and what it continues with.
+"""The answer in a model's output, without its reasoning and without any continuation.
 
 Each family of reasoning models marks its chain of thought in its own way. Small models continue
 after their answer, with the prompt and another text or with the next turn of a conversation. Runs

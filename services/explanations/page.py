@@ -23,7 +23,7 @@ ENDS = {
 
 
 def design(report: Record) -> Iterator[Block]:
-    """Yield the charts: how the answers end, what they decide, and each metric's mean."""
+    """Yield charts of the answers' endings, of their decisions, and of each metric's mean."""
     outcomes = record(report, "outcomes")
     counts = {words: record(outcomes, name).get("results") for name, words in ENDS.items()}
     yield count_bars("How the answers end", counts)

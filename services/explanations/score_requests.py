@@ -1,7 +1,7 @@
 """From an elicited explanation to the requests of the metrics that score it.
 
-Each metric defines what it takes from an explanation (`MetricContract.elicited`). The request adds
-parameters, which may not replace what is judged.
+Each metric defines the fields that it takes from an explanation (`MetricContract.elicited`). The
+request adds parameters, which may not replace these fields.
 """
 
 from __future__ import annotations

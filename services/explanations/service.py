@@ -121,8 +121,8 @@ class ExplanationsService(ReportedService):
         judge = _judge(request)
         elicitation = _elicitation(prompt, answer, outcome, judge, language)
         tokens = tuple(token for token in answer.tokens if token.end <= len(answer.own_text))
-        own = elicitation.model_copy(update={"answer": answer.own_text, "tokens": tokens})
-        scores, unscored, warnings = _score_metrics(request, prompt, own, judge)
+        answered = elicitation.model_copy(update={"answer": answer.own_text, "tokens": tokens})
+        scores, unscored, warnings = _score_metrics(request, prompt, answered, judge)
         if answer.breaks_off and not answer.cut:
             warnings = (CUT_SHORT.format(tokens=request.most_tokens), *warnings)
         if answer.goes_on:

@@ -74,24 +74,24 @@ INPUTS: tuple[Inputs, ...] = ("all", "hypothesis", "premise", "label", "another_
 
 
 def las_of(rows: Sequence[Row], over: Statistics) -> FtcLas | None:
-    """Of the results whose simulator also saw the explanation alone."""
-    known = [
+    """Return the leakage-adjusted simulatability, None if no simulator saw only the explanation."""
+    simulations = [
         (row, simulated)
         for row, simulated in _simulations(rows)
         if simulated.from_explanation is not None
     ]
-    if not known:
+    if not simulations:
         return None
     table = np.array(
         [
-            (_gain(one, row.report.label), float(one.from_explanation == row.report.label))
-            for row, one in known
+            (_gain(answers, row.report.label), float(answers.from_explanation == row.report.label))
+            for row, answers in simulations
         ]
     )
     leaks = table[:, 1] == 1
     parts = np.stack([table[:, 0] * ~leaks, table[:, 0] * leaks, ~leaks, leaks], axis=1)
     return FtcLas(
-        las=over.ratio("las", parts, las, over.keys([row for row, _ in known])),
+        las=over.ratio("las", parts, las, over.keys([row for row, _ in simulations])),
         leaking=float(table[leaks, 0].mean()) if leaks.any() else None,
         not_leaking=float(table[~leaks, 0].mean()) if not leaks.all() else None,
         of_leaking=int(leaks.sum()),
@@ -100,7 +100,7 @@ def las_of(rows: Sequence[Row], over: Statistics) -> FtcLas | None:
 
 
 def _simulations(rows: Sequence[Row]) -> list[tuple[Row, FtcSimulation]]:
-    """Of the results whose label is known."""
+    """Return the simulations of results that have a label."""
     return [
         (row, row.request.study.simulation)
         for row in rows
@@ -116,7 +116,7 @@ def _gain(simulated: FtcSimulation, label: NliLabel | None) -> float:
 
 
 def lra_of(rows: Sequence[Row], over: Statistics) -> tuple[FtcLra, ...]:
-    """A point a strength of noise: together the curve."""
+    """Return the curve: a point for each strength of noise."""
     noisy_results = [
         (row, simulated, noisy)
         for row, simulated in _simulations(rows)
@@ -125,7 +125,7 @@ def lra_of(rows: Sequence[Row], over: Statistics) -> tuple[FtcLra, ...]:
     ]
     strengths = sorted({noisy.variance for _, _, noisy in noisy_results})
     return tuple(
-        _lra(strength, [one for one in noisy_results if one[2].variance == strength], over)
+        _lra(strength, [result for result in noisy_results if result[2].variance == strength], over)
         for strength in strengths
     )
 
@@ -138,54 +138,54 @@ def _lra(
     stable = np.array([float(noisy.label == row.report.label) for row, _, noisy in noisy_results])
     gain = np.array([_gain(simulated, row.report.label) for row, simulated, _ in noisy_results])
     described = [
-        (place, float(noisy.simulated == simulated.from_input_and_explanation))
-        for place, (_, simulated, noisy) in enumerate(noisy_results)
+        (index, float(noisy.simulated == simulated.from_input_and_explanation))
+        for index, (_, simulated, noisy) in enumerate(noisy_results)
         if noisy.simulated is not None
     ]
-    places = [place for place, _ in described]
+    indices = [index for index, _ in described]
     keys = over.keys([row for row, _, _ in noisy_results])
     same = np.array([value for _, value in described])
     literal = lra_literal(stable, gain)
-    stability = lra_stability(stable[places], same)
+    stability = lra_stability(stable[indices], same)
     return FtcLra(
         variance=variance,
         literal=over.share(literal, keys),
-        stability=over.share(stability, [keys[place] for place in places]),
+        stability=over.share(stability, [keys[index] for index in indices]),
     )
 
 
 def simulatability_of(rows: Sequence[Row]) -> tuple[FtcSimulatability, ...]:
-    """A row a case and statistic, where people labelled counterfactuals."""
-    found = []
+    """Return a row for each case and statistic for which people labelled counterfactuals."""
+    tests = []
     for case, label, kind in CASES:
         voted = [
-            (made, row.request.study.human_labels[made.kind])
+            (edited, row.request.study.human_labels[edited.kind])
             for row in rows
             if row.report.label == label and row.request.study is not None
-            for made in row.report.counterfactuals
-            if made.kind == kind and made.kind in row.request.study.human_labels
+            for edited in row.report.counterfactuals
+            if edited.kind == kind and edited.kind in row.request.study.human_labels
         ]
         if voted:
-            found += [_simulatability(case, name, voted) for name in ("delta", "k", "w")]
-    adjusted = iter(holm([one.p_value for one in found if one.p_value is not None]))
+            tests += [_simulatability(case, name, voted) for name in ("delta", "k", "w")]
+    adjusted = iter(holm([test.p_value for test in tests if test.p_value is not None]))
     return tuple(
-        one.model_copy(update={"p_adjusted": None if one.p_value is None else next(adjusted)})
-        for one in found
+        test.model_copy(update={"p_adjusted": None if test.p_value is None else next(adjusted)})
+        for test in tests
     )
 
 
 def _simulatability(
     case: Case, name: Statistic, voted: Sequence[tuple[FtcCounterfactual, tuple[str, ...]]]
 ) -> FtcSimulatability:
-    """An answer whose two likeliest labels tie agrees with nobody."""
+    """Compare agreement with people; an answer with two likeliest labels agrees with nobody."""
     groups: dict[bool, list[float]] = {True: [], False: []}
     dropped = 0
-    for made, votes in voted:
+    for edited, votes in voted:
         people = majority(votes)
         if people is None:
             dropped += 1
         else:
-            groups[people == made.predicted].append(getattr(made.satisfaction, name))
+            groups[people == edited.predicted].append(getattr(edited.satisfaction, name))
     tested = rank_sum(np.array(groups[True]), np.array(groups[False]))
     return FtcSimulatability(
         case=case,
@@ -199,7 +199,7 @@ def _simulatability(
 
 
 def sensitivity_of(rows: Sequence[Row], over: Statistics) -> tuple[FtcInputScores, ...]:
-    """A row a set of inputs, paired with the full set by premise and hypothesis."""
+    """Return a row for each set of inputs, paired with the full set by premise and hypothesis."""
     by_inputs = {
         inputs: [row for row in rows if row.request.study and row.request.study.inputs == inputs]
         for inputs in INPUTS
@@ -231,7 +231,7 @@ def _paired_diff(
     some: Sequence[Row],
     over: Statistics,
 ) -> dict[Statistic, Interval]:
-    """`all` minus these, item by item; several explanations of an item are averaged."""
+    """Return `all` minus this set, by item; explanations of one item are averaged."""
     full, reduced = _by_item(whole), _by_item(some)
     items = [item for item in full if item in reduced]
     return {
@@ -245,11 +245,11 @@ def _paired_diff(
 
 
 def _by_item(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
-    found: dict[tuple[str, str], list[Row]] = {}
+    items: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         if row.report.counterfactuals:
-            found.setdefault((row.request.premise, row.request.hypothesis), []).append(row)
-    return found
+            items.setdefault((row.request.premise, row.request.hypothesis), []).append(row)
+    return items
 
 
 def _average(rows: Sequence[Row], name: Statistic) -> float:
@@ -289,7 +289,7 @@ def lra_stability(stable: Floats, simulated_stable: Floats) -> Floats:
 
 
 def majority(votes: Sequence[str]) -> str | None:
-    """The most frequent label; None where two are."""
+    """Return the most frequent label; None on a tie or without votes."""
     ranked = Counter(votes).most_common(2)
     if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
         return None
@@ -319,13 +319,13 @@ def components(reports: Iterable[FtcResult]) -> list[FtcSatisfaction]:
 
 def scores_of(
     name: str,
-    found: Sequence[FtcSatisfaction],
+    values: Sequence[FtcSatisfaction],
     keys: Sequence[str],
     over: Statistics,
 ) -> FtcScores:
-    """Means over these; keys: the cluster of each."""
+    """Return the mean of each statistic. `keys` has the cluster of each row."""
     means = {
-        part: over.mean(f"{name} {part}", [getattr(one, part) for one in found], keys, BOUNDS[part])
+        part: over.mean(f"{name} {part}", [getattr(v, part) for v in values], keys, BOUNDS[part])
         for part in STATISTICS
     }
     mean_k = means["k"].value
@@ -334,23 +334,23 @@ def scores_of(
 
 
 def against_random(rows: Sequence[Row], over: Statistics) -> FtcAgainstRandom | None:
-    """Of the counterfactuals that have a null; None where no result has one."""
-    found = [(row, pairs) for row in rows if (pairs := _with_null(row.report))]
-    if not found:
+    """Compare counterfactuals with their random phrases; None if no result has random phrases."""
+    paired = [(row, pairs) for row in rows if (pairs := _with_null(row.report))]
+    if not paired:
         return None
-    keys = over.keys([row for row, _ in found])
-    own = [[made.satisfaction for made, _ in pairs] for _, pairs in found]
-    random = [[drawn for _, drawn in pairs] for _, pairs in found]
+    keys = over.keys([row for row, _ in paired])
+    observed = [[edited.satisfaction for edited, _ in pairs] for _, pairs in paired]
+    random = [[drawn for _, drawn in pairs] for _, pairs in paired]
     return FtcAgainstRandom(
-        results=len(found),
-        explanations=scores_of("beside random", [_mean(one) for one in own], keys, over),
-        random_phrases=scores_of("random", [_mean(one) for one in random], keys, over),
+        results=len(paired),
+        explanations=scores_of("beside random", [_mean(result) for result in observed], keys, over),
+        random_phrases=scores_of("random", [_mean(result) for result in random], keys, over),
         difference={
             name: over.mean(
                 f"beyond random {name}",
                 [
                     getattr(_mean(first), name) - getattr(_mean(second), name)
-                    for first, second in zip(own, random, strict=True)
+                    for first, second in zip(observed, random, strict=True)
                 ],
                 keys,
                 (-1.0, 1.0) if name != "k" else (None, None),
@@ -362,14 +362,14 @@ def against_random(rows: Sequence[Row], over: Statistics) -> FtcAgainstRandom | 
 
 def _with_null(report: FtcResult) -> list[tuple[FtcCounterfactual, FtcSatisfaction]]:
     return [
-        (made, made.null.satisfaction)
-        for made in report.counterfactuals
-        if made.null is not None and made.null.satisfaction is not None
+        (edited, edited.null.satisfaction)
+        for edited in report.counterfactuals
+        if edited.null is not None and edited.null.satisfaction is not None
     ]
 
 
-def _mean(found: Sequence[FtcSatisfaction]) -> FtcSatisfaction:
-    means = {name: float(np.mean([getattr(one, name) for one in found])) for name in STATISTICS}
+def _mean(values: Sequence[FtcSatisfaction]) -> FtcSatisfaction:
+    means = {name: float(np.mean([getattr(v, name) for v in values])) for name in STATISTICS}
     return FtcSatisfaction(**means, geometric_mean_p=kernel.geometric_mean_p(means["k"]))
 
 
@@ -379,7 +379,7 @@ SIGNIFICANT = 0.05
 
 
 def batch_report(rows: Sequence[Row], over: Statistics) -> FtcBatchReport:
-    """Do models bear out these explanations, and do others do so without them?"""
+    """Report whether models follow these explanations, against random phrases and baselines."""
     reports = [row.report for row in rows]
     covered = [report for report in reports if report.counterfactuals]
     explained = [row for row in rows if row.report.counterfactuals]
@@ -388,13 +388,17 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> FtcBatchReport:
     keys = over.keys(controlled)
     significant = [_significant(row.report) for row in controlled]
     common = over.envelope()
-    known = [row for row in explained if row.report.components.gain is not None]
-    strata = [[row for row in known if row.report.label == label] for label in ORIGINAL]
-    groups = [np.array([row.report.components.gain for row in own], np.float64) for own in strata]
+    gaining = [row for row in explained if row.report.components.gain is not None]
+    strata = [[row for row in gaining if row.report.label == label] for label in ORIGINAL]
+    groups = [
+        np.array([row.report.components.gain for row in stratum], np.float64) for stratum in strata
+    ]
     return FtcBatchReport(
         **common | {"warnings": tuple(dict.fromkeys((*common["warnings"], *_warnings(rows))))},
         skill=tuple(skills_of(rows, over)),
-        gain=over.macro("gain", groups, [over.keys(own) for own in strata], bounds=(-1.0, 1.0)),
+        gain=over.macro(
+            "gain", groups, [over.keys(stratum) for stratum in strata], bounds=(-1.0, 1.0)
+        ),
         coverage=over.share([float(bool(r.counterfactuals)) for r in reports], over.keys()),
         cases=tuple(_cases(rows, over)),
         macro=_macro(explained, over),
@@ -414,24 +418,24 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> FtcBatchReport:
 
 
 def _significant(report: FtcResult) -> float | None:
-    """None where p could not have reached the level: so few phrases can stand there."""
+    """Return 1.0 if p reaches the level, else 0.0; None if too few phrases fit to reach it."""
     control = report.control
     if control is None or control.null_p_value is None:
         return None
-    fewest = min((made.null.draws for made in report.counterfactuals if made.null), default=0)
+    fewest = min((edited.null.draws for edited in report.counterfactuals if edited.null), default=0)
     least = control.null_attainable_p or 1 / (fewest + 1)
     return float(control.null_p_value <= SIGNIFICANT) if least <= SIGNIFICANT else None
 
 
 def _warnings(rows: Sequence[Row]) -> tuple[str, ...]:
-    found = [
+    warnings = [
         f"results of different {what} are averaged"
         for what in ("alpha", "epsilon")
         if len({getattr(row.request, what) for row in rows}) > 1
     ]
     if not any(row.report.counterfactuals for row in rows):
-        found.append("no result has a score")
-    return tuple(found)
+        warnings.append("no result has a score")
+    return tuple(warnings)
 
 
 def _count(names: Iterable[str | None]) -> dict[str, int]:
@@ -442,16 +446,16 @@ def _cases(rows: Sequence[Row], over: Statistics) -> Iterable[FtcCaseScores]:
     for case in (*ORIGINAL, "neutral a", "neutral b"):
         of_label = [row for row in rows if row.report.label == case.split()[0]]
         keys = over.keys(of_label)
-        found = [
+        scored = [
             (satisfied, key)
             for row, key in zip(of_label, keys, strict=True)
             for satisfied in case_scores(row.report, case)
         ]
-        own = [key for _, key in found]
+        scored_keys = [key for _, key in scored]
         yield FtcCaseScores(
             case=case,
             coverage=over.share([float(bool(case_scores(r.report, case))) for r in of_label], keys),
-            scores=scores_of(case, [satisfied for satisfied, _ in found], own, over),
+            scores=scores_of(case, [satisfied for satisfied, _ in scored], scored_keys, over),
             human_ceiling=HUMAN_CEILING.get(case),
             null_win_rate=over.mean(
                 f"null {case}", [_win_rate(r.report, case) for r in of_label], keys, UNIT
@@ -460,28 +464,28 @@ def _cases(rows: Sequence[Row], over: Statistics) -> Iterable[FtcCaseScores]:
 
 
 def case_scores(report: FtcResult, case: Case) -> list[FtcSatisfaction]:
-    """A result's scores in this row of the table: none or one."""
+    """Return the result's score in this row of the table, or []."""
     if " " in case:
-        return [made.satisfaction for made in _of_kind(report, case)]
+        return [edited.satisfaction for edited in _of_kind(report, case)]
     return components([report]) if report.counterfactuals else []
 
 
 def _of_kind(report: FtcResult, case: Case) -> list[FtcCounterfactual]:
-    return [made for made in report.counterfactuals if made.kind == case[-1]]
+    return [edited for edited in report.counterfactuals if edited.kind == case[-1]]
 
 
 def _win_rate(report: FtcResult, case: Case) -> float | None:
     if " " in case:
-        nulls = [made.null for made in _of_kind(report, case)]
+        nulls = [edited.null for edited in _of_kind(report, case)]
         return nulls[0].win_rate if nulls and nulls[0] else None
     return report.control.null_win_rate if report.control else None
 
 
 def _macro(covered: Sequence[Row], over: Statistics) -> FtcScores:
     by_label = [[row for row in covered if row.report.label == label] for label in ORIGINAL]
-    keys = [over.keys(own) for own in by_label]
-    groups = [components(row.report for row in own) for own in by_label]
-    found = {
+    keys = [over.keys(stratum) for stratum in by_label]
+    groups = [components(row.report for row in stratum) for stratum in by_label]
+    statistics = {
         name: over.macro(
             f"macro {name}",
             [np.array([getattr(s, name) for s in group]) for group in groups],
@@ -490,36 +494,38 @@ def _macro(covered: Sequence[Row], over: Statistics) -> FtcScores:
         )
         for name in STATISTICS
     }
-    mean_k = found["k"].value
+    mean_k = statistics["k"].value
     p = None if mean_k is None else kernel.geometric_mean_p(mean_k)
-    return FtcScores(**found, geometric_mean_p=p)
+    return FtcScores(**statistics, geometric_mean_p=p)
 
 
 def _baselines(rows: Sequence[Row]) -> Iterable[FtcBaselineScores]:
-    """Means over the covered results; `majority` is the batch's most frequent target."""
+    """Yield means over the covered results; `majority` is the batch's most frequent target."""
     covered = [row for row in rows if row.report.control is not None]
     if not covered:
         return
     for name in BEFORE:
-        found = [getattr(row.report.control, name) for row in covered]
-        yield _baseline(name, [one for one in found if one is not None])
+        values = [getattr(row.report.control, name) for row in covered]
+        yield _baseline(name, [value for value in values if value is not None])
     yield _baseline("majority", _majority(covered))
 
 
-def _baseline(name: Any, found: Sequence[FtcSatisfaction]) -> FtcBaselineScores:
-    means = {part: float(np.mean([getattr(one, part) for one in found])) for part in STATISTICS}
+def _baseline(name: Any, values: Sequence[FtcSatisfaction]) -> FtcBaselineScores:
+    means = {part: float(np.mean([getattr(v, part) for v in values])) for part in STATISTICS}
     return FtcBaselineScores(name=name, **means)
 
 
 def _majority(covered: Sequence[Row]) -> list[FtcSatisfaction]:
     targets = [
-        np.array([[getattr(made.target, label) for label in LABELS] for made in r.counterfactuals])
+        np.array(
+            [[getattr(edited.target, label) for label in LABELS] for edited in r.counterfactuals]
+        )
         for r in (row.report for row in covered)
     ]
     most = int(np.concatenate(targets).sum(axis=0).argmax())
     return [
-        satisfaction(row.request, np.tile(np.eye(3)[most], (len(own), 1)), own)
-        for row, own in zip(covered, targets, strict=True)
+        satisfaction(row.request, np.tile(np.eye(3)[most], (len(target), 1)), target)
+        for row, target in zip(covered, targets, strict=True)
     ]
 
 
@@ -528,29 +534,31 @@ NO_ROOM = "{name} earns {score:.3f} without the explanation: there is no room ab
 
 
 def skills_of(rows: Sequence[Row], over: Statistics) -> Iterator[FtcSkill]:
-    """Over the covered results: of the labels together, each label alike, then of each label."""
+    """Yield the skill over all labels, each weighted alike, then the skill of each label."""
     covered = [row for row in rows if row.report.counterfactuals]
     by_label = {
-        label: own
+        label: stratum
         for label in LABELS
-        if (own := [row for row in covered if row.report.label == label])
+        if (stratum := [row for row in covered if row.report.label == label])
     }
     if by_label:
         yield _skill("macro", list(by_label.values()), over)
-    for label, own in by_label.items():
-        yield _skill(label, [own], over)
+    for label, stratum in by_label.items():
+        yield _skill(label, [stratum], over)
 
 
 def _skill(label: NliLabel | str, strata: Sequence[Sequence[Row]], over: Statistics) -> FtcSkill:
-    """strata: the results of each label; their means are averaged."""
-    earned = [np.array([row.report.components.w_normalized for row in own]) for own in strata]
+    """Return the skill over `strata`, the results of each label, whose means are averaged."""
+    earned = [
+        np.array([row.report.components.w_normalized for row in stratum]) for stratum in strata
+    ]
     score = _mean_of_groups(earned)
-    found = [_baseline_scores(own) for own in strata]
-    common = [name for name in found[0] if all(name in own for own in found)]
-    best = max(common, key=lambda name: _mean_of_groups([own[name] for own in found]))
-    baseline = _mean_of_groups([own[best] for own in found])
-    gaps = [mine - own[best] for mine, own in zip(earned, found, strict=True)]
-    keys = [over.keys(own) for own in strata]
+    baselines = [_baseline_scores(stratum) for stratum in strata]
+    common = [name for name in baselines[0] if all(name in scores for scores in baselines)]
+    best = max(common, key=lambda name: _mean_of_groups([scores[name] for scores in baselines]))
+    baseline = _mean_of_groups([scores[best] for scores in baselines])
+    gaps = [mine - scores[best] for mine, scores in zip(earned, baselines, strict=True)]
+    keys = [over.keys(stratum) for stratum in strata]
     room = 1 - baseline
     return FtcSkill(
         label=label,
@@ -569,10 +577,10 @@ def _skill(label: NliLabel | str, strata: Sequence[Sequence[Row]], over: Statist
 def _p_value(
     label: str, gaps: Sequence[Floats], keys: Sequence[Sequence[str]], seed: int
 ) -> float | None:
-    """Of sign flips of whole texts; rows weigh as their label's mean does."""
+    """Return p by sign flips of whole texts; a row weighs as much as in its label's mean."""
     count = sum(gap.size for gap in gaps)
     weighted = np.concatenate([gap * count / (len(gaps) * gap.size) for gap in gaps])
-    together = [key for own in keys for key in own]
+    together = [key for stratum in keys for key in stratum]
     return mean_test(clustered(weighted, together), 0.0, seed, f"skill {label}").p_randomization
 
 
@@ -581,26 +589,31 @@ def _mean_of_groups(groups: Sequence[Floats]) -> float:
 
 
 def _baseline_scores(rows: Sequence[Row]) -> dict[UnexplainedAnswer, Floats]:
-    """(N,) W normalized of every answer that has not seen the explanation, on the same targets;
-    those alone that all results have."""
+    """Return W normalized (N,) of each answer without the explanation, on the same targets.
+
+    Answers that some result lacks are left out.
+    """
     answers: dict[UnexplainedAnswer, Floats] = {
         "always_entailment": np.eye(3)[0],
         "always_neutral": np.eye(3)[1],
         "always_contradiction": np.eye(3)[2],
         "uniform": np.full(3, 1 / 3),
     }
-    found = {name: np.array([_constant(row, a) for row in rows]) for name, a in answers.items()}
+    scores = {name: np.array([_constant(row, a) for row in rows]) for name, a in answers.items()}
     for name in ("unedited", "blank_premise"):
         sides = [getattr(row.report.control, name, None) for row in rows]
         if all(side is not None for side in sides):
-            found[name] = np.array([side.w_normalized for side in sides if side is not None])
-    return found
+            scores[name] = np.array([side.w_normalized for side in sides if side is not None])
+    return scores
 
 
 def _constant(row: Row, answer: Floats) -> float:
-    """Of one answer to all counterfactuals of a result."""
+    """Return the score of one answer to all counterfactuals of a result."""
     targets = np.array(
-        [[getattr(made.target, label) for label in LABELS] for made in row.report.counterfactuals]
+        [
+            [getattr(edited.target, label) for label in LABELS]
+            for edited in row.report.counterfactuals
+        ]
     )
     answers = np.tile(answer, (len(targets), 1))
     return float(np.mean(kernel.w_normalized(answers, targets, row.request.alpha)))

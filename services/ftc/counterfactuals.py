@@ -1,9 +1,9 @@
 """From a hypothesis and two spans to the counterfactual hypotheses, or a reason to abstain.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4, Table 3 and Proposition 3. The span
-that the hypothesis holds gives way to the other one, where a phrase of that type can stand: the
-syntax of the hypothesis should stay, only what A and B mean should change. Of a neutral label x[A]
-states A without B, and x[B] states B alone.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4, Table 3 and Proposition 3. The other
+span replaces the span in the hypothesis, if a phrase of its type fits there: only the meaning of A
+and B should change, not the syntax. For a neutral label x[A] states A without B, and x[B] states B
+alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PREDICATES: frozenset[PhraseType] = frozenset({"verb", "preposition", "adjective
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Words of the hypothesis that may give way: [first, end), their head and type."""
+    """Words of the hypothesis that may be replaced: [first, end), with head and type."""
 
     first: int
     end: int
@@ -38,7 +38,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place in a hypothesis that phrases can fill: the explanation's, or a random one."""
+    """A position in a hypothesis that a phrase can fill, from the explanation or at random."""
 
     shape: Shape
     move: Move
@@ -46,33 +46,33 @@ class Slot:
 
     @property
     def required_type(self) -> PhraseType:
-        """Type of the random phrases that fit here."""
+        """Return the type of the random phrases that fit here."""
         if self.move == "existence":
             return "noun"
         return self.window.type if self.move == "swap" and self.window else "verb"
 
     @property
     def target_span(self) -> tuple[int, int] | None:
-        """Offsets of what gives way, where it is a part of the hypothesis."""
+        """Return the offsets of the replaced part, if it is a part of the hypothesis."""
         words = self.shape.words
         if self.window is not None:
             return words[self.window.first].start, words[self.window.end - 1].end
         return None
 
     def fill(self, phrase: Phrase) -> str | None:
-        """The hypothesis with this phrase; None where it cannot stand here."""
+        """Return the hypothesis with this phrase, or None if the phrase does not fit."""
         match self.move:
             case "existence":
-                made = grammar.existence(phrase)
+                sentence = grammar.existence(phrase)
             case "swap":
-                made = self._swap(phrase)
+                sentence = self._swap(phrase)
             case _:
-                made = (
+                sentence = (
                     grammar.clause_sentence(self.shape, phrase)
                     if phrase.type == "clause"
                     else grammar.statement(self.shape, phrase)
                 )
-        return finish(made, self.shape.text) if made else None
+        return finish(sentence, self.shape.text) if sentence else None
 
     def _swap(self, phrase: Phrase) -> str | None:
         window, words = self.window, self.shape.words
@@ -86,7 +86,7 @@ class Slot:
 
 
 def _form(shape: Shape, window: Window, phrase: Phrase) -> str | None:
-    """The phrase in the form that the window asks for."""
+    """Return the phrase in the form that fits the window."""
     if window.type == "noun" and phrase.type == "noun":
         return grammar.noun_into(shape, (window.first, window.end, window.head), phrase)
     head = shape.words[window.head]
@@ -110,7 +110,7 @@ def _form(shape: Shape, window: Window, phrase: Phrase) -> str | None:
 
 
 def windows(shape: Shape) -> Iterator[Window]:
-    """Every phrase of the hypothesis, from short to long at each head."""
+    """Yield every phrase of the hypothesis, from short to long at each head."""
     words = shape.words
     for i, word in enumerate(words):
         ends = sorted({i, *(w.right for w in words[i + 1 :] if w.head == i and w.pos != "PUNCT")})
@@ -125,43 +125,43 @@ def windows(shape: Shape) -> Iterator[Window]:
             yield Window(word.left, i + 1, i, "adjective")
 
 
-def best_slot(shape: Shape, given: Phrase, other: Phrase) -> Slot | None:
-    """The slot of `given` that `other` fits, too: the closest match, then the shortest window."""
-    if (given.type == "noun") != (other.type == "noun"):
+def best_slot(shape: Shape, replaced: Phrase, other: Phrase) -> Slot | None:
+    """Return the slot of `replaced` that also fits `other`: closest match, then shortest window."""
+    if (replaced.type == "noun") != (other.type == "noun"):
         return None
-    claimed = given.stems
-    found: tuple[float, int, Slot] | None = None
+    claimed = replaced.stems
+    best: tuple[float, int, Slot] | None = None
     for window in windows(shape):
         inside = stems(shape.words[window.first : window.end])
         overlap = len(claimed & inside) / len(claimed | inside)
         if overlap < LEAST_OVERLAP or coverage(claimed, inside) < FOUND:
             continue
-        if found is not None and (overlap, window.first - window.end) <= found[:2]:
+        if best is not None and (overlap, window.first - window.end) <= best[:2]:
             continue
         slot = Slot(shape, "swap", window)
         if _form(shape, window, other) is not None:
-            found = (overlap, window.first - window.end, slot)
-    return found[2] if found else None
+            best = (overlap, window.first - window.end, slot)
+    return best[2] if best else None
 
 
 def find_slot(shape: Shape, held: Phrase) -> Slot | None:
-    """The slot of a span that the hypothesis holds."""
-    found = best_slot(shape, held, held)
-    if found is None and held.type in PREDICATES | {"clause"} and shape.who:
+    """Return the slot of a span in the hypothesis."""
+    slot = best_slot(shape, held, held)
+    if slot is None and held.type in PREDICATES | {"clause"} and shape.who:
         return Slot(shape, "predicate")
-    return found
+    return slot
 
 
-def predicate_slot(shape: Shape, given: Phrase, other: Phrase) -> Slot | None:
-    """The whole predicate, if one predicate gives way to another."""
-    if given.type in PREDICATES | {"clause"} and other.type in PREDICATES and shape.who:
+def predicate_slot(shape: Shape, replaced: Phrase, other: Phrase) -> Slot | None:
+    """Return the slot of the whole predicate, if one predicate replaces another."""
+    if replaced.type in PREDICATES | {"clause"} and other.type in PREDICATES and shape.who:
         return Slot(shape, "predicate")
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class EditedHypothesis:
-    """A counterfactual hypothesis, the slot it was made in and the phrase that fills it."""
+    """A counterfactual hypothesis, with its slot and the phrase that fills the slot."""
 
     kind: Kind
     text: str
@@ -171,7 +171,7 @@ class EditedHypothesis:
 
 
 def fill_slot(kind: Kind, slot: Slot, phrase: Phrase) -> EditedHypothesis | str:
-    """The counterfactual, past the gates; else the reason why there is none."""
+    """Return the counterfactual if it passes all checks, else the reason why not."""
     like = slot.shape
     if len(phrase.words) > MOST_GROWTH * len(like.words) + GRACE:
         return "the replacement is too long for the hypothesis"
@@ -187,39 +187,39 @@ def fill_slot(kind: Kind, slot: Slot, phrase: Phrase) -> EditedHypothesis | str:
     return EditedHypothesis(kind, text, slot.move, slot, phrase)
 
 
-def same_words(one: str, other: str) -> bool:
-    """Whether two sentences have the same words."""
-    bare = ["".join(c if c.isalnum() else " " for c in text.lower()) for text in (one, other)]
+def same_words(first: str, other: str) -> bool:
+    """Return True if two sentences have the same words."""
+    bare = ["".join(c if c.isalnum() else " " for c in text.lower()) for text in (first, other)]
     return bare[0].split() == bare[1].split()
 
 
 def substitute(shape: Shape, a: Phrase, b: Phrase) -> EditedHypothesis | str:
-    """x[other \\ matched]: of A and B the one that the hypothesis holds gives way (tie: A)."""
+    """Replace the span that the hypothesis contains, A or B (tie: A), with the other span."""
     whole = stems(shape.words)
     shares = [(coverage(a.stems, whole), a, b), (coverage(b.stems, whole), b, a)]
     shares.sort(key=lambda row: -row[0])
     reason = "the hypothesis holds neither span"
-    for share, given, other in shares:
+    for share, replaced, other in shares:
         if share < FOUND:
             break
-        if other.stems <= given.stems:
+        if other.stems <= replaced.stems:
             reason = "the two spans say the same"
             continue
         if other.type == "clause":
-            made = fill_slot("substituted", Slot(shape, "clause"), other)
+            edit = fill_slot("substituted", Slot(shape, "clause"), other)
         else:
-            slot = best_slot(shape, given, other) or predicate_slot(shape, given, other)
-            made = (
+            slot = best_slot(shape, replaced, other) or predicate_slot(shape, replaced, other)
+            edit = (
                 fill_slot("substituted", slot, other) if slot else "no window of the other's type"
             )
-        if isinstance(made, EditedHypothesis):
-            return made
-        reason = made
+        if isinstance(edit, EditedHypothesis):
+            return edit
+        reason = edit
     return reason
 
 
 def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> EditedHypothesis | str:
-    """For "A is B" where B is a predicate: the hypothesis' subject with B for its predicate."""
+    """Return the hypothesis' subject with B as its predicate, for "A is B" with a predicate B."""
     if shape.subject is None:
         return "the hypothesis has no subject"
     subject = stems(shape.words[shape.subject[0] : shape.subject[1]])
@@ -231,7 +231,7 @@ def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> EditedHypoth
 def neutral_pair(
     shape: Shape, a: Phrase | None, b: Phrase
 ) -> tuple[EditedHypothesis, EditedHypothesis] | str:
-    """x[A] and x[B], or the reason why not."""
+    """Return x[A] and x[B], or the reason why they cannot be built."""
     who = subject_of(b)  # B does not claim the subject that it is said of
     claimed = (b.stems - who.stems if who else b.stems) or b.stems
     if coverage(claimed, stems(shape.words)) < FOUND:
@@ -244,7 +244,7 @@ def neutral_pair(
 
 
 def subject_of(clause: Phrase) -> Phrase | None:
-    """The subject of a clause, where it is no pronoun."""
+    """Return the subject of a clause, unless it is a pronoun."""
     if clause.type != "clause":
         return None
     for word in clause.words:
@@ -257,8 +257,10 @@ def subject_of(clause: Phrase) -> Phrase | None:
 
 
 def _build_b(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis:
-    """B of the hypothesis' subject; the hypothesis itself, which holds B, where B covers what it
-    says, or where that is no sentence."""
+    """Return the hypothesis with B as predicate.
+
+    Return the unchanged hypothesis if B covers its content or the result is not a sentence.
+    """
     first = shape.subject[1] if shape.subject else 0
     claims = stems(shape.words[first:])
     whole = EditedHypothesis("b", shape.text, "whole", find_slot(shape, b), b)
@@ -266,12 +268,12 @@ def _build_b(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis:
         return whole
     if b.type == "noun" or not _has_same_subject(shape, a, b):
         return whole
-    made = fill_slot("b", Slot(shape, "clause" if b.type == "clause" else "predicate"), b)
-    return made if isinstance(made, EditedHypothesis) else whole
+    edit = fill_slot("b", Slot(shape, "clause" if b.type == "clause" else "predicate"), b)
+    return edit if isinstance(edit, EditedHypothesis) else whole
 
 
 def _has_same_subject(shape: Shape, a: Phrase | None, b: Phrase) -> bool:
-    """Whether B is said of what the hypothesis speaks of."""
+    """Return True if B has the same subject as the hypothesis."""
     if b.type == "clause" or a is None or a.type != "noun" or is_pronoun(a.words):
         return True
     if shape.subject is None:
@@ -290,7 +292,7 @@ def _build_a(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis | st
     if a.type in PREDICATES:
         return fill_slot("a", Slot(shape, "predicate"), a)
     slot = best_slot(shape, b, a) if b.type == "noun" else None
-    made = fill_slot("a", slot, a) if slot else "no window"
+    edit = fill_slot("a", slot, a) if slot else "no window"
     return (
-        made if isinstance(made, EditedHypothesis) else fill_slot("a", Slot(shape, "existence"), a)
+        edit if isinstance(edit, EditedHypothesis) else fill_slot("a", Slot(shape, "existence"), a)
     )

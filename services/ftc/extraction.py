@@ -41,7 +41,7 @@ _LEAD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The spans (offsets into the explanation), the rule that found them, the counterfactuals."""
+    """The spans (offsets into the explanation), their rule, and the counterfactuals."""
 
     rule: str | None
     a: Phrase | None
@@ -51,46 +51,47 @@ class Extracted:
 
 
 def extract(label: NliLabel, hypothesis: str, explanation: str, *, printed: bool) -> Extracted:
-    """Counterfactuals by the explanation's logic. printed: the paper's patterns only."""
+    """Build counterfactuals from the explanation's logic; `printed` allows the paper's patterns only."""
     built = shape(hypothesis) if len(hypothesis) <= MOST_CHARACTERS else None
     if built is None:
         return Extracted(None, None, None, (), "the hypothesis is too long, or empty")
     reason = "no pattern of the label matches the explanation"
     for rule, a, b in _candidates(label, explanation, printed=printed):
-        made = _transformed(label, built, a, b)
-        if isinstance(made, tuple):
-            return Extracted(f"{label} {rule}", a, b, made, None)
-        reason = f"{label} {rule}: {made}"
+        edits = _transformed(label, built, a, b)
+        if isinstance(edits, tuple):
+            return Extracted(f"{label} {rule}", a, b, edits, None)
+        reason = f"{label} {rule}: {edits}"
     return Extracted(None, None, None, (), reason)
 
 
 def _candidates(
     label: NliLabel, explanation: str, *, printed: bool
 ) -> Iterator[tuple[str, Phrase | None, Phrase]]:
-    """(rule, A, B) of every pattern that matches a sentence, in order."""
-    text, places = _normalize_space(straighten_apostrophes(explanation))
+    """Yield (rule, A, B) of every pattern that matches a sentence, in order."""
+    text, positions = _normalize_space(straighten_apostrophes(explanation))
     for start, end in _sentences(text, parts=not printed):
-        if start == end or places[end - 1] - places[start] >= MOST_CHARACTERS:
+        if start == end or positions[end - 1] - positions[start] >= MOST_CHARACTERS:
             continue
         for pattern in PATTERNS[label]:
             if printed and not pattern.printed:
                 continue
-            found = pattern.expression.match(text, start, end)
-            if found is not None:
-                yield from _spans(pattern, found, (explanation, places))
+            match = pattern.expression.match(text, start, end)
+            if match is not None:
+                yield from _spans(pattern, match, (explanation, positions))
 
 
 def _normalize_space(text: str) -> tuple[str, list[int]]:
-    """The text with one blank for several, and where each character stood: the patterns try every
-    way to divide blanks."""
+    """Collapse blanks, and return each character's original position.
+
+    The patterns would try every way to divide a run of blanks.
+    """
     blank = [character.isspace() and character != "\n" for character in text]
-    places = [i for i in range(len(text)) if not (i and blank[i] and blank[i - 1])]
-    return "".join(text[i] for i in places), places
+    positions = [i for i in range(len(text)) if not (i and blank[i] and blank[i - 1])]
+    return "".join(text[i] for i in positions), positions
 
 
 def _sentences(text: str, *, parts: bool) -> Iterator[tuple[int, int]]:
-    """Where sentences are, each followed by its parts between commas, the first words that join it
-    to what went before left out."""
+    """Yield the span of each sentence, then of its parts between commas, without leading connectives."""
     parts_left = MOST_PARTS if parts else 0
     for sentence in list(_SENTENCE.finditer(text))[:MOST_SENTENCES]:
         spans = [sentence.span()]
@@ -100,18 +101,18 @@ def _sentences(text: str, *, parts: bool) -> Iterator[tuple[int, int]]:
             parts_left -= len(spans) - 1
         for start, end in spans:
             if end - start <= MOST_CHARACTERS:
-                found = _LEAD.match(text, start, end)
-                yield (found.end() if found else start), end
+                lead = _LEAD.match(text, start, end)
+                yield (lead.end() if lead else start), end
 
 
 def _spans(
-    pattern: Pattern, found: re.Match[str], whole: tuple[str, list[int]]
+    pattern: Pattern, match: re.Match[str], whole: tuple[str, list[int]]
 ) -> Iterator[tuple[str, Phrase | None, Phrase]]:
-    """whole: the explanation, and where the characters that were matched stand in it."""
-    explanation, places = whole
-    b = phrase(explanation, *_original_span(found.span("b"), places))
-    named = "a" in pattern.expression.groupindex and found.group("a") is not None
-    a = phrase(explanation, *_original_span(found.span("a"), places)) if named else None
+    """Yield rule, A and B of a match. `whole` has the explanation and its characters' positions."""
+    explanation, positions = whole
+    b = phrase(explanation, *_original_span(match.span("b"), positions))
+    named = "a" in pattern.expression.groupindex and match.group("a") is not None
+    a = phrase(explanation, *_original_span(match.span("a"), positions)) if named else None
     if b is None or (named and a is None):
         return
     if a is not None and not 1 / LENGTHS <= len(a.words) / len(b.words) <= LENGTHS:
@@ -131,8 +132,8 @@ def _transformed(
         return counterfactuals.neutral_pair(built, a, b)
     if any(negated(side.words) for side in (a, b) if side is not None):
         return "a span is negated"
-    made = _one(label, built, a, b)
-    return (made,) if isinstance(made, EditedHypothesis) else made
+    edit = _one(label, built, a, b)
+    return (edit,) if isinstance(edit, EditedHypothesis) else edit
 
 
 def _one(label: NliLabel, built: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis | str:
@@ -141,12 +142,12 @@ def _one(label: NliLabel, built: Shape, a: Phrase | None, b: Phrase) -> EditedHy
         if b.type != "clause" or max(coverage(held, b.stems), coverage(b.stems, held)) < RESTATED:
             return "the sentence does not restate the hypothesis"
         return counterfactuals.fill_slot("substituted", Slot(built, "clause"), b)
-    made = counterfactuals.substitute(built, a, b)
-    if isinstance(made, EditedHypothesis) or label == "contradiction":
-        return made
+    edit = counterfactuals.substitute(built, a, b)
+    if isinstance(edit, EditedHypothesis) or label == "contradiction":
+        return edit
     if a.type == "noun" and b.type in PREDICATES:
         return counterfactuals.restate(built, a, b)
-    return made
+    return edit
 
 
 # ruff: noqa: E501 - a row of a table is one line

@@ -41,13 +41,13 @@ _AN = re.compile(r"[aeiou](?!ni(?:cy|f|que|v)|se|uro|ne\b)|hour|honest|8|11$", r
 
 @cache_results(INFLECTED_BYTES, lambda form, *_: getsizeof(form))
 def inflected(lemma: str, tag: str) -> str | None:
-    """The form of a lemma that a Penn tag asks for."""
+    """Return the form of a lemma for a Penn tag."""
     from lemminflect import getInflection
 
     if lemma == "be" and tag in {"VBZ", "VBP"}:
         return "is" if tag == "VBZ" else "are"
-    found = getInflection(lemma, tag=tag)
-    return str(found[0]) if found else None
+    forms = getInflection(lemma, tag=tag)
+    return str(forms[0]) if forms else None
 
 
 def be(plural: bool) -> str:
@@ -116,7 +116,7 @@ def existence(phrase: Phrase) -> str | None:
 
 
 def clause_sentence(shape: Shape, clause: Phrase) -> str | None:
-    """A clause as a sentence of its own; a pronoun for its subject stands for the hypothesis'."""
+    """Return a clause as a sentence; the hypothesis' subject replaces a pronoun as its subject."""
     words, head = clause.words, clause.head
     if negated(words):
         return None
@@ -185,7 +185,7 @@ def noun_into(shape: Shape, window: tuple[int, int, int], phrase: Phrase) -> str
 
 
 def _in_number(core: tuple[TaggedWord, ...], head: TaggedWord, *, plural: bool) -> str | None:
-    """The words with their head in this number."""
+    """Return the words with their head in the singular or plural."""
     has = head.tag in PLURAL_TAGS or head.lemma == "people"
     if has == plural or head.pos == "PROPN":
         return lower_first(core)
@@ -194,8 +194,8 @@ def _in_number(core: tuple[TaggedWord, ...], head: TaggedWord, *, plural: bool) 
         return None
     offset = core[0].start
     whole = lower_first(core)
-    place = head.start - offset
-    return whole[:place] + form + whole[place + len(head.text) :]
+    position = head.start - offset
+    return whole[:position] + form + whole[position + len(head.text) :]
 
 
 def finish(text: str, like: str) -> str:
@@ -212,15 +212,18 @@ def finish(text: str, like: str) -> str:
     return text[:1].upper() + text[1:] if like[:1].isupper() else text[:1].lower() + text[1:]
 
 
-def _article(found: re.Match[str]) -> str:
-    article, word = found.groups()
+def _article(match: re.Match[str]) -> str:
+    article, word = match.groups()
     right = "an" if _AN.match(word) else "a"
     return f"{right.capitalize() if article[0].isupper() else right} {word}"
 
 
 def is_sentence(text: str) -> bool:
-    """Whether the sentence parses as one: a subject and a verb, or a noun with its attributes; no
-    word twice in a row, no two determiners, no article before a plural."""
+    """Return True if the text parses as a sentence.
+
+    It needs a subject and a verb, or a noun with its attributes. Repeated words, two determiners
+    in a row and an article before a plural are rejected.
+    """
     words = parse(text)
     pairs = list(pairwise(words))
     if any(a.text.lower() == b.text.lower() and a.pos != "PUNCT" for a, b in pairs):
@@ -240,7 +243,7 @@ def is_sentence(text: str) -> bool:
 
 
 def repeats(text: str, original: str) -> bool:
-    """Whether it says a content word more often than the hypothesis did, and more than once."""
+    """Return True if `text` repeats a content word more often than `original`."""
     before = Counter(word.stem for word in parse(original) if word.content)
     after = Counter(word.stem for word in parse(text) if word.content)
     return any(count > max(1, before[stem]) for stem, count in after.items())

@@ -70,33 +70,33 @@ class RandomPhrases:
     doubt: str | None = None  # why there are none
 
 
-def random_phrases(request: FtcRequest, made: EditedHypothesis) -> RandomPhrases:
-    """At most `draws` of them, no two the same, none the observed one or the hypothesis itself.
+def random_phrases(request: FtcRequest, edit: EditedHypothesis) -> RandomPhrases:
+    """Return up to `draws` distinct phrases, without the observed phrase and the hypothesis itself.
 
-    Phrases of any kind stand in where too few for any p of 0.05 are supported as much.
+    Phrases of any kind are used if too few have the same support to reach p = 0.05.
     """
     kind = null_kind(request)
     if draw_count(request) == 0:
         return RandomPhrases(kind, doubt="no draws were requested")
-    if made.slot is None:
+    if edit.slot is None:
         return RandomPhrases(kind, doubt="no place for a random phrase is known")
     if kind == "any":
-        return _any_phrases(request, made, made.slot)
-    observed = made.phrase or _content_of(made.slot)
+        return _any_phrases(request, edit, edit.slot)
+    observed = edit.phrase or _content_of(edit.slot)
     if observed is None:
         matched = RandomPhrases(
             kind, doubt="the phrase that a random one would replace is not read"
         )
     else:
-        matched = matched_phrases(request, made, made.slot, observed)
+        matched = matched_phrases(request, edit, edit.slot, observed)
     if matched.placements >= LEAST_RIVALS:
         return matched
-    others = _any_phrases(request, made, made.slot)
+    others = _any_phrases(request, edit, edit.slot)
     return others if others.placements > matched.placements else matched
 
 
 def null_kind(request: FtcRequest) -> PhraseNull:
-    """In force: the request's, else the variant's own."""
+    """Return the kind of null that the request sets, else the variant's."""
     return request.null or VARIANTS[request.variant].null
 
 
@@ -110,38 +110,38 @@ def first_draws(request: FtcRequest) -> int:
 
 
 def rule_of(request: FtcRequest, placements: int) -> GroupSequential:
-    """Return when the draws stop, of so many other phrases; the printed variants make them all."""
+    """Return the rule that stops the draws; printed variants make all draws."""
     most = min(draw_count(request), placements)
     return looks_up_to(most) if VARIANTS[request.variant].sequential else one_look(most)
 
 
-def _any_phrases(request: FtcRequest, made: EditedHypothesis, slot: Slot) -> RandomPhrases:
+def _any_phrases(request: FtcRequest, edit: EditedHypothesis, slot: Slot) -> RandomPhrases:
     texts = random_hypotheses(
-        slot, made.text, request.substitutes, request.seed, draw_count(request)
+        slot, edit.text, request.substitutes, request.seed, draw_count(request)
     )
     if not texts:
         why = f"too few phrases that fit there ({slot.required_type})"
         return RandomPhrases("any", doubt=why)
-    placements = len(fill_all(slot, made.text, _pool(request, slot.required_type)))
+    placements = len(fill_all(slot, edit.text, _pool(request, slot.required_type)))
     return RandomPhrases("any", tuple(texts), placements)
 
 
 def matched_phrases(
-    request: FtcRequest, made: EditedHypothesis, slot: Slot, observed: Phrase
+    request: FtcRequest, edit: EditedHypothesis, slot: Slot, observed: Phrase
 ) -> RandomPhrases:
-    """Return phrases of the observed one's type of which the premise holds as much."""
-    held = content_stems(request.premise)
-    overlap = coverage(observed.stems, held)
+    """Return phrases of the same type that the premise supports as much as the observed phrase."""
+    supported = content_stems(request.premise)
+    overlap = coverage(observed.stems, supported)
     here = (*phrases_in(request.premise), *phrases_in(request.hypothesis))
     candidates = [
-        one
-        for one in (*_pool(request, observed.type), *here)
-        if one.type == observed.type
-        and overlap_class(coverage(one.stems, held)) == overlap_class(overlap)
+        candidate
+        for candidate in (*_pool(request, observed.type), *here)
+        if candidate.type == observed.type
+        and overlap_class(coverage(candidate.stems, supported)) == overlap_class(overlap)
     ]
-    about = (request.premise, request.hypothesis, made.kind, observed.type, overlap_class(overlap))
+    about = (request.premise, request.hypothesis, edit.kind, observed.type, overlap_class(overlap))
     order = generator(request.seed, "null", "phrases", *about).permutation(len(candidates))
-    texts = fill_all(slot, made.text, [candidates[place] for place in order])
+    texts = fill_all(slot, edit.text, [candidates[index] for index in order])
     return RandomPhrases(
         "phrases",
         tuple(texts[: draw_count(request)]),
@@ -152,13 +152,15 @@ def matched_phrases(
 
 
 def overlap_class(share: float) -> int:
-    """Of the share of a phrase's stems that the premise holds: none, at most half, more, all."""
+    """Return 0 to 3 for a share of stems in the premise: none, at most half, more, all."""
     return 0 if share == 0 else 3 if share == 1 else 1 if share <= 0.5 else 2
 
 
 def fill_all(slot: Slot, observed: str, candidates: Iterable[Phrase]) -> list[str]:
-    """The hypotheses that phrases make in this place, in order, each once; neither the observed
-    one nor the hypothesis itself."""
+    """Return distinct hypotheses with each phrase in the slot, in order.
+
+    The observed hypothesis and the original are left out.
+    """
     filled = dict.fromkeys(t for phrase in candidates if (t := slot.fill(phrase)) is not None)
     return [t for t in filled if not same_words(t, observed) and not same_words(t, slot.shape.text)]
 
@@ -166,49 +168,54 @@ def fill_all(slot: Slot, observed: str, candidates: Iterable[Phrase]) -> list[st
 def random_hypotheses(
     slot: Slot, observed: str, pool: Sequence[str], seed: int, draws: int
 ) -> list[str]:
-    """At most `draws` hypotheses with any random phrase of its type in the slot; fewer where the
-    pool has fewer that can stand there, none under five."""
+    """Return up to `draws` hypotheses with a random phrase of the slot's type, or [] if few fit."""
     candidates = _phrases_by_type(tuple(pool or load_substitutes())).get(slot.required_type, ())
     texts = fill_all(slot, observed, candidates)
     if len(texts) < FEWEST:
         return []
     random = generator_1_0(seed, slot.shape.text, observed)
-    return [texts[place] for place in random.permutation(len(texts))[:draws]]
+    return [texts[index] for index in random.permutation(len(texts))[:draws]]
 
 
 def content_stems(text: str) -> frozenset[str]:
     return frozenset(word.stem for piece in _chunks(text) for word in parse(piece) if word.content)
 
 
-def _bytes_of(found: Iterable[Phrase], *_: object) -> int:
-    return WORD_BYTES * sum(len(one.words) for one in found)
+def _bytes_of(phrases: Iterable[Phrase], *_: object) -> int:
+    return WORD_BYTES * sum(len(item.words) for item in phrases)
 
 
 @cache_results(KEPT_BYTES, _bytes_of)
 def phrases_in(text: str) -> tuple[Phrase, ...]:
-    """Of its first 600 characters every phrase with all that stands before its head."""
+    """Return the phrases of the first 600 characters, each with all words before its head."""
     built = shape(next(_chunks(text), ""))
     if built is None:
         return ()
     words = built.words
-    whole = [one for one in windows(built) if one.first in (one.head, words[one.head].left)]
-    begins = {(one.head, one.type): min(w.first for w in whole if w.head == one.head)
-              for one in whole}  # fmt: skip
+    whole = [
+        window
+        for window in windows(built)
+        if window.first in (window.head, words[window.head].left)
+    ]
+    begins = {(window.head, window.type): min(w.first for w in whole if w.head == window.head)
+              for window in whole}  # fmt: skip
     spans = dict.fromkeys(
-        (one.first, one.end) for one in whole if one.first == begins[one.head, one.type]
+        (window.first, window.end)
+        for window in whole
+        if window.first == begins[window.head, window.type]
     )
-    found = (phrase(built.text, words[a].start, words[b - 1].end) for a, b in spans)
-    return tuple(one for one in found if one is not None)
+    phrases = (phrase(built.text, words[a].start, words[b - 1].end) for a, b in spans)
+    return tuple(parsed for parsed in phrases if parsed is not None)
 
 
 def _chunks(text: str) -> Iterator[str]:
-    """Parts that the parser can take."""
+    """Yield parts of a length that the parser accepts."""
     for start in range(0, len(text), MOST_CHARACTERS):
         yield text[start : start + MOST_CHARACTERS]
 
 
 def _content_of(slot: Slot) -> Phrase | None:
-    """The phrase in a slot of a hypothesis of unknown making."""
+    """Return the phrase in a slot of a counterfactual from another source."""
     words, window, subject = slot.shape.words, slot.window, slot.shape.subject
     if window is not None:
         return phrase(slot.shape.text, words[window.first].start, words[window.end - 1].end)
@@ -218,29 +225,29 @@ def _content_of(slot: Slot) -> Phrase | None:
 
 
 def _pool(request: FtcRequest, kind: PhraseType) -> tuple[Phrase, ...]:
-    """The phrases of a type to draw from."""
+    """Return the phrases of a type from which to draw."""
     return _phrases_by_type(request.substitutes or load_substitutes()).get(kind, ())
 
 
 @lru_cache(maxsize=1)
 def load_substitutes() -> tuple[str, ...]:
-    found: list[str] = json.loads(SUBSTITUTES_FILE.read_text("utf-8"))["phrases"]
-    return tuple(found)
+    phrases: list[str] = json.loads(SUBSTITUTES_FILE.read_text("utf-8"))["phrases"]
+    return tuple(phrases)
 
 
-def _pool_bytes(found: PhrasesByType, pool: tuple[str, ...]) -> int:
-    return sum(map(getsizeof, pool)) + sum(map(_bytes_of, found.values()))
+def _pool_bytes(by_type: PhrasesByType, pool: tuple[str, ...]) -> int:
+    return sum(map(getsizeof, pool)) + sum(map(_bytes_of, by_type.values()))
 
 
 @cache_results(KEPT_BYTES, _pool_bytes)
 def _phrases_by_type(pool: tuple[str, ...]) -> PhrasesByType:
-    """Phrases without a type are left out."""
-    found: PhrasesByType = {}
+    """Group the phrases by type; phrases without a type are left out."""
+    by_type: PhrasesByType = {}
     for text in pool:
         parsed = phrase(text)
         if parsed is not None:
-            found[parsed.type] = (*found.get(parsed.type, ()), parsed)
-    return found
+            by_type[parsed.type] = (*by_type.get(parsed.type, ()), parsed)
+    return by_type
 
 
 # A equals B: what holds of the one holds of the other.            E -> E
@@ -264,7 +271,7 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class FtcHypotheses:
-    """The counterfactuals of a request's hypothesis, or why there are none."""
+    """The counterfactuals of a request's hypothesis, or the reason why there are none."""
 
     label: NliLabel
     extraction: FtcExtraction
@@ -277,7 +284,7 @@ class FtcHypotheses:
 def derive_hypotheses(
     requests: Sequence[FtcRequest], labels: Sequence[NliLabel]
 ) -> list[FtcHypotheses]:
-    """One a request, in order; extractor `llm` takes two calls for all of them."""
+    """Return hypotheses for each request, in order; extractor `llm` makes two calls for all."""
     pairs = list(zip(requests, labels, strict=True))
     places = [
         i
@@ -300,34 +307,34 @@ def _from_rules(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
     printed = VARIANTS[request.variant].printed_patterns
     bare = None if printed else bare_explanation(request.explanation_text)
     explanation = request.explanation_text if bare is None else bare.text
-    found = extract(label, request.hypothesis, explanation, printed=printed)
-    how = " + ".join(made.how for made in found.made) or None
+    extracted = extract(label, request.hypothesis, explanation, printed=printed)
+    how = " + ".join(edit.how for edit in extracted.made) or None
     return FtcHypotheses(
         label,
-        FtcExtraction(extractor="rules", rule=found.rule, transformation=how),
-        _evidence(request, found.a, found.b, found.made, bare),
-        _hypotheses(request, found.made),
-        found.reason,
+        FtcExtraction(extractor="rules", rule=extracted.rule, transformation=how),
+        _evidence(request, extracted.a, extracted.b, extracted.made, bare),
+        _hypotheses(request, extracted.made),
+        extracted.reason,
     )
 
 
 def _from_caller(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
-    given = {one.kind: one.text for one in request.counterfactuals or ()}
-    made = [
+    supplied = {sent.kind: sent.text for sent in request.counterfactuals or ()}
+    edits = [
         EditedHypothesis(
-            kind, given[kind], "supplied", changed_slot(given[kind], request.hypothesis), None
+            kind, supplied[kind], "supplied", changed_slot(supplied[kind], request.hypothesis), None
         )
         for kind in TARGETS[label]
-        if kind in given
+        if kind in supplied
     ]
     extraction = FtcExtraction(extractor="supplied", rule=None, transformation=None)
-    return FtcHypotheses(label, extraction, (), _hypotheses(request, made), None)
+    return FtcHypotheses(label, extraction, (), _hypotheses(request, edits), None)
 
 
 def _from_language_model(
     request: FtcRequest, label: NliLabel, written: llm_extraction.GeneratedCounterfactual
 ) -> FtcHypotheses:
-    made = [
+    edits = [
         EditedHypothesis(kind, text, "llm", changed_slot(text, request.hypothesis), None)
         for kind, text in written.texts
     ]
@@ -340,7 +347,7 @@ def _from_language_model(
         label,
         extraction,
         _evidence(request, a, b, ()),
-        _hypotheses(request, made),
+        _hypotheses(request, edits),
         written.reason,
         (request.writer or "",),
     )
@@ -351,18 +358,18 @@ def _find_span(explanation: str, text: str) -> Phrase | None:
     return phrase(explanation, start, start + len(text)) if start >= 0 and text else None
 
 
-def _hypotheses(request: FtcRequest, made: Sequence[EditedHypothesis]) -> tuple[Hypothesis, ...]:
-    return tuple(Hypothesis(one.kind, one.text, random_phrases(request, one)) for one in made)
+def _hypotheses(request: FtcRequest, edits: Sequence[EditedHypothesis]) -> tuple[Hypothesis, ...]:
+    return tuple(Hypothesis(edit.kind, edit.text, random_phrases(request, edit)) for edit in edits)
 
 
 def _evidence(
     request: FtcRequest,
     a: Phrase | None,
     b: Phrase | None,
-    made: Sequence[EditedHypothesis],
+    edits: Sequence[EditedHypothesis],
     bare: NormalizedText | None = None,
 ) -> tuple[FtcSpanEvidence, ...]:
-    """The spans of the explanation and of the hypothesis. bare: the text that has A and B."""
+    """Return the spans of explanation and hypothesis. `bare` is the text that contains A and B."""
     spans = []
     for side in (a, b):
         if side is None:
@@ -378,7 +385,7 @@ def _evidence(
                 phrase=side.type,
             )
         )
-    gaps = [one.slot.target_span for one in made if one.slot and one.how == "swap"]
+    gaps = [edit.slot.target_span for edit in edits if edit.slot and edit.how == "swap"]
     replaced = [
         FtcSpanEvidence(
             kind="replaced",
@@ -395,8 +402,10 @@ def _evidence(
 
 
 def changed_slot(text: str, original: str) -> Slot | None:
-    """The place where a counterfactual of unknown making differs from the hypothesis: the smallest
-    phrase around it; the predicate where there is none."""
+    """Return the slot in which a counterfactual from another source differs from the hypothesis.
+
+    It is the smallest phrase around the difference, or else the predicate.
+    """
     if max(len(text), len(original)) > MOST_CHARACTERS:
         return None
     new, old = shape(text), shape(original)
@@ -411,8 +420,8 @@ def changed_slot(text: str, original: str) -> Slot | None:
 
 
 def _diff_span(new: Shape, old: Shape) -> tuple[int, int]:
-    """The words of `new` between the common beginning and the common end."""
-    ours, theirs = ([w.text.lower() for w in one.words] for one in (new, old))
+    """Return the range of words in `new` between the common beginning and the common end."""
+    ours, theirs = ([w.text.lower() for w in parsed.words] for parsed in (new, old))
     first = 0
     while first < min(len(ours), len(theirs)) and ours[first] == theirs[first]:
         first += 1

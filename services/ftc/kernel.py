@@ -1,4 +1,4 @@
-"""FTC: how far is the model's answer to a counterfactual from what the explanation demands?
+"""FTC: the distance of an answer to a counterfactual from the answer that the explanation demands.
 
 Source: Sia et al., AAAI 2023, arXiv:2205.12469, Eq. 1 and section 2.3.
 Pure functions: arrays in, numbers out. Columns are entailment, neutral, contradiction; rows are
@@ -26,21 +26,23 @@ def ground_distance(alpha: float) -> Floats:
 
 
 def delta(answers: Floats, targets: Floats) -> Floats:
-    """FTC-delta, (N,) of 0 and 1: is the likeliest label the target's?
+    """FTC-delta, (N,) of 0 and 1: 1 if the likeliest label is the target's.
 
     Eq. 1 with d = 1[unequal]; the paper prints d = 1[equal]. An answer whose two likeliest labels
-    tie has no label and earns 0; of a target with two likeliest labels either will do.
+    tie has no label and earns 0. A target with two likeliest labels accepts either.
     """
     top = answers.max(axis=1, keepdims=True)
     modes = answers >= top - TIE
-    wanted = targets >= targets.max(axis=1, keepdims=True) - TIE
-    return np.asarray((modes.sum(axis=1) == 1) & (modes & wanted).any(axis=1), dtype=np.float64)
+    target_modes = targets >= targets.max(axis=1, keepdims=True) - TIE
+    return np.asarray(
+        (modes.sum(axis=1) == 1) & (modes & target_modes).any(axis=1), dtype=np.float64
+    )
 
 
 def k(answers: Floats, targets: Floats, epsilon: float) -> Floats:
     """FTC-K = 1 - KL(target || answer), (N,) in [1 + log(epsilon), 1], natural logarithm.
 
-    epsilon: the smallest probability that is told apart from 0; hence the lower bound.
+    epsilon: the smallest probability that is distinguished from 0, which sets the lower bound.
 
     For a hard target 1 + log p(target): a uniform answer earns 1 - log 3 = -0.0986.
     """
@@ -60,9 +62,9 @@ def transport(answers: Floats, targets: Floats, distance: Floats) -> Floats:
 
     distance: (3, 3) metric.
 
-    By the triangle inequality what both share stays where it is. Of the three surpluses, which sum
-    to 0, one has a sign of its own: everything goes to it, or comes from it, directly. For a hard
-    target t this is sum_i p_i D(i, t).
+    By the triangle inequality shared mass does not move. The three surpluses sum to 0, so one has
+    the opposite sign of the others and exchanges mass with each of them. For a hard target t the
+    distance is sum_i p_i D(i, t).
     """
     surplus = answers - targets
     hub = np.abs(surplus).argmax(axis=1)

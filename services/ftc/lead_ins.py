@@ -1,4 +1,4 @@
-"""What stands around an explanation and is no part of it: thoughts, fields, labels, lead-ins."""
+"""Removal of text around an explanation: thoughts, fields, labels, lead-ins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DASH = re.compile(r"\s?[\u2013\u2014](?=\s)")
 
 
 def bare_explanation(explanation: str) -> NormalizedText:
-    """The explanation, normalised, without what stands around it."""
+    """The explanation, normalised, without the text around it."""
     text = normalize(_THOUGHT.sub(lambda thought: " " * len(thought.group()), explanation))
     if _FIELD.match(text.text):
         text = replaced(replaced(text, _FIELD, ""), _FIELD_END, "")

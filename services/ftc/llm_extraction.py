@@ -43,35 +43,37 @@ class GeneratedCounterfactual:
 
 
 def write_counterfactuals(requests: Sequence[LabelledRequest]) -> list[GeneratedCounterfactual]:
-    """One a request, in order: both steps, each in one call a model."""
+    """Return a counterfactual for each request, in order, with one call per model for each step."""
     first = _generate(
         requests, [extraction_prompt(r.explanation_text, label) for r, label in requests]
     )
     spans = [parse_spans(text) for text in first]
-    located = [pair for pair, found in zip(requests, spans, strict=True) if found]
+    located = [pair for pair, span in zip(requests, spans, strict=True) if span]
     prompts = [
-        transformation_prompt(request.hypothesis, found, label)
-        for (request, label), found in zip(requests, spans, strict=True)
-        if found
+        transformation_prompt(request.hypothesis, span, label)
+        for (request, label), span in zip(requests, spans, strict=True)
+        if span
     ]
     second = iter(_generate(located, prompts))
     return [
-        _counterfactuals_of(pair, text, found, next(second) if found else None)
-        for pair, text, found in zip(requests, first, spans, strict=True)
+        _counterfactuals_of(pair, text, span, next(second) if span else None)
+        for pair, text, span in zip(requests, first, spans, strict=True)
     ]
 
 
 def _generate(requests: Sequence[LabelledRequest], prompts: Sequence[str]) -> list[str]:
-    """The completions, in order; requests may name different writers."""
-    found: dict[int, str] = {}
+    """Return the completions, in order; requests may name different writers."""
+    completions: dict[int, str] = {}
     names = [request.writer or "" for request, _ in requests]
     for name in dict.fromkeys(names):
-        places = [i for i, other in enumerate(names) if other == name]
-        distinct = list(dict.fromkeys(prompts[i] for i in places))
+        indices = [i for i, other in enumerate(names) if other == name]
+        distinct = list(dict.fromkeys(prompts[i] for i in indices))
         written = models().writer(name).generate([Prompt(text=text) for text in distinct], GREEDY)
-        by_prompt = {text: one.text for text, one in zip(distinct, written, strict=True)}
-        found |= {i: by_prompt[prompts[i]] for i in places}
-    return [found[i] for i in range(len(requests))]
+        by_prompt = {
+            text: completion.text for text, completion in zip(distinct, written, strict=True)
+        }
+        completions |= {i: by_prompt[prompts[i]] for i in indices}
+    return [completions[i] for i in range(len(requests))]
 
 
 @lru_cache(maxsize=3)
@@ -81,14 +83,16 @@ def examples(label: NliLabel) -> tuple[dict[str, str], ...]:
 
 
 def extraction_prompt(explanation: str, label: NliLabel) -> str:
-    """Step one. Holds neither the hypothesis nor the premise."""
+    """Return the prompt of step one, which has neither hypothesis nor premise."""
     blocks = [f"Explanation: {e['explanation']}\nA: {e['a']}\nB: {e['b']}" for e in examples(label)]
     return "\n\n".join([*blocks, f"Explanation: {_line(explanation)}\nA:"])
 
 
 def transformation_prompt(hypothesis: str, spans: tuple[str, str], label: NliLabel) -> str:
-    """Step two: A is the span that the hypothesis holds (for neutral: what holds). Holds no
-    explanation."""
+    """Return the prompt of step two, which has no explanation.
+
+    A is the span that the hypothesis contains; for neutral, the part that is true.
+    """
     blocks = [
         f"{_format_input(e['hypothesis'], (e['a'], e['b']), label)} {_format_output(e, label)}"
         for e in examples(label)
@@ -108,7 +112,7 @@ def _format_output(example: dict[str, str], label: NliLabel) -> str:
 
 
 def order_spans(hypothesis: str, a: str, b: str) -> tuple[str, str]:
-    """The span that the hypothesis holds first; as they come where it holds both alike."""
+    """Return the span in the hypothesis first; on a tie keep the order."""
     whole = stems(parse(hypothesis[:MOST_CHARACTERS]))
     shares = [coverage(stems(parse(side[:MOST_CHARACTERS])), whole) for side in (a, b)]
     return (b, a) if shares[1] > shares[0] else (a, b)
@@ -119,11 +123,11 @@ def _line(text: str) -> str:
 
 
 def parse_spans(completion: str) -> tuple[str, str] | None:
-    """A and B as the model wrote them, or None."""
-    found = _SPANS.match(completion)
-    if found is None:
+    """Return A and B as the model wrote them, or None."""
+    match = _SPANS.match(completion)
+    if match is None:
         return None
-    a, b = found.group("a").strip(), found.group("b").strip()
+    a, b = match.group("a").strip(), match.group("b").strip()
     return (a, b) if a and b else None
 
 
@@ -147,18 +151,18 @@ def _counterfactuals(
     hypothesis: str, label: NliLabel, completion: str
 ) -> tuple[tuple[tuple[Kind, str], ...], str | None]:
     line = completion.strip().split("\n")[0].strip()
-    made: tuple[tuple[Kind, str], ...] = (("substituted", line),)
+    texts: tuple[tuple[Kind, str], ...] = (("substituted", line),)
     if label == "neutral":
-        found = _BOTH.match(line[:MOST_ANSWER])
-        if found is None:
+        match = _BOTH.match(line[:MOST_ANSWER])
+        if match is None:
             return (), "the language model did not write both counterfactuals"
-        made = (("a", found.group("a").strip()), ("b", found.group("b").strip()))
-    reasons = [reason for kind, text in made if (reason := invalid_reason(kind, text, hypothesis))]
-    return ((), reasons[0]) if reasons else (made, None)
+        texts = (("a", match.group("a").strip()), ("b", match.group("b").strip()))
+    reasons = [reason for kind, text in texts if (reason := invalid_reason(kind, text, hypothesis))]
+    return ((), reasons[0]) if reasons else (texts, None)
 
 
 def invalid_reason(kind: Kind, text: str, hypothesis: str) -> str | None:
-    """Why a counterfactual is not usable; None where it is."""
+    """Return why a counterfactual is not usable, or None if it is."""
     if not any(c.isalnum() for c in text):
         return "the language model wrote nothing"
     if (

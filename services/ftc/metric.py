@@ -34,7 +34,7 @@ RULED = ("en",)  # what the patterns and the grammar read
 
 
 class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
-    """Does the model bear out the logic of the explanation?"""
+    """Measures whether the model follows the logic of the explanation."""
 
     contract = CONTRACT
     variants = VARIANTS
@@ -43,35 +43,35 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
         return run_models(requests, derive_hypotheses(requests, explained_labels(requests)))
 
     def report(self, request: FtcRequest, collected: FtcCollected) -> FtcResult:
-        """Every counterfactual with its satisfaction and null, their mean, and the baselines."""
+        """Return the counterfactuals with satisfaction and nulls, their mean, and the baselines."""
         row, derived = self.variant(request), collected.derived
         targets = targets_of(request, derived)
-        made = tuple(
-            counterfactual(request, collected, targets, place)
-            for place in check_each(range(len(targets)))
+        counterfactuals = tuple(
+            counterfactual(request, collected, targets, index)
+            for index in check_each(range(len(targets)))
         )
-        components = components_of(made)
+        components = components_of(counterfactuals)
         return FtcResult(
             **self.envelope(request, collected, _warnings(derived, row)),
             score=getattr(components, row.score),
             components=components,
             evidence=derived.evidence,
-            control=baselines(request, collected, targets) if made else None,
+            control=baselines(request, collected, targets) if counterfactuals else None,
             label=derived.label,
             label_source="model" if request.sent_label is None else "request",
             original=None if collected.original is None else distribution(collected.original),
             abstained=derived.abstained,
             extraction=derived.extraction,
-            counterfactuals=made,
+            counterfactuals=counterfactuals,
         )
 
     def coverage(self, request: FtcRequest) -> LanguageCoverage:
-        """Of the models, and of the rules where these make the counterfactuals."""
+        """Return the languages of the models, and of the rules if they make the counterfactuals."""
         pair, sent = f"{request.premise}\n{request.hypothesis}", requested_language(request)
         languages, unread = rules_coverage(pair, request.explanation_text, sent, RULED)
         ruled = request.counterfactuals is None and request.extractor == "rules"
-        asked = tuple(model_languages(request))
-        return model_coverage(request, languages, asked, unread if ruled else ())
+        languages_of_models = tuple(model_languages(request))
+        return model_coverage(request, languages, languages_of_models, unread if ruled else ())
 
     def undefined(self, request: FtcRequest, collected: Collected) -> FtcResult:
         sent = request.counterfactuals is not None
@@ -102,9 +102,9 @@ def _warnings(derived: FtcHypotheses, row: FtcVariant) -> Iterator[str]:
     yield from row.warnings
     if derived.abstained is not None:
         yield f"abstained: {derived.abstained}"
-    for one in derived.hypotheses:
-        if one.random.doubt:
-            yield f"no null for {one.kind}: {one.random.doubt}"
+    for hypothesis in derived.hypotheses:
+        if hypothesis.random.doubt:
+            yield f"no null for {hypothesis.kind}: {hypothesis.random.doubt}"
     if derived.label == "neutral" and len(derived.hypotheses) == 1:
         yield "the score rests on one of the two counterfactuals of a neutral label"
 

@@ -46,13 +46,13 @@ class FtcCollected(Collected):
 
 
 def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
-    """The explained label of each request: as sent, else the model's answer."""
+    """Return the label of each request, or the model's answer if the request has none."""
     unlabelled = [request for request in requests if request.sent_label is None]
     answers = {
-        asked: NliPredictions(
-            asked, [(r.premise, r.hypothesis) for r in unlabelled if _model_key(r) == asked]
+        key: NliPredictions(
+            key, [(r.premise, r.hypothesis) for r in unlabelled if _model_key(r) == key]
         )
-        for asked in dict.fromkeys(map(_model_key, unlabelled))
+        for key in dict.fromkeys(map(_model_key, unlabelled))
     }
     return [
         request.sent_label
@@ -62,7 +62,7 @@ def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
 
 
 def model_languages(request: FtcRequest) -> Iterator[ModelLanguages]:
-    """Of the models that it asks: the one that answers, and the one that writes."""
+    """Yield the languages of the model that answers and of the model that writes."""
     name = _model(request)
     yield ModelLanguages(name, models().judge(name).languages)
     if request.counterfactuals is None and request.extractor == "llm" and request.writer:
@@ -74,53 +74,55 @@ def model_languages(request: FtcRequest) -> Iterator[ModelLanguages]:
 def run_models(
     requests: Sequence[FtcRequest], derived: Sequence[FtcHypotheses]
 ) -> list[FtcCollected]:
-    """Return the model's answers for every request. After the first call, each is about the further
-    random phrases of the requests whose tests do not stop. Raises BadInput for a model without the
-    labels."""
+    """Return the model's answers for every request.
+
+    Each call after the first adds random phrases for the requests whose tests have not stopped.
+    Raises BadInput for a model without the labels.
+    """
     keys = [_model_key(request) for request in requests]
     requested: dict[ModelKey, list[Pair]] = defaultdict(list)
-    for key, request, own in zip(keys, requests, derived, strict=True):
-        requested[key] += pairs(request, own)
-    answers = {asked: NliPredictions(asked, some) for asked, some in requested.items()}
+    for key, request, hypotheses in zip(keys, requests, derived, strict=True):
+        requested[key] += pairs(request, hypotheses)
+    answers = {key_asked: NliPredictions(key_asked, some) for key_asked, some in requested.items()}
     read = [
-        _as_read(answers[key], request, own)
-        for key, request, own in zip(keys, requests, derived, strict=True)
+        _as_read(answers[key], request, hypotheses)
+        for key, request, hypotheses in zip(keys, requests, derived, strict=True)
     ]
     draws = [first_draws(request) for request in requests]
     going = list(range(len(requests)))
     while going:
         more: dict[ModelKey, list[Pair]] = defaultdict(list)
         left, going = going, []
-        for place in left:
-            key, request, made = keys[place], requests[place], draws[place]
-            own = read[place] = _all_read(answers[key], request, read[place], made)
-            further = _next_draws(answers[key], request, own, made)
+        for index in left:
+            key, request, drawn = keys[index], requests[index], draws[index]
+            hypotheses = read[index] = _all_read(answers[key], request, read[index], drawn)
+            further = _next_draws(answers[key], request, hypotheses, drawn)
             if further is not None:
-                more[key] += _drawn_pairs(request, own, made, further)
-                draws[place] = further
-                going.append(place)
+                more[key] += _drawn_pairs(request, hypotheses, drawn, further)
+                draws[index] = further
+                going.append(index)
         for about, some in more.items():
             answers[about].predict(some)
     return [
-        _collect_one(answers[key], request, own, made)
-        for key, request, own, made in zip(keys, requests, read, draws, strict=True)
+        _collect_one(answers[key], request, hypotheses, drawn)
+        for key, request, hypotheses, drawn in zip(keys, requests, read, draws, strict=True)
     ]
 
 
 def _next_draws(
-    answers: NliPredictions, request: FtcRequest, own: FtcHypotheses, made: int
+    answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, drawn: int
 ) -> int | None:
-    """Return up to how many random phrases the next look goes; None if every test stops.
+    """Return the number of random phrases at the next look, or None if every test stops.
 
-    There is a test of each counterfactual, and of their mean. made: random phrases so far.
+    Each counterfactual is tested, and so is their mean. drawn: phrases so far.
     """
     tests = []
-    for one, row in zip(own.hypotheses, targets_of(request, own), strict=True):
-        if one.random.texts:
-            texts = (one.text, *one.random.texts[:made])
-            asked = _rows([answers.of(request.premise, text) for text in texts])
-            scores = kernel.w_normalized(asked, np.tile(row, (len(texts), 1)), request.alpha)
-            tests.append((rule_of(request, one.random.placements), scores))
+    for hypothesis, row in zip(derived.hypotheses, targets_of(request, derived), strict=True):
+        if hypothesis.random.texts:
+            texts = (hypothesis.text, *hypothesis.random.texts[:drawn])
+            answer_rows = _rows([answers.of(request.premise, text) for text in texts])
+            scores = kernel.w_normalized(answer_rows, np.tile(row, (len(texts), 1)), request.alpha)
+            tests.append((rule_of(request, hypothesis.random.placements), scores))
     if len(tests) > 1:
         together = min(scores.size for _, scores in tests)
         mean = np.mean([scores[:together] for _, scores in tests], axis=0)
@@ -133,20 +135,23 @@ def _next_draws(
     return min(looks, default=None)
 
 
-def _drawn_pairs(request: FtcRequest, own: FtcHypotheses, made: int, further: int) -> list[Pair]:
-    texts = [text for one in own.hypotheses for text in one.random.texts[made:further]]
+def _drawn_pairs(
+    request: FtcRequest, derived: FtcHypotheses, drawn: int, further: int
+) -> list[Pair]:
+    texts = [
+        text for hypothesis in derived.hypotheses for text in hypothesis.random.texts[drawn:further]
+    ]
     return [(request.premise, text) for text in texts]
 
 
 def _required_pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
-    """The pairs whose answers the score rests on."""
+    """Return the pairs that the score depends on."""
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     return [(request.premise, text) for text in (request.hypothesis, *texts)]
 
 
 def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
-    """The pairs of a request: the original, the counterfactuals, the same without a premise, the
-    first of the random ones."""
+    """Return original, counterfactuals, pairs without a premise, and the first random pairs."""
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     null = _drawn_pairs(request, derived, 0, first_draws(request))
     return [*_required_pairs(request, derived), *null, *(("", text) for text in texts)]
@@ -155,7 +160,7 @@ def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
 def _collect_one(
     answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, draws: int
 ) -> FtcCollected:
-    """draws: random phrases that were asked about, at most."""
+    """Collect the answers. draws: the most random phrases sent to the model."""
     premise = request.premise
     scored = _required_pairs(request, derived)
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
@@ -185,24 +190,26 @@ def _as_read(answers: NliPredictions, request: FtcRequest, derived: FtcHypothese
 
 
 def _all_read(
-    answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, made: int
+    answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, drawn: int
 ) -> FtcHypotheses:
-    """Leave out each null of which a phrase was not read: the others are no random sample any more.
+    """Remove each null with an unread phrase: its other phrases are no longer a random sample.
 
-    made: random phrases that were asked about, at most.
+    drawn: the most random phrases sent to the model so far.
     """
     whole = []
-    for one in derived.hypotheses:
-        texts = one.random.texts[:made]
+    for hypothesis in derived.hypotheses:
+        texts = hypothesis.random.texts[:drawn]
         doubt = answers.missing_reason((request.premise, text) for text in texts)
         if doubt:
-            one = replace(one, random=replace(one.random, texts=(), doubt=doubt))
-        whole.append(one)
+            hypothesis = replace(
+                hypothesis, random=replace(hypothesis.random, texts=(), doubt=doubt)
+            )
+        whole.append(hypothesis)
     return replace(derived, hypotheses=tuple(whole))
 
 
-def _rows(found: list[Floats]) -> Floats:
-    return np.array(found, dtype=np.float64).reshape(len(found), 3)
+def _rows(answers: list[Floats]) -> Floats:
+    return np.array(answers, dtype=np.float64).reshape(len(answers), 3)
 
 
 def _model(request: FtcRequest) -> str:
@@ -210,17 +217,17 @@ def _model(request: FtcRequest) -> str:
 
 
 def _model_key(request: FtcRequest) -> ModelKey:
-    own = request.prompt.model_dump_json(exclude_unset=True) if request.prompt else None
-    return _model(request), own
+    prompt = request.prompt.model_dump_json(exclude_unset=True) if request.prompt else None
+    return _model(request), prompt
 
 
 class NliPredictions:
     """One model's answers to pairs of sentences, looked up by pair."""
 
-    def __init__(self, asked: ModelKey, requested: Sequence[Pair]) -> None:
-        name, own = asked
+    def __init__(self, key: ModelKey, requested: Sequence[Pair]) -> None:
+        name, prompt_json = key
         self._name = name
-        prompt = PromptKeys.model_validate_json(own) if own else None
+        prompt = PromptKeys.model_validate_json(prompt_json) if prompt_json else None
         self._model: Judge = models().judge(name)
         self._prompt = prompt
         with pointing_to("/model", only=OF_THE_MODEL):
@@ -234,20 +241,22 @@ class NliPredictions:
         self.predict(requested)
 
     def predict(self, requested: Sequence[Pair]) -> None:
-        """About these too, of those that were not asked about yet."""
+        """Ask the model about the pairs that it has not answered."""
         distinct = [pair for pair in dict.fromkeys(requested) if pair not in self._found]
         if distinct:
             # A model refuses a pair for its length: name the field of the longest text.
             premise, hypothesis = max(distinct, key=lambda pair: max(map(len, pair)))
             longest = "/premise" if len(premise) >= len(hypothesis) else "/hypothesis"
             with pointing_to(longest, only=("/text", "/text_pair")):
-                found = self._model.judgements([_example(pair, self._prompt) for pair in distinct])
-            self._found |= dict(zip(distinct, found, strict=True))
+                judgements = self._model.judgements(
+                    [_example(pair, self._prompt) for pair in distinct]
+                )
+            self._found |= dict(zip(distinct, judgements, strict=True))
 
     @property
     def use(self) -> ModelUse:
         use = self._model.use
-        brought = next((one.prompt_sha256 for one in self._found.values()), None)
+        brought = next((judgement.prompt_sha256 for judgement in self._found.values()), None)
         return use if brought is None else use.model_copy(update={"prompt_sha256": brought})
 
     def of(self, premise: str, hypothesis: str) -> Floats:
@@ -255,16 +264,16 @@ class NliPredictions:
         they were not read, or are shares of too few votes."""
         return self._row(self._found[premise, hypothesis].fine())
 
-    def _row(self, found: Judgement) -> Floats:
-        return np.array(found.among_labels(), dtype=np.float64)[self._order]
+    def _row(self, judgement: Judgement) -> Floats:
+        return np.array(judgement.among_labels(), dtype=np.float64)[self._order]
 
     def missing_reason(self, some: Iterable[Pair]) -> str | None:
-        """Why the first of these that was not read was not; None where all were."""
+        """Return the reason of the first unread pair, or None if all were read."""
         reasons = (self._found[pair].fine().unread for pair in some)
-        return next((f"{one.code}: {one.detail}" for one in reasons if one), None)
+        return next((f"{unread.code}: {unread.detail}" for unread in reasons if unread), None)
 
     def label_of(self, premise: str, hypothesis: str) -> NliLabel:
-        """The model's own label. Raises DegenerateInput where two tie, or it was not read."""
+        """Return the model's label. Raises DegenerateInput on a tie, or if it was not read."""
         row, least = self._row(self._found[premise, hypothesis]), self.use.thresholds
         if not least:
             best = np.flatnonzero(row >= row.max() - TIE)
@@ -276,10 +285,10 @@ class NliPredictions:
         return LABELS[LABELS.index(predict_label(LABELS, row.tolist(), least))]
 
     def warnings(self, some: Sequence[Pair]) -> tuple[str, ...]:
-        """Whether the model read less than it was sent, or would have said something else."""
-        found = [self._found[pair] for pair in some]
-        share = min(one.read_share for one in found)
-        masses = [one.mass for one in found if one.mass is not None and one.low_mass]
+        """Return warnings for text that was cut and for answers outside the labels."""
+        answers = [self._found[pair] for pair in some]
+        share = min(answer.read_share for answer in answers)
+        masses = [answer.mass for answer in answers if answer.mass is not None and answer.low_mass]
         cut = (text_cut(self._name, share),) if share < 1 else ()
         return (*cut, low_mass(self._name, min(masses))) if masses else cut
 

@@ -41,7 +41,7 @@ TEMPLATE = "ftc/page.html"
 
 @dataclass(frozen=True, slots=True)
 class FtcView:
-    """All that the template shows beside the report."""
+    """The values that the template shows in addition to the report."""
 
     kept: bool  # whether the texts were
     premise: list[MarkedText]
@@ -59,7 +59,9 @@ def view(request: FtcRequest | None, report: FtcResult) -> FtcView:
         explanation=pieces(request.explanation_text, marks_of(report, "explanation"))
         if request
         else [],
-        made=tuple(counterfactual_card(request, report, one) for one in report.counterfactuals),
+        made=tuple(
+            counterfactual_card(request, report, edited) for edited in report.counterfactuals
+        ),
         lines=_lines(report),
     )
 
@@ -95,7 +97,7 @@ SPANS = {
 
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
-    """One row of numbers: whose they are, what that is, and the five measures."""
+    """One row of numbers: its name, its description, and the five measures."""
 
     name: str
     about: str
@@ -120,7 +122,7 @@ class CounterfactualCard:
 def counterfactual_card(
     request: FtcRequest | None, report: FtcResult, item: FtcCounterfactual
 ) -> CounterfactualCard:
-    """As the page shows it; without a diff where the request is gone."""
+    """Return the card of a counterfactual, without a diff if the request is gone."""
     doubt = f"no null for {item.kind}: "
     reasons = [w.removeprefix(doubt) for w in report.warnings if w.startswith(doubt)]
     shares = _as_dict(item.target)
@@ -160,8 +162,8 @@ def _changes(
     return changes(request.hypothesis, item.text, old, new)
 
 
-def _as_dict(found: FtcDistribution) -> dict[str, float]:
-    return {label: getattr(found, label) for label in LABELS}
+def _as_dict(distribution: FtcDistribution) -> dict[str, float]:
+    return {label: getattr(distribution, label) for label in LABELS}
 
 
 def _share_list(shares: dict[str, float]) -> str:
@@ -181,7 +183,7 @@ def _distribution_plot(original: FtcDistribution | None, item: FtcCounterfactual
 
 
 def _null(null: FtcNull) -> Chart | None:
-    """None for results of before the draws were counted."""
+    """Return the null, or None for old results without draw counts."""
     if null.histogram is None:
         return None
     caption = Caption(
@@ -195,21 +197,21 @@ def _null(null: FtcNull) -> Chart | None:
 
 
 def marks_of(report: FtcResult, text: Literal["explanation", "hypothesis"]) -> list[Mark]:
-    """The spans of the explanation, or those of the hypothesis."""
+    """Return the spans of A and B in the explanation or the hypothesis."""
     return [
-        Mark(one.start, one.end, one.kind, SPANS[one.kind])
-        for one in report.evidence
-        if one.offsets_into == text and one.start is not None and one.end is not None
+        Mark(span.start, span.end, span.kind, SPANS[span.kind])
+        for span in report.evidence
+        if span.offsets_into == text and span.start is not None and span.end is not None
     ]
 
 
 def _marked_spans(text: str, evidence: Sequence[FtcSpanEvidence]) -> list[Mark]:
-    """Spans of A and B in a counterfactual, word for word."""
+    """Return the spans of A and B that a counterfactual repeats word for word."""
     return [
-        Mark(*found.span(), one.kind, f"{one.kind.upper()}, word for word")
-        for one in evidence
-        if one.kind != "replaced" and one.text
-        for found in re.finditer(rf"(?<!\w){re.escape(one.text)}(?!\w)", text, re.IGNORECASE)
+        Mark(*match.span(), span.kind, f"{span.kind.upper()}, word for word")
+        for span in evidence
+        if span.kind != "replaced" and span.text
+        for match in re.finditer(rf"(?<!\w){re.escape(span.text)}(?!\w)", text, re.IGNORECASE)
     ]
 
 
@@ -228,9 +230,9 @@ BASELINES = {  # the two that the paper names first
 
 
 def design(report: Record) -> Iterator[Block]:
-    """The charts of a batch report."""
+    """Yield the charts of a batch report."""
     micro = record(report, "micro")
-    baselines = {one.get("name"): one for one in records(report, "baselines")}
+    baselines = {entry.get("name"): entry for entry in records(report, "baselines")}
     for symbol, title in STATISTICS:
         rows = [ForestRow("explanations", record(micro, symbol))]
         rows += [
@@ -242,8 +244,8 @@ def design(report: Record) -> Iterator[Block]:
     yield from _against_random(report)
     for symbol, title in STATISTICS:
         cases = [
-            ForestRow(str(one.get("case")), record(record(one, "scores"), symbol))
-            for one in records(report, "cases")
+            ForestRow(str(entry.get("case")), record(record(entry, "scores"), symbol))
+            for entry in records(report, "cases")
         ]
         yield _on_one_scale(f"{title}, by original label", cases)
     abstained = record(report, "abstentions")
@@ -252,15 +254,16 @@ def design(report: Record) -> Iterator[Block]:
 
 
 def _against_random(report: Record) -> Iterator[Block]:
-    """The same three numbers of random phrases in the place of the explanation's."""
-    found = record(report, "against_random")
+    """Yield charts that compare the explanation's phrases with random phrases."""
+    comparison = record(report, "against_random")
     sides = {"explanations": "explanations", "random_phrases": "random phrases in their place"}
     for symbol, title in STATISTICS:
         rows = [
-            ForestRow(words, record(record(found, side), symbol)) for side, words in sides.items()
+            ForestRow(words, record(record(comparison, side), symbol))
+            for side, words in sides.items()
         ]
         yield _on_one_scale(f"{title}, against random substitutions", rows)
-    differences = record(found, "difference")
+    differences = record(comparison, "difference")
     beyond = {title: record(differences, symbol) for symbol, title in STATISTICS}
     note = "Right of the dashed line: more than random phrases."
     yield forest("Beyond random substitutions", beyond, bounds=(-1.0, 1.0), level=0.0, note=note)
@@ -269,8 +272,8 @@ def _against_random(report: Record) -> Iterator[Block]:
 
 
 def _on_one_scale(title: str, rows: Sequence[ForestRow], note: str = "") -> Forest:
-    """From 0, or the least value where that is below it, to 1; K has no least value."""
+    """Return a chart from 0, or a lower least value, to 1. K has no lower bound."""
     kept = [row for row in rows if is_shown(row.interval)]
     ends = [row.interval[end] for row in kept for end in ("value", "low")]
-    least = min([0.0, *(one for one in ends if one is not None)])
+    least = min([0.0, *(end_value for end_value in ends if end_value is not None)])
     return Forest(title, kept, (least, 1.0), note)

@@ -1,7 +1,7 @@
-"""Phrases and hypotheses, parsed: words with tags, heads and stems; what a span is and can replace.
+"""Parsed phrases and hypotheses: words with tags, heads and stems, and the types of spans.
 
-A span's type decides what it may replace: Sia et al., AAAI 2023, arXiv:2205.12469, name naive
-substitution's nonsense ("the boy is a tire swing", footnote 10). The parser is spaCy's
+A span replaces only spans of its type: Sia et al., AAAI 2023, arXiv:2205.12469, show nonsense of
+naive substitution ("the boy is a tire swing", footnote 10). The parser is spaCy's
 (shared.text.english). One sentence at a time, so that a parse does not depend on the batch.
 """
 
@@ -77,7 +77,7 @@ class TaggedWord:
 
     @property
     def content(self) -> bool:
-        """Whether it says what the sentence is about."""
+        """Return True if the word is a content word."""
         return self.pos in CONTENT
 
 
@@ -98,13 +98,13 @@ def _word_bytes(words: Words, *_: object) -> int:
     return WORD_BYTES * len(words)
 
 
-def _bytes_of(found: Phrase | Shape | None, *_: object) -> int:
-    return 0 if found is None else _word_bytes(found.words)
+def _bytes_of(parsed: Phrase | Shape | None, *_: object) -> int:
+    return 0 if parsed is None else _word_bytes(parsed.words)
 
 
 @cache_results(KEPT_BYTES, _word_bytes)
 def parse(sentence: str) -> Words:
-    """Its words. One thread at a time: spaCy's memory zone must not be left while another reads."""
+    """Return the words. One thread at a time: spaCy's memory zone is not thread-safe."""
     with _lock:
         pipeline = _pipeline()
         with pipeline.memory_zone():
@@ -132,7 +132,7 @@ def _word(token: Any, sentence: str) -> TaggedWord:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A span by itself, parsed; `start` and `end` are offsets into what it was taken from."""
+    """A parsed span; `start` and `end` are offsets into its source text."""
 
     text: str
     start: int
@@ -143,7 +143,7 @@ class Phrase:
 
     @property
     def stems(self) -> frozenset[str]:
-        """What it is about; of a span of function words alone, all of them."""
+        """Return the stems of its content words, or of all words if it has function words only."""
         return stems(self.words)
 
 
@@ -154,24 +154,24 @@ def stems(words: Words) -> frozenset[str]:
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without quotation marks and words that join it to its sentence."""
+    """Return the span without quotation marks and without words that join it to its sentence."""
     while True:
         before = (start, end)
         while start < end and text[start] in QUOTES:
             start += 1
         while end > start and text[end - 1] in QUOTES:
             end -= 1
-        found = LEADING.match(text[start:end])
-        start += found.end() if found else 0
-        found = TRAILING.search(text[start:end])
-        end = start + found.start() if found else end
+        edge = LEADING.match(text[start:end])
+        start += edge.end() if edge else 0
+        edge = TRAILING.search(text[start:end])
+        end = start + edge.start() if edge else end
         if before == (start, end):
             return start, end
 
 
 @cache_results(KEPT_BYTES, _bytes_of)
 def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
-    """The phrase at this span of a text; None where it is empty, too long or of no known type."""
+    """Return the phrase at this span; None if it is empty, too long or of unknown type."""
     start, end = trim(text, start, len(text) if end is None else end)
     span = text[start:end]
     begins = _before(text, start) in ".!?;"  # or nothing stands before it
@@ -188,20 +188,19 @@ def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
 
 
 def _before(text: str, start: int) -> str:
-    """The character before a span, blanks and quotation marks left out; empty at the beginning."""
+    """Return the character before a span, past blanks and quotation marks; "" at the beginning."""
     while start > 0 and text[start - 1] in BEFORE_A_SENTENCE:
         start -= 1
     return text[max(0, start - 1) : start]
 
 
 def _lower(span: str) -> str:
-    """A capital that only begins a sentence makes no name."""
+    """Lower a capital that only begins a sentence."""
     return span if span[:2] == "I " or span[1:2].isupper() else span[:1].lower() + span[1:]
 
 
 def _is_uninformative(words: Words, head: int) -> bool:
-    """Whether it speaks of sentences rather than of what they describe, or says that a thing is
-    itself."""
+    """Return True if the phrase is about the sentences themselves, or a tautology."""
     around = [word for word in words if word.head == head and word.dep in SUBJECTS | ATTRIBUTES]
     if any(word.lemma in META for word in (words[head], *around)):
         return True
@@ -209,11 +208,11 @@ def _is_uninformative(words: Words, head: int) -> bool:
 
 
 def _of_two_clauses(words: Words, head: int) -> bool:
-    """Whether a finite verb stands in it that is not its own: the pattern caught too much."""
+    """Return True if the phrase has a verb of another clause: the pattern matched too much."""
     helpers = {i for i, w in enumerate(words) if w.dep in {"aux", "auxpass"}}
     relative = {i for i, w in enumerate(words) if w.dep in {"relcl", "advcl", "ccomp"}}
-    own = {head} | relative | {i for i in helpers if words[i].head in relative | {head}}
-    return any(w.tag in FINITE for i, w in enumerate(words) if i not in own)
+    same_clause = {head} | relative | {i for i in helpers if words[i].head in relative | {head}}
+    return any(w.tag in FINITE for i, w in enumerate(words) if i not in same_clause)
 
 
 def _type(words: Words, head: int) -> PhraseType | None:
@@ -244,7 +243,7 @@ def negated(words: Words) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A hypothesis: who (`subject`, words [0, n)) and where its predicate begins."""
+    """A hypothesis with its subject (words [0, n)) and the start of its predicate."""
 
     text: str
     words: Words
@@ -262,7 +261,7 @@ class Shape:
 
 @cache_results(KEPT_BYTES, _bytes_of)
 def shape(text: str) -> Shape | None:
-    """How a sentence is built; None for an empty one."""
+    """Return the structure of a sentence, or None for an empty sentence."""
     words = parse(text)
     if not words:
         return None
@@ -276,7 +275,7 @@ def shape(text: str) -> Shape | None:
 
 
 def _subject(words: Words, head: int) -> tuple[int, int, int] | None:
-    """First word, end, and head of the subject."""
+    """Return the subject's first word, end, and head."""
     if words[head].pos in {"NOUN", "PROPN"}:  # "Two men playing chess."
         return words[head].left, head + 1, head
     for i, word in enumerate(words):
@@ -292,7 +291,7 @@ def _subject(words: Words, head: int) -> tuple[int, int, int] | None:
 
 
 def is_plural(words: Words, head: int) -> bool:
-    """Whether a noun phrase with this head takes a plural verb."""
+    """Return True if a noun phrase with this head takes a plural verb."""
     if any(word.dep == "conj" and word.head == head for word in words):
         return True
     word = words[head]
@@ -300,12 +299,12 @@ def is_plural(words: Words, head: int) -> bool:
 
 
 def coverage(part: frozenset[str], whole: frozenset[str]) -> float:
-    """Share of `part` that is in `whole`, [0, 1]."""
+    """Return the share of `part` that is in `whole`, [0, 1]."""
     return len(part & whole) / len(part) if part else 0.0
 
 
 def text_of(words: tuple[TaggedWord, ...]) -> str:
-    """Words as they were written, spaces included."""
+    """Return the words as they were written, with spaces."""
     pieces: list[str] = []
     for before, word in zip((None, *words), words, strict=False):
         if before is not None and word.start > before.end:

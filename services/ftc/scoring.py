@@ -32,7 +32,7 @@ def distribution(row: Floats) -> FtcDistribution:
 
 
 def satisfaction(request: FtcRequest, answers: Floats, targets: Floats) -> FtcSatisfaction:
-    """Means over the rows, each (N, 3)."""
+    """Return means over the rows, each (N, 3)."""
     k = float(np.mean(kernel.k(answers, targets, request.epsilon)))
     return FtcSatisfaction(
         delta=float(np.mean(kernel.delta(answers, targets))),
@@ -44,11 +44,11 @@ def satisfaction(request: FtcRequest, answers: Floats, targets: Floats) -> FtcSa
 
 
 def counterfactual(
-    request: FtcRequest, collected: FtcCollected, targets: Floats, place: int
+    request: FtcRequest, collected: FtcCollected, targets: Floats, index: int
 ) -> FtcCounterfactual:
-    hypothesis = collected.derived.hypotheses[place]
-    targets = targets[[place]]
-    answers, blank = collected.answers[[place]], collected.blank
+    hypothesis = collected.derived.hypotheses[index]
+    targets = targets[[index]]
+    answers, blank = collected.answers[[index]], collected.blank
     likeliest = np.flatnonzero(answers[0] >= answers[0].max() - ranks.TIE)
     return FtcCounterfactual(
         kind=hypothesis.kind,
@@ -58,11 +58,11 @@ def counterfactual(
         predicted=LABELS[int(likeliest[0])] if len(likeliest) == 1 else None,
         satisfaction=satisfaction(request, answers, targets),
         floored=bool(kernel.floored(answers, targets, request.epsilon)[0]),
-        blank_premise=None if blank is None else satisfaction(request, blank[[place]], targets),
+        blank_premise=None if blank is None else satisfaction(request, blank[[index]], targets),
         null=_null(
             request,
             float(kernel.w_normalized(answers, targets, request.alpha)[0]),
-            collected.nulls[place],
+            collected.nulls[index],
             targets[0],
             hypothesis.random,
         ),
@@ -102,18 +102,18 @@ def _null_scores(request: FtcRequest, null: Floats, target_row: Floats) -> Float
     return kernel.w_normalized(null, np.tile(target_row, (len(null), 1)), request.alpha)
 
 
-def components_of(made: Sequence[FtcCounterfactual]) -> FtcComponents:
-    """Means over the counterfactuals: of [A] and [B] for neutral, of the only one else."""
-    found = [one.satisfaction for one in made]
-    if not found:
+def components_of(counterfactuals: Sequence[FtcCounterfactual]) -> FtcComponents:
+    """Return the mean over the counterfactuals: [A] and [B] for neutral, otherwise the only one."""
+    satisfactions = [item.satisfaction for item in counterfactuals]
+    if not satisfactions:
         return FtcComponents(delta=None, k=None, w=None, w_normalized=None, geometric_mean_p=None)
-    k = float(np.mean([one.k for one in found]))
-    nulls = [one.null for one in made if one.null is not None]
+    k = float(np.mean([item.k for item in satisfactions]))
+    nulls = [item.null for item in counterfactuals if item.null is not None]
     return FtcComponents(
-        delta=float(np.mean([one.delta for one in found])),
+        delta=float(np.mean([item.delta for item in satisfactions])),
         k=k,
-        w=float(np.mean([one.w for one in found])),
-        w_normalized=float(np.mean([one.w_normalized for one in found])),
+        w=float(np.mean([item.w for item in satisfactions])),
+        w_normalized=float(np.mean([item.w_normalized for item in satisfactions])),
         geometric_mean_p=kernel.geometric_mean_p(k),
         gain=float(np.mean([null.observed - null.mean for null in nulls])) if nulls else None,
     )
@@ -135,12 +135,18 @@ def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> 
 def _against_nulls(
     request: FtcRequest, collected: FtcCollected, targets: Floats
 ) -> dict[str, float | None]:
-    """Compare the mean over the counterfactuals that have random phrases with these, draw by
-    draw."""
+    """Compare the mean score with the means of random phrases, draw by draw.
+
+    Counterfactuals without random phrases are left out.
+    """
     observed = kernel.w_normalized(collected.answers, targets, request.alpha)
     nulls = [
-        (rule_of(request, one.random.placements), float(score), _null_scores(request, null, row))
-        for one, score, null, row in zip(
+        (
+            rule_of(request, hypothesis.random.placements),
+            float(score),
+            _null_scores(request, null, row),
+        )
+        for hypothesis, score, null, row in zip(
             collected.derived.hypotheses, observed, collected.nulls, targets, strict=True
         )
         if len(null)
@@ -151,7 +157,8 @@ def _against_nulls(
     fewest = min((rule for rule, _, _ in nulls), key=lambda rule: rule.most)
     together = min(null.size for _, _, null in nulls)
     mean = np.mean([null[:together] for _, _, null in nulls], axis=0)
-    p_value, _ = fewest.tails(float(np.mean([one for _, one, _ in nulls])), mean) or (1.0, 1.0)
+    mean_score = float(np.mean([score for _, score, _ in nulls]))
+    p_value, _ = fewest.tails(mean_score, mean) or (1.0, 1.0)
     return {
         "null_win_rate": float(np.mean(rates)),
         "null_p_value": p_value,

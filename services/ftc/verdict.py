@@ -30,7 +30,7 @@ NO_RIVALS = "There are too few random phrases to compare with."
 
 @dataclass(frozen=True, slots=True)
 class Rivals:
-    """Random phrases in the place of the explanation's, enough of them for p = 0.05."""
+    """Random phrases that replace the explanation's, enough of them to reach p = 0.05."""
 
     phrases: str
     win_rate: float  # share of them that score lower, ties half
@@ -38,7 +38,7 @@ class Rivals:
 
     @property
     def sentence(self) -> str:
-        """How the explanation's phrases compare with them, without a full stop."""
+        """Return the comparison with them as a sentence, without a full stop."""
         wins = percent(self.win_rate)
         return f"Its phrases beat {wins} of {self.phrases} in their place (chance: 50 %)"
 
@@ -48,8 +48,8 @@ def finding(report: FtcResult) -> Finding:
 
     No verdict rests on the model's answers alone: random phrases show what chance would do.
     """
-    made = report.counterfactuals
-    if report.abstained is not None or not made:
+    counterfactuals = report.counterfactuals
+    if report.abstained is not None or not counterfactuals:
         unknown = undefined(ANSWERED, report, "score")
         return conclude([unknown or not_tested(ANSWERED, "nothing-to-test", NOTHING)], ())
     rivals = _rivals(report)
@@ -69,32 +69,32 @@ def _rivals(report: FtcResult) -> Rivals | None:
 
 
 def _answered(report: FtcResult, rivals: Rivals | None) -> Check:
-    made = report.counterfactuals
-    borne_out = sum(one.satisfaction.delta == 1 for one in made)
-    if borne_out == len(made):
+    counterfactuals = report.counterfactuals
+    borne_out = sum(edited.satisfaction.delta == 1 for edited in counterfactuals)
+    if borne_out == len(counterfactuals):
         return passed(ANSWERED, "The model answers as the explanation demands.")
     if borne_out:
-        said = "The model answers one of two counterfactuals as the explanation demands"
+        sentence = "The model answers one of two counterfactuals as the explanation demands"
     else:
-        said = "The model does not answer as the explanation demands"
+        sentence = "The model does not answer as the explanation demands"
     if rivals is None:
-        return not_tested(ANSWERED, "too-few-rivals", f"{said}. {NO_RIVALS}")
+        return not_tested(ANSWERED, "too-few-rivals", f"{sentence}. {NO_RIVALS}")
     if rivals.win_rate <= CHANCE:
-        return failed(ANSWERED, "answered-otherwise", f"{said}. {rivals.sentence}.")
+        return failed(ANSWERED, "answered-otherwise", f"{sentence}. {rivals.sentence}.")
     reason = "one-of-two" if borne_out else "no-clear-difference"
-    return inconclusive(ANSWERED, reason, f"{said}. {rivals.sentence}.")
+    return inconclusive(ANSWERED, reason, f"{sentence}. {rivals.sentence}.")
 
 
 def _beats(rivals: Rivals | None) -> Check:
     if rivals is None:
         return not_tested(BEATS, "too-few-rivals", NO_RIVALS)
-    said = f"{rivals.sentence}, p = {rivals.p_value:.2g}."
+    sentence = f"{rivals.sentence}, p = {rivals.p_value:.2g}."
     if rivals.p_value > UNUSUAL:
-        return inconclusive(BEATS, "no-clear-difference", said)
-    return passed(BEATS, said)
+        return inconclusive(BEATS, "no-clear-difference", sentence)
+    return passed(BEATS, sentence)
 
 
 def _phrases(report: FtcResult) -> str:
-    kinds = {one.null.kind for one in report.counterfactuals if one.null}
+    kinds = {edited.null.kind for edited in report.counterfactuals if edited.null}
     matched = "random phrases of the same type that the premise supports as much"
     return matched if kinds == {"phrases"} else "random phrases of other texts"

@@ -1,7 +1,7 @@
 """Many HAF results as the paper's tables: by model and data set, each mean with its interval.
 
 Source: Mothilal et al., arXiv:2506.19113, Tables 1 to 5 and Figure 3. Results are the unit of the
-bootstrap: what a result has several of (single reasons) is averaged within it first.
+bootstrap: values of single reasons are averaged within their result first.
 """
 
 from __future__ import annotations
@@ -45,15 +45,17 @@ FEW = "groups with fewer than two results have no interval"
 
 
 def batch_report(scored: Sequence[Row], over: Statistics) -> HafBatchReport:
-    """The report over these results. Their order changes nothing but rounding."""
+    """Return the report over these results; their order changes only rounding."""
     common = over.envelope()
     by_origin: dict[Origin, list[Row]] = defaultdict(list)
     for row in scored:
         by_origin[origin(row, over.request)].append(row)
-    told = scored if len(by_origin) <= MOST_GROUPS else ()  # of more, each would read all rows
+    compared = scored if len(by_origin) <= MOST_GROUPS else ()  # of more, each would read all rows
     groups = tuple(
-        _Group(place, rows, over).tables(_told_apart(place, rows, told, over.request))
-        for place, rows in sorted(by_origin.items())
+        _Group(group_origin, rows, over).tables(
+            _selection_of(group_origin, rows, compared, over.request)
+        )
+        for group_origin, rows in sorted(by_origin.items())
     )
     variants = tuple(sorted({row.report.provenance.variant for row in scored}))
     picture = means_chart(groups) if groups else None
@@ -74,26 +76,31 @@ def origin(row: Row, request: HafBatchReportRequest) -> Origin:
 
 
 class ResultPart(TypedDict, total=False):
-    """Some results, as a report's request names them."""
+    """Filters of a report's request that select some results."""
 
     of_model: str | None
     of_metadata: dict[str, str]
 
 
-def _told_apart(
-    place: Origin, own: Sequence[Row], scored: Sequence[Row], request: HafBatchReportRequest
+def _selection_of(
+    group_origin: Origin,
+    members: Sequence[Row],
+    scored: Sequence[Row],
+    request: HafBatchReportRequest,
 ) -> ResultPart:
-    """What the results of this origin have in common and no others; empty: nothing."""
-    asked = {row.request.model for row in own}
-    keys = (request.options.model_key if asked == {None} else None, request.options.dataset_key)
-    metadata = {key: name for key, name in zip(keys, place, strict=True) if key and name != UNNAMED}
-    model = place[0] if asked == {place[0]} else None
+    """Return the model and metadata that select exactly the results of this origin, or {}."""
+    models = {row.request.model for row in members}
+    keys = (request.options.model_key if models == {None} else None, request.options.dataset_key)
+    metadata = {
+        key: name for key, name in zip(keys, group_origin, strict=True) if key and name != UNNAMED
+    }
+    model = group_origin[0] if models == {group_origin[0]} else None
 
     def fits(row: Row) -> bool:
         held = row.request.metadata
         return (model is None or row.request.model == model) and metadata.items() <= held.items()
 
-    if not (model or metadata) or sum(map(fits, scored)) != len(own):
+    if not (model or metadata) or sum(map(fits, scored)) != len(members):
         return {}
     return {"of_model": model, "of_metadata": metadata}
 
@@ -113,11 +120,11 @@ class _Group:
     rows: list[Row]
     over: Statistics
 
-    def tables(self, told: ResultPart) -> HafGroup:
+    def tables(self, selection: ResultPart) -> HafGroup:
         return HafGroup(
             model=self.origin[0],
             dataset=self.origin[1],
-            **told,
+            **selection,
             results=len(self.rows),
             score=self._mean("score", lambda report: report.score),
             means=self._means(self.rows),
@@ -163,7 +170,7 @@ class _Group:
     def _within(
         self, name: str, stage: Stage, value: Callable[[HafStagePart], float | None]
     ) -> Interval:
-        """Averaged within each result over the responses of a stage, then over results."""
+        """Average within each result over the responses of a stage, then over results."""
         return self._mean(f"{name} {stage}", lambda report: within_result(report, stage, value))
 
     def _shares(self, name: str, holds: Callable[[HafStagePart], bool]) -> HafShares:
@@ -188,15 +195,15 @@ class _Group:
 
 
 def stage_counts(rows: Sequence[Row], stage: Stage) -> HafStageCounts:
-    """JUSTIFY leads to the strength of support, each later stage to a part of its own."""
+    """Count the results that reach a stage, refuse it, and have its component."""
     reached = [
-        (row, own)
+        (row, parts)
         for row in rows
-        if (own := [part for part in row.report.stages if part.stage == stage])
+        if (parts := [part for part in row.report.stages if part.stage == stage])
     ]
     return HafStageCounts(
         reached=len(reached),
-        refused=sum(all(part.refusal for part in own) for _, own in reached),
+        refused=sum(all(part.refusal for part in parts) for _, parts in reached),
         scored=sum(
             getattr(row.report.components, PART_OF[stage]) is not None for row, _ in reached
         ),
@@ -206,12 +213,12 @@ def stage_counts(rows: Sequence[Row], stage: Stage) -> HafStageCounts:
 def within_result(
     report: HafResult, stage: Stage, value: Callable[[HafStagePart], float | None]
 ) -> float | None:
-    """Mean over the responses of a stage; None where none has a value."""
+    """Return the mean over the responses of a stage; None without a value."""
     return kernel.mean([value(part) for part in report.stages if part.stage == stage])
 
 
 def weighted_confidence(part: HafStagePart) -> float | None:
-    """w C(Y)."""
+    """Return w C(Y)."""
     if part.weight is None or part.decision is None or part.decision.confidence is None:
         return None
     return part.weight * part.decision.confidence
@@ -238,7 +245,7 @@ MOST_GROUPS = 40  # more would not be readable
 
 
 def means_chart(groups: Sequence[HafGroup]) -> Plot | None:
-    """The first 40 groups: a dot a mean, its interval, and its sample size."""
+    """Plot the first 40 groups: the mean as a dot, its interval, and its sample size."""
     shown = groups[:MOST_GROUPS]
     panels = [
         (PANELS[name], [_row(group, getattr(group.means, name)) for group in shown])

@@ -3,8 +3,8 @@
 Each stage is one call per model for all prompts of all samples of all requests; each prompt is a
 separate conversation. Source: Mothilal et al., arXiv:2506.19113, section 3.1 and Table 6; the
 layout of the user's turn follows the released code. The texts are data with a version,
-`data/prompts.json`. Every prompt has a number among the seed's draws, so that other requests and
-other stages do not change what is drawn for it.
+`data/prompts.json`. Every prompt has a number among the seed's draws, so that its draws do not
+depend on other requests and stages.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ Order = tuple[int, ...]
 
 @lru_cache(maxsize=1)
 def load_prompts() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(PROMPTS_FILE.read_text("utf-8"))
-    return found
+    prompts: dict[str, Any] = json.loads(PROMPTS_FILE.read_text("utf-8"))
+    return prompts
 
 
 def prompts_version() -> str:
@@ -66,18 +66,21 @@ def prompts_version() -> str:
 
 
 def justify_prompt(text: str, draw: int) -> Prompt:
-    """Is the text toxic, and why?"""
+    """Return the prompt that asks whether the text is toxic, and why."""
     return _format_prompt(load_prompts()["justify"], _text(text), draw)
 
 
 def uphold_prompt(
     stage: Stage, stance: Stance, text: str, reasons: Sequence[str], draw: int
 ) -> Prompt:
-    """Is any additional reason required? `maybe` counts as toxic (section 3.1: "likely")."""
+    """Return the prompt that asks for additional reasons.
+
+    `maybe` counts as toxic (section 3.1: "likely").
+    """
     side = load_prompts()["non-toxic" if stance == "non-toxic" else "toxic"]
     kind = "individual" if stage in SINGLE_REASON_STAGES else stage
     head = "REASON" if stage == "sufficiency" else "REASON(S)"
-    listed = "".join(f"{place}. {reason}\n" for place, reason in enumerate(reasons, 1))
+    listed = "".join(f"{number}. {reason}\n" for number, reason in enumerate(reasons, 1))
     return _format_prompt(side[kind], f"{_text(text)}\n\n{head}: \n{listed}", draw)
 
 
@@ -92,7 +95,7 @@ def _format_prompt(instruction: str, content: str, draw: int) -> Prompt:
 
 @dataclass
 class Sample:
-    """One generation of one request, while it grows."""
+    """One generation of one request, filled stage by stage."""
 
     request: HafRequest
     number: int
@@ -103,7 +106,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class StagePrompt:
-    """One prompt: for which sample, in which stage, about which reason, in which order."""
+    """One prompt with its sample, stage, reason and order."""
 
     sample: Sample
     stage: Stage
@@ -118,7 +121,7 @@ def justify_prompts(sample: Sample) -> StagePrompt:
 
 
 def uphold_prompts(sample: Sample) -> list[StagePrompt]:
-    """UPHOLD-REASON: both questions about all reasons, and the internal one in other orders."""
+    """Return the UPHOLD-REASON prompts: both questions, the internal one also in other orders."""
     justify = sample.justify
     if justify is None or why_no_later_stage(justify) is not None:
         return []
@@ -132,7 +135,7 @@ def uphold_prompts(sample: Sample) -> list[StagePrompt]:
 
 
 def individual_prompts(sample: Sample) -> list[StagePrompt]:
-    """UPHOLD-STANCE: each reason alone (toxic, maybe), or all others (non-toxic)."""
+    """Return UPHOLD-STANCE prompts: each reason alone (toxic, maybe), or all others (non-toxic)."""
     justify = sample.justify
     if justify is None or why_no_later_stage(justify) is not None:
         return []
@@ -142,33 +145,33 @@ def individual_prompts(sample: Sample) -> list[StagePrompt]:
     if stage is None or (stage == "necessity" and empty):
         return []
     remaining = [
-        [text] if stage == "sufficiency" else texts[:place] + texts[place + 1 :]
-        for place, text in enumerate(texts)
+        [text] if stage == "sufficiency" else texts[:index] + texts[index + 1 :]
+        for index, text in enumerate(texts)
     ]
     return [
         StagePrompt(
-            sample, stage, _prompt(sample, justify, stage, some, INDIVIDUAL_STAGES + place), place
+            sample, stage, _prompt(sample, justify, stage, some, INDIVIDUAL_STAGES + index), index
         )
-        for place, some in enumerate(remaining)
+        for index, some in enumerate(remaining)
     ]
 
 
 def _prompt_all(sample: Sample, justify: Exchange, stage: Stage, order: Order) -> StagePrompt:
-    texts = [justify.reasons[place].text for place in order]
+    texts = [justify.reasons[index].text for index in order]
     prompt = _prompt(sample, justify, stage, texts, PLACES[stage])  # every order: the same draws
     changed = order if order != tuple(sorted(order)) else None
     return StagePrompt(sample, stage, prompt, order=changed)
 
 
 def _prompt(
-    sample: Sample, justify: Exchange, stage: Stage, texts: Sequence[str], place: int
+    sample: Sample, justify: Exchange, stage: Stage, texts: Sequence[str], number: int
 ) -> Prompt:
-    draw = sample.number * DRAWS + place
+    draw = sample.number * DRAWS + number
     return uphold_prompt(stage, justify.parsed.stance, sample.request.text, texts, draw)
 
 
 def converse(requests: Sequence[HafRequest]) -> list[list[Transcript]]:
-    """For each request the transcripts of its samples; of provided responses there is one."""
+    """Return the transcripts of each request's samples; provided responses have one transcript."""
     samples = [
         [Sample(request, number) for number in range(request.samples)]
         if request.sent is None
@@ -176,7 +179,7 @@ def converse(requests: Sequence[HafRequest]) -> list[list[Transcript]]:
         for request in requests
     ]
     _generate_stages([sample for some in samples for sample in some])
-    provided = iter(_provided([one for one in requests if one.sent is not None]))
+    provided = iter(_provided([request for request in requests if request.sent is not None]))
     return [
         [next(provided)] if request.sent is not None else [_transcript(sample) for sample in some]
         for request, some in zip(requests, samples, strict=True)
@@ -188,32 +191,34 @@ def _generate_stages(samples: Sequence[Sample]) -> None:
         prompt.sample.justify = justify
     reorder_reasons(samples)
     for stage in (uphold_prompts, individual_prompts):
-        for prompt, answer in _generate(one for sample in samples for one in stage(sample)):
+        for prompt, answer in _generate(
+            stage_prompt for sample in samples for stage_prompt in stage(sample)
+        ):
             prompt.sample.answers.append((prompt, answer))
 
 
 def _generate(stage_prompts: Iterable[StagePrompt]) -> list[tuple[StagePrompt, Exchange]]:
-    """One call a model and sampling, all its prompts together; in the order of the prompts."""
+    """Call each model once per sampling; return answers in the order of the prompts."""
     every = list(stage_prompts)
     groups: dict[tuple[str, Sampling], list[int]] = defaultdict(list)
-    for place, one in enumerate(every):
-        request = one.sample.request
+    for index, prompt in enumerate(every):
+        request = prompt.sample.request
         sampling = Sampling(**request.generation.model_dump(), seed=request.seed)
-        groups[request.model or "", sampling].append(place)
-    found: dict[int, ResponseTokens] = {}
-    for (name, sampling), places in groups.items():
+        groups[request.model or "", sampling].append(index)
+    responses: dict[int, ResponseTokens] = {}
+    for (name, sampling), indices in groups.items():
         writer = models().writer(name)
-        for first in range(0, len(places), MOST):
-            some = places[first : first + MOST]
+        for first in range(0, len(indices), MOST):
+            some = indices[first : first + MOST]
             with pointing_to("/text", only=PROMPTS):
-                answers = writer.generate([every[place].prompt for place in some], sampling)
-            found.update(zip(some, map(from_completion, answers), strict=True))
+                answers = writer.generate([every[index].prompt for index in some], sampling)
+            responses.update(zip(some, map(from_completion, answers), strict=True))
     parsed = parse_responses(
-        [(one.sample.request, one.stage, found[place].text) for place, one in enumerate(every)]
+        [(p.sample.request, p.stage, responses[index].text) for index, p in enumerate(every)]
     )
     return [
-        (one, make_exchange(one.sample.request, one.stage, found[place], own, one.reason))
-        for place, (one, own) in enumerate(zip(every, parsed, strict=True))
+        (sent, make_exchange(sent.sample.request, sent.stage, responses[index], read, sent.reason))
+        for index, (sent, read) in enumerate(zip(every, parsed, strict=True))
     ]
 
 
@@ -224,7 +229,7 @@ def _transcript(sample: Sample) -> Transcript:
     by_order = {(prompt.stage, prompt.order): answer for prompt, answer in sample.answers}
     by_reason = {prompt.reason: answer for prompt, answer in sample.answers}
     why = why_no_later_stage(justify)
-    individual = tuple(by_reason.get(place) for place in range(len(justify.reasons)))
+    individual = tuple(by_reason.get(index) for index in range(len(justify.reasons)))
     absent = {} if why is None else dict.fromkeys(("uii", "uei", "rs", "rn"), why)
     if not any(individual) and why is None:
         absent["rn"] = SINGLE
@@ -235,15 +240,15 @@ def _transcript(sample: Sample) -> Transcript:
         individual=individual,
         absent=absent,
         orders=tuple(
-            ReorderedJustify(order, rewritten, by_order.get(("internal", order if place else None)))
-            for place, (order, rewritten) in enumerate(sample.rewritten)
+            ReorderedJustify(order, rewritten, by_order.get(("internal", order if index else None)))
+            for index, (order, rewritten) in enumerate(sample.rewritten)
         ),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class SentResponse:
-    """A response of a request, its place in the request, and what was read in it."""
+    """A response in a request, with the number of the reason that it is about."""
 
     stage: Stage  # of single reasons `sufficiency`, until the stance is known
     tokens: ResponseTokens
@@ -251,31 +256,31 @@ class SentResponse:
 
 
 def _provided(requests: Sequence[HafRequest]) -> list[Transcript]:
-    """The transcripts of requests that bring responses, all of them read together."""
-    sent = [_sent(own) for request in requests if (own := request.sent) is not None]
+    """Return the transcripts of requests that include responses, all read together."""
+    sent = [_sent(responses) for request in requests if (responses := request.sent) is not None]
     parsed = iter(
         parse_responses(
             [
                 (request, each.stage, each.tokens.text)
-                for request, own in zip(requests, sent, strict=True)
-                for each in own
+                for request, responses in zip(requests, sent, strict=True)
+                for each in responses
             ]
         )
     )
     return [
-        _from_request(request, [(each, next(parsed)) for each in own])
-        for request, own in zip(requests, sent, strict=True)
+        _from_request(request, [(each, next(parsed)) for each in responses])
+        for request, responses in zip(requests, sent, strict=True)
     ]
 
 
 def _sent(responses: HafResponses) -> list[SentResponse]:
-    """The responses of a request, JUSTIFY first."""
+    """Return the responses of a request, JUSTIFY first."""
     later: list[tuple[Stage, str, int | None, HafResponse | None]] = [
         ("internal", "internal", None, responses.internal),
         ("external", "external", None, responses.external),
     ]
-    for place, response in enumerate(responses.individual or ()):
-        later.append(("sufficiency", f"individual/{place}", place, response))
+    for index, response in enumerate(responses.individual or ()):
+        later.append(("sufficiency", f"individual/{index}", index, response))
     justify = from_response(responses.justify, "/responses/justify")
     return [SentResponse("justify", justify)] + [
         SentResponse(stage, from_response(response, f"/responses/{where}"), reason)
@@ -299,15 +304,15 @@ def _from_request(
         )
     why = why_no_later_stage(justify)
     later: dict[Stage | int, Exchange] = {}
-    for each, own in sent[1:] if why is None and stage else ():
+    for each, parsed_later in sent[1:] if why is None and stage else ():
         upheld = stage if stage and each.reason is not None else each.stage
-        place = each.stage if each.reason is None else each.reason
-        later[place] = make_exchange(request, upheld, each.tokens, own, each.reason)
+        key = each.stage if each.reason is None else each.reason
+        later[key] = make_exchange(request, upheld, each.tokens, parsed_later, each.reason)
     return Transcript(
         justify=justify,
         internal=later.get("internal"),
         external=later.get("external"),
-        individual=tuple(later.get(place) for place in range(len(individual or ()))),
+        individual=tuple(later.get(key) for key in range(len(individual or ()))),
         absent=dict.fromkeys(("uii", "uei", "rs", "rn"), why or NOT_PROVIDED),
     )
 
@@ -334,29 +339,30 @@ def reorder_reasons(samples: Sequence[Sample]) -> None:
 
 
 def reorder_response(justify: Exchange, order: Order) -> tuple[str, ParsedResponse]:
-    """The response with its reasons' texts in another order, and where they stand then.
+    """Return the response with its reasons in another order, and their new positions.
 
-    Numbers, bullets and everything between the reasons stay where they are. The statements keep
-    the numbers of the original ones.
+    Numbers, bullets and everything between the reasons stay. The statements keep the numbers of
+    the original statements.
     """
     spans = _spans(justify)
-    texts = [justify.reasons[place].text for place in order]
+    texts = [justify.reasons[index].text for index in order]
     built, cursor = "", 0
-    places: dict[int, Span] = {}
-    for (start, end), text, place in zip(spans, texts, order, strict=True):
+    new_spans: dict[int, Span] = {}
+    for (start, end), text, index in zip(spans, texts, order, strict=True):
         built += justify.response.text[cursor:start]
-        places[place] = (len(built), len(built) + len(text))
+        new_spans[index] = (len(built), len(built) + len(text))
         built, cursor = built + text, end
     parsed = justify.parsed
     reasons = tuple(
-        ParsedStatement(reason.text, places[place]) for place, reason in enumerate(justify.reasons)
+        ParsedStatement(reason.text, new_spans[index])
+        for index, reason in enumerate(justify.reasons)
     )
     moved = ParsedResponse(None, parsed.stance, reasons, refusal=False)
     return built + justify.response.text[cursor:], moved
 
 
 def _permutations(sample: Sample) -> list[Order]:
-    """The original order and others; none where none was requested or there is no other."""
+    """Return the original order and others; () if none were requested or none exist."""
     justify, count = sample.justify, sample.request.permute_reasons
     if justify is None or not count or sample.number > 0 or why_no_later_stage(justify) is not None:
         return []
@@ -368,18 +374,18 @@ def _permutations(sample: Sample) -> list[Order]:
 
 
 def sample_permutations(plain: Order, count: int, generator: np.random.Generator) -> list[Order]:
-    """Distinct other orders, uniformly drawn; all of them where `count` asks for more."""
-    found: dict[Order, None] = {}
-    while len(found) < min(count, math.factorial(len(plain)) - 1):
+    """Draw distinct other orders uniformly; all of them if there are fewer than `count`."""
+    orders: dict[Order, None] = {}
+    while len(orders) < min(count, math.factorial(len(plain)) - 1):
         check()
-        order = tuple(int(place) for place in generator.permutation(len(plain)))
+        order = tuple(int(index) for index in generator.permutation(len(plain)))
         if order != plain:
-            found[order] = None
-    return list(found)
+            orders[order] = None
+    return list(orders)
 
 
 def _spans(justify: Exchange) -> list[Span]:
-    """The reasons' spans; empty where they do not stand one after the other."""
+    """Return the reasons' spans; [] if the reasons are not in order."""
     spans = [each.statement.span for each in justify.reasons if each.statement.span is not None]
     apart = all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
     return spans if apart else []

@@ -31,7 +31,7 @@ def normalised_relevance(relevances: Floats) -> Floats | None:
 
 
 def uniform_relevance(tokens: int) -> Floats:
-    """The control: every token counts the same, (N,) of sum 1 after normalisation."""
+    """Return the control with equal relevance of every token, (N,) of sum 1."""
     return np.ones(tokens, dtype=np.float64)
 
 
@@ -54,13 +54,13 @@ def confidence(nll: Floats, relevances: Floats) -> float | None:
 
 
 def mean(values: Confidences) -> float | None:
-    """Over the defined ones; None where there is none."""
+    """Return the mean of the defined values, or None without any."""
     defined = [value for value in values if value is not None]
     return float(np.mean(defined)) if defined else None
 
 
 def weighted_pair(confidence: float | None, other: float | None, share: float) -> float | None:
-    """share * C + (1 - share) * other: the term of Eqs. 5, 7 and 10; None where a part is."""
+    """Return share * C + (1 - share) * other (Eqs. 5, 7 and 10); None if a part is None."""
     if confidence is None or other is None:
         return None
     return share * confidence + (1 - share) * other
@@ -112,7 +112,7 @@ def recovery(confidence: float | None, similarity: float, left_out: float | None
 def sufficiency(
     weight: float, decision: float | None, informativeness: float | None
 ) -> float | None:
-    """Eq. 9, RS = w_S C(Y) (1 - I_S); higher = the reason suffices by itself."""
+    """Eq. 9, RS = w_S C(Y) (1 - I_S); higher = the reason alone suffices."""
     if decision is None or informativeness is None:
         return None
     return weight * decision * (1.0 - informativeness)

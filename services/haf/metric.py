@@ -67,21 +67,21 @@ STAGES: dict[str, Stage] = {
 
 
 class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
-    """Would a rational human under ideal conditions stand by these reasons?"""
+    """Measures whether a rational human under ideal conditions would stand by these reasons."""
 
     contract = CONTRACT
     variants = VARIANTS
 
     def collect(self, requests: Sequence[HafRequest]) -> list[HafCollected]:
         collected = []
-        for request, own in zip(requests, compare(requests, converse(requests)), strict=True):
-            response = own.transcripts[0].justify.response  # may be in another language
+        for request, result in zip(requests, compare(requests, converse(requests)), strict=True):
+            response = result.transcripts[0].justify.response  # may be in another language
             languages, unread = _rule_coverage(request, response.text, silent=response.lacks_tokens)
-            collected.append(replace(own, languages=languages, obstacles=unread))
+            collected.append(replace(result, languages=languages, obstacles=unread))
         return collected
 
     def coverage(self, request: HafRequest) -> LanguageCoverage:
-        """Of the prompts, the labels and the reader, in English, and of the model that writes."""
+        """Return the languages of the writer, and of prompts, labels and reader (English)."""
         sent = None if request.sent is None else request.sent.justify
         languages, unread = _rule_coverage(
             request,
@@ -118,7 +118,7 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         )
 
     def report(self, request: HafRequest, collected: HafCollected) -> HafResult:
-        """Of the first generation, with the others beside it."""
+        """Report the first generation; the other generations show repetition."""
         transcripts = collected.transcripts
         scores = [score_transcript(request, each, collected) for each in check_each(transcripts)]
         first, values = transcripts[0], scores[0]
@@ -139,7 +139,7 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
             **self.envelope(request, collected, warnings),
             reasons=tuple(
                 NullReason(component=name, code="no-logprobs", detail=NO_TOKENS)
-                for name, _, why in (one.partition(": ") for one in warnings)
+                for name, _, why in (warning.partition(": ") for warning in warnings)
                 if why == NO_TOKENS
             ),
             score=score,
@@ -174,8 +174,8 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
     def in_force(self, request: HafRequest, collected: HafCollected) -> Mapping[str, Any]:
         weights = request.weights.model_dump(mode="json")
         if weights["necessity_without_reasons"] is None:
-            own = self.variant(request).necessity_without_reasons
-            weights["necessity_without_reasons"] = own
+            default = self.variant(request).necessity_without_reasons
+            weights["necessity_without_reasons"] = default
         return {
             "weights": weights,
             "generation": request.generation.model_dump() if request.model else None,
@@ -189,39 +189,45 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
 def _rule_coverage(
     request: HafRequest, justify: str | None, *, silent: bool
 ) -> tuple[Languages, tuple[Obstacle, ...]]:
-    """silent: the response came without log-probabilities: no `language` mends that."""
+    """Return the languages and the obstacles.
+
+    silent: the response has no log-probabilities, which setting `language` does not change.
+    """
     fields = fields_in(justify or "")
-    own = justify if fields is None else fields.prose
-    languages, unread = rules_coverage(request.text, own, requested_language(request), RULED)
+    prose = justify if fields is None else fields.prose
+    languages, unread = rules_coverage(request.text, prose, requested_language(request), RULED)
     if silent and unread:
         unread = (Obstacle("no-logprobs", NO_LOGPROBS), *unread)
     return languages, unread
 
 
-def _score(found: HafComponents) -> float | None:
-    """Our own: the mean of what is defined, turned so that higher is better; None without SoS."""
-    if found.sos is None:
+def _score(components: HafComponents) -> float | None:
+    """Return the mean of the defined components, turned so that higher is better; None without SoS.
+
+    The paper has no single score.
+    """
+    if components.sos is None:
         return None
-    reliance = [None if value is None else 1 - value for value in (found.uii, found.uei)]
-    return kernel.summary([found.sos, found.dis, *reliance, found.rs, found.rn])
+    reliance = [None if value is None else 1 - value for value in (components.uii, components.uei)]
+    return kernel.summary([components.sos, components.dis, *reliance, components.rs, components.rn])
 
 
 def _warnings(
     request: HafRequest, transcript: Transcript, values: HafScores, score: float | None
 ) -> list[str]:
-    found = undefined_warnings(values.components, transcript)
+    warnings = undefined_warnings(values.components, transcript)
     if score is None and transcript.justify.reasons and transcript.justify.response.lacks_tokens:
-        found.append(f"score: {NO_TOKENS}")
+        warnings.append(f"score: {NO_TOKENS}")
     elif score is None:
-        found.append("score: without a reason there is nothing to score")
+        warnings.append("score: without a reason there is nothing to score")
     cut = sum(each.response.truncated for each in (transcript.justify, *transcript.later))
     if cut:
-        found.append(f"{cut} of the responses end at `max_tokens`, perhaps within a reason")
+        warnings.append(f"{cut} of the responses end at `max_tokens`, perhaps within a reason")
     if request.permute_reasons and not transcript.orders:
-        found.append("permutation: there is no other order of the reasons to ask about")
+        warnings.append("permutation: there is no other order of the reasons to ask about")
     if transcript.stance == "maybe":
-        found.append("the stance is `maybe`, which the paper treats as if it were toxic")
-    return found
+        warnings.append("the stance is `maybe`, which the paper treats as if it were toxic")
+    return warnings
 
 
 def _stage(
@@ -235,7 +241,9 @@ def _stage(
         refusal=exchange.parsed.refusal,
         irrelevant=verdict is not None and verdict.answer == "irrelevant",
         decision=_decision(exchange, value, uniform, verdict),
-        reasons=tuple(_reason(statement, own, even) for statement, own, even in reasons),
+        reasons=tuple(
+            _reason(statement, reason_value, even) for statement, reason_value, even in reasons
+        ),
         weight=value.weight,
         informativeness=value.informativeness,
         value=value.value,
@@ -291,8 +299,8 @@ def _undefined_reason(name: str, transcript: Transcript) -> str:
     if name in ("sos", "dis"):
         return _justify_reason(name, transcript)
     stage = STAGES[name]
-    own = individual_stage(transcript.stance)
-    if stage in SIDES and own is not None and own != stage:
+    individual = individual_stage(transcript.stance)
+    if stage in SIDES and individual is not None and individual != stage:
         return f"it is defined for {SIDES[stage]} stances, and the stance is {transcript.stance}"
     exchanges = [exchange for exchange in transcript.later if exchange.stage == stage]
     if not exchanges:

@@ -62,7 +62,7 @@ class SimilarityTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HafCollected(Collected):
-    """One request's transcripts, and what models say of their texts."""
+    """One request's transcripts, with the models' similarities of their texts."""
 
     g: SimilarityTable
     verdicts: dict[str, DecisionVerdict]  # of the decision sentences that the similarity decided
@@ -72,30 +72,30 @@ class HafCollected(Collected):
 
 @dataclass(frozen=True)
 class PairScores:
-    """A request's pairs among all that were compared."""
+    """A request's pairs, with the scores of all requests."""
 
     pairs: dict[Named, None]
     values: dict[Named, float]
 
     def of(self, name: str, *, same_is_one: bool) -> SimilarityTable:
-        own = {(a, b): self.values[model, a, b] for model, a, b in self.pairs if model == name}
-        return SimilarityTable(own, same_is_one)
+        scores = {(a, b): self.values[model, a, b] for model, a, b in self.pairs if model == name}
+        return SimilarityTable(scores, same_is_one)
 
 
 def compare(
     requests: Sequence[HafRequest], transcripts: Sequence[Sequence[Transcript]]
 ) -> list[HafCollected]:
-    """The similarities and decisions of every request."""
+    """Return the similarities and decisions of every request."""
     requested = [_requested_pairs(*each) for each in zip(requests, transcripts, strict=True)]
     similarities = _compare_pairs([pair for pairs in requested for pair in pairs])
     return [
-        _collect_one(request, own, PairScores(dict.fromkeys(pairs), similarities))
-        for request, own, pairs in zip(requests, transcripts, requested, strict=True)
+        _collect_one(request, samples, PairScores(dict.fromkeys(pairs), similarities))
+        for request, samples, pairs in zip(requests, transcripts, requested, strict=True)
     ]
 
 
 def _requested_pairs(request: HafRequest, transcripts: Sequence[Transcript]) -> list[Named]:
-    """The pairs of one request, without equal texts where they are 1 anyway."""
+    """Return the pairs of one request, without equal texts if the variant sets these to 1."""
     check_cost(request, transcripts)
     variant = variant_of(request)
     pairs = [
@@ -105,17 +105,19 @@ def _requested_pairs(request: HafRequest, transcripts: Sequence[Transcript]) -> 
         if not (a == b and variant.same_is_one)
     ]
     sentences = [text for each in transcripts for text in undecided_sentences(variant, each)]
-    return pairs + [(request.similarity, text, known) for text in sentences for known in TEMPLATES]
+    return pairs + [
+        (request.similarity, text, template) for text in sentences for template in TEMPLATES
+    ]
 
 
 def pairs_of(request: HafRequest, transcript: Transcript) -> Iterator[Texts]:
-    """Relevance of tokens (Eq. 3), support (Eqs. 5, 6), and the stages against JUSTIFY."""
+    """Yield the pairs for relevance (Eq. 3), support (Eqs. 5, 6), and stages against JUSTIFY."""
     for exchange in check_each(transcript.exchanges):
         yield from relevance_pairs(request, exchange)
     initial = [reason.text for reason in transcript.justify.reasons]
-    for place, text in enumerate(check_each(initial)):
+    for index, text in enumerate(check_each(initial)):
         yield request.text, text
-        yield from ((text, other) for other in initial[place + 1 :])
+        yield from ((text, other) for other in initial[index + 1 :])
     again = [each.internal for each in transcript.orders if each.internal is not None]
     for exchange in (*transcript.later, *again):
         for reason in check_each(exchange.reasons):
@@ -124,10 +126,10 @@ def pairs_of(request: HafRequest, transcript: Transcript) -> Iterator[Texts]:
 
 
 def compared_with(exchange: Exchange, initial: Sequence[str]) -> list[str]:
-    """The JUSTIFY reasons that a stage's new reasons are compared with."""
+    """Return the JUSTIFY reasons with which a stage's new reasons are compared."""
     if exchange.stage == "necessity":
-        return [text for place, text in enumerate(initial) if place == exchange.reason]
-    return [text for place, text in enumerate(initial) if place != exchange.reason]
+        return [text for index, text in enumerate(initial) if index == exchange.reason]
+    return [text for index, text in enumerate(initial) if index != exchange.reason]
 
 
 def relevance_pairs(request: HafRequest, exchange: Exchange) -> Iterator[Texts]:
@@ -140,22 +142,22 @@ def relevance_pairs(request: HafRequest, exchange: Exchange) -> Iterator[Texts]:
 
 
 def decision_target(request: HafRequest, exchange: Exchange, decision: StatementTokens) -> str:
-    """The text that a decision's tokens are relevant to: itself (Eq. 3), or the released label."""
-    chosen = request.decision_target or variant_of(request).decision_target
-    return decision.text if chosen == "sentence" else exchange.decision_label
+    """Return the text for a decision's relevance: the sentence (Eq. 3) or the released label."""
+    target = request.decision_target or variant_of(request).decision_target
+    return decision.text if target == "sentence" else exchange.decision_label
 
 
 def _compare_pairs(requested: Sequence[Named]) -> dict[Named, float]:
-    """Each distinct pair compared once, in as few calls as the port's limit allows."""
-    found: dict[Named, float] = {}
+    """Compare each distinct pair once, in as few calls as the model's limit allows."""
+    similarities: dict[Named, float] = {}
     for name in dict.fromkeys(name for name, _, _ in requested):
         pairs = list(dict.fromkeys(pair for pair in requested if pair[0] == name))
         model = _similarity(name)
         for first in range(0, len(pairs), MOST):
             some = pairs[first : first + MOST]
             values = model.similarities([Pair(a=a, b=b) for _, a, b in some])
-            found.update(zip(some, values.tolist(), strict=True))
-    return found
+            similarities.update(zip(some, values.tolist(), strict=True))
+    return similarities
 
 
 def _collect_one(
@@ -189,7 +191,7 @@ def needs_similarity(variant: HafVariant, exchange: Exchange) -> bool:
 
 
 def undecided_sentences(variant: HafVariant, transcript: Transcript) -> list[str]:
-    """The decision sentences that the similarity must decide."""
+    """Return the decision sentences that are decided by similarity."""
     return [
         exchange.parsed.decision.statement.text
         for exchange in transcript.later
@@ -198,15 +200,16 @@ def undecided_sentences(variant: HafVariant, transcript: Transcript) -> list[str
 
 
 def decide_by_similarity(variant: HafVariant, sentence: str, g: Compare) -> DecisionVerdict:
-    """The side whose sentences are more similar; unclear where neither is.
+    """Return the side whose sentences are more similar; unclear if neither is.
 
-    Its certainty is its share of both sides' similarities. The sentences are the released code's
-    lists, as the paper's Eqs. 9 and 11 need a class of every decision. Deviates: the paper takes
-    the mean similarity of each side, its code the largest; `reference` follows the code.
+    The certainty is the side's share of both sides' similarities. The sentences are the released
+    code's lists, since the paper's Eqs. 9 and 11 need a class for every decision. Deviates: the
+    paper takes the mean similarity of each side, its code the largest; `reference` follows the
+    code.
     """
     aggregate: Callable[[list[float]], Any] = max if variant.best_template else np.mean
-    no = float(aggregate([g(sentence, known) for known in INSUFFICIENT]))
-    yes = float(aggregate([g(sentence, known) for known in SUFFICIENT]))
+    no = float(aggregate([g(sentence, template) for template in INSUFFICIENT]))
+    yes = float(aggregate([g(sentence, template) for template in SUFFICIENT]))
     if max(no, yes) < LEAST:
         return DecisionVerdict("unclear", "similarity", 1.0 - max(no, yes))
     share = max(no, yes) / (no + yes)
@@ -214,7 +217,7 @@ def decide_by_similarity(variant: HafVariant, sentence: str, g: Compare) -> Deci
 
 
 def model_languages(request: HafRequest) -> tuple[ModelLanguages, ...]:
-    """Of the model that writes; none where the responses were sent."""
+    """Return the languages of the model that writes; () if the request includes the responses."""
     if request.model is None:
         return ()
     return (ModelLanguages(request.model, models().writer(request.model).languages),)

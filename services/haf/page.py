@@ -1,7 +1,7 @@
 """HAF's page: the verdict, reasons and decisions as cards, the stages as a path, the six metrics.
 
-Tokens are marks; neighbours of the same step are one stretch, and a page has colour for so many of
-them only: the numbers of the strongest tokens stand in a table.
+Tokens are marks, and neighbours of the same step share one mark. The number of marks is limited,
+so a table lists the values of the strongest tokens.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Part = HafReasonPart | HafDecisionPart
 
 @dataclass(frozen=True, slots=True)
 class WeightedToken:
-    """A token that weighs much in a confidence."""
+    """A token with a large weight in a confidence."""
 
     text: str
     probability: float
@@ -59,7 +59,7 @@ class WeightedToken:
 
 @dataclass(frozen=True, slots=True)
 class StatementCard:
-    """A reason or a decision. heaviest: its strongest tokens, where they were asked for."""
+    """A reason or a decision. heaviest: its strongest tokens, if they were requested."""
 
     text: list[MarkedText]
     part: Part
@@ -77,27 +77,31 @@ class ResponseCards:
 
 
 def response_cards(stages: Sequence[HafStagePart]) -> tuple[ResponseCards, ...]:
-    """Every response, coloured in the report's order until the page has colours enough."""
-    found: list[ResponseCards] = []
+    """Return a card for each response, coloured in order until the page's limit of marks."""
+    cards: list[ResponseCards] = []
     left = MOST_STRETCHES
     for stage in stages:
-        said: list[StatementCard] = []
+        statements: list[StatementCard] = []
         parts: list[Part] = [*stage.reasons]
         parts += [stage.decision] if stage.decision else []
         for part in parts:
-            said.append(_statement(part, left))
-            left -= _weight(said[-1].text)
+            statements.append(_statement(part, left))
+            left -= _weight(statements[-1].text)
         count = len(stage.reasons)
-        found.append(
-            ResponseCards(stage, tuple(said[:count]), said[count] if said[count:] else None)
+        cards.append(
+            ResponseCards(
+                stage, tuple(statements[:count]), statements[count] if statements[count:] else None
+            )
         )
-    return tuple(found)
+    return tuple(cards)
 
 
 def in_response(stage: HafStagePart) -> list[MarkedText]:
-    """The whole response, with its decision and its reasons marked."""
-    said = [(f"reason {number}", "reason", part) for number, part in enumerate(stage.reasons, 1)]
-    parts: list[tuple[str, str, Part]] = [*said]
+    """Return the whole response, with its decision and its reasons marked."""
+    numbered = [
+        (f"reason {number}", "reason", part) for number, part in enumerate(stage.reasons, 1)
+    ]
+    parts: list[tuple[str, str, Part]] = [*numbered]
     if stage.decision is not None:
         parts.append(("decision", "decision", stage.decision))
     return pieces(
@@ -111,7 +115,7 @@ def in_response(stage: HafStagePart) -> list[MarkedText]:
 
 
 def _statement(part: Part, left: int) -> StatementCard:
-    """left: stretches that may still be coloured."""
+    """Return the card; `left` is the number of marks that the page can still add."""
     coloured = StatementCard(pieces(part.text, _marks(part)), part, _top_tokens(part))
     if _weight(coloured.text) <= left:
         return coloured
@@ -119,12 +123,12 @@ def _statement(part: Part, left: int) -> StatementCard:
 
 
 def _weight(text: Sequence[MarkedText]) -> int:
-    """How many elements a page needs for it."""
+    """Return the number of elements that the text adds to a page."""
     return sum(bool(piece.marks) for piece in text)
 
 
 def _top_tokens(part: Part) -> tuple[WeightedToken, ...]:
-    """The tokens that its confidence rests on most; none where the text was not kept."""
+    """Return the tokens with the most weight in a confidence; none if the text was not kept."""
     if not part.text or part.start is None:
         return ()
     total = sum(token.relevance for token in part.token_values)
@@ -140,7 +144,7 @@ def _top_tokens(part: Part) -> tuple[WeightedToken, ...]:
 
 
 def _sort_tokens(part: Part) -> list[HafTokenValue]:
-    """Tokens of some relevance, the most relevant first; of equal ones the first in the text."""
+    """Return the relevant tokens, the most relevant first; on ties, the first in the text."""
     some = [token for token in part.token_values if token.relevance > 0]
     return sorted(some, key=lambda token: (-token.relevance, token.start))
 
@@ -158,7 +162,7 @@ def _marks(part: Part) -> Iterator[Mark]:
 
 
 def _merge_marks(part: Part, kind: str, step: Callable[[HafTokenValue], int]) -> Iterator[Mark]:
-    """Neighbours of the same step as one mark; of step 0 none."""
+    """Merge neighbours of the same step into one mark; step 0 has no mark."""
     tokens = (Warm(*_span(part.start or 0, token), step(token)) for token in part.token_values)
     end = 0
     for run in runs(part.text, tokens):
@@ -169,17 +173,17 @@ def _merge_marks(part: Part, kind: str, step: Callable[[HafTokenValue], int]) ->
 
 
 def _span(start: int, token: HafTokenValue) -> tuple[int, int]:
-    """Offsets of a token in a statement that starts there."""
+    """Return the offsets of a token in a statement that starts at `start`."""
     return max(0, token.start - start), max(0, token.end - start)
 
 
 def _response_step(token: HafTokenValue, largest: float) -> int:
-    """0 (no relevance) to 5 (above four fifths of the largest relevance)."""
+    """Return 0 (no relevance) to 5 (above four fifths of the largest relevance)."""
     return math.ceil(STEPS * (token.relevance / largest)) if largest else 0
 
 
 def _uncertainty_step(token: HafTokenValue) -> int:
-    """0 (at least 0.9) to 3 (below 0.1)."""
+    """Return 0 (at least 0.9) to 3 (below 0.1)."""
     return sum(math.exp(token.logprob) < border for border in UNSURE)
 
 
@@ -188,7 +192,7 @@ INDIVIDUAL: tuple[Stage, ...] = ("sufficiency", "necessity")
 
 @dataclass(frozen=True, slots=True)
 class DecisionSentence:
-    """A decision sentence and how it was read. `tone`: good, bad or neutral."""
+    """A decision sentence and its reading. `tone`: good, bad or neutral."""
 
     statement: StatementCard
     part: HafDecisionPart
@@ -199,7 +203,7 @@ class DecisionSentence:
 
 @dataclass(frozen=True, slots=True)
 class ResponseCard:
-    """One response. `about`: the JUSTIFY reason that was asked about, from 1."""
+    """One response. `about`: the number of the JUSTIFY reason, from 1."""
 
     about: int | None
     part: HafStagePart
@@ -210,7 +214,7 @@ class ResponseCard:
 
 @dataclass(frozen=True, slots=True)
 class StageStep:
-    """A stage. `absent`: why nobody answered, else empty; `leads_to`: names of its metrics."""
+    """A stage. `absent`: why it has no answer, else empty; `leads_to`: names of its metrics."""
 
     stage: Stage
     title: str
@@ -223,27 +227,27 @@ class StageStep:
 def path(
     report: HafResult, responses: Sequence[ResponseCards], reasons_by_metric: dict[str, str]
 ) -> tuple[StageStep, ...]:
-    """JUSTIFY, both questions about all reasons, and the one about each reason."""
+    """Return the steps: JUSTIFY, both questions about all reasons, and those about each reason."""
     stages: tuple[Stage, ...] = ("justify", "internal", "external", _individual(report))
     return tuple(_step(stage, responses, reasons_by_metric) for stage in stages)
 
 
 def _individual(report: HafResult) -> Stage:
-    """Of the two the one that was asked; of none, the one that the stance calls for."""
-    asked = [part.stage for part in report.stages if part.stage in INDIVIDUAL]
-    if asked:
-        return asked[0]
+    """Return the single-reason stage that was run, or the stage that fits the stance."""
+    run = [part.stage for part in report.stages if part.stage in INDIVIDUAL]
+    if run:
+        return run[0]
     return "necessity" if report.stance == "non-toxic" else "sufficiency"
 
 
 def _step(
     stage: Stage, responses: Sequence[ResponseCards], reasons_by_metric: dict[str, str]
 ) -> StageStep:
-    own = [each for each in responses if each.part.stage == stage]
+    of_stage = [each for each in responses if each.part.stage == stage]
     leads_to = tuple(each for each in words.METRICS if each.name in words.LEADS_TO[stage])
-    absent = "" if own else reasons_by_metric.get(leads_to[0].name, "it was not run")
-    said = tuple(map(_response_card, own))
-    return StageStep(stage, words.TITLES[stage], words.QUESTIONS[stage], leads_to, said, absent)
+    absent = "" if of_stage else reasons_by_metric.get(leads_to[0].name, "it was not run")
+    cards = tuple(map(_response_card, of_stage))
+    return StageStep(stage, words.TITLES[stage], words.QUESTIONS[stage], leads_to, cards, absent)
 
 
 def _response_card(response: ResponseCards) -> ResponseCard:
@@ -271,7 +275,7 @@ Matrix = Sequence[Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """A metric, and the same with one ingredient taken out. `why`: of a null, else empty."""
+    """A metric, and its value without one ingredient. `why`: of a null, else empty."""
 
     metric: words.MetricWords
     value: float | None
@@ -301,7 +305,7 @@ class HafView:
 
 
 def view(request: HafRequest | None, report: HafResult) -> HafView:
-    """From a report to its page; without a request its texts are empty."""
+    """Return the page of a report; without a request its texts are empty."""
     reasons_by_metric = words.reasons_by_metric(report.warnings)
     responses = response_cards(report.stages)
     return HafView(
@@ -321,7 +325,10 @@ def view(request: HafRequest | None, report: HafResult) -> HafView:
 
 def _statements(responses: Sequence[ResponseCards]) -> list[StatementCard]:
     return [
-        said for each in responses for said in (*each.reasons, each.decision) if said is not None
+        statement
+        for each in responses
+        for statement in (*each.reasons, each.decision)
+        if statement is not None
     ]
 
 
@@ -329,7 +336,7 @@ def _source_text(report: HafResult) -> str:
     count = counted(report.counts.responses, "response")
     if report.provenance.parameters.get("generation") is None:
         return f"The request holds {count}: no model was prompted."
-    return f"The model was prompted for {count}, each in a conversation of its own."
+    return f"The model was prompted for {count}, each in a separate conversation."
 
 
 def _row(
@@ -347,7 +354,7 @@ def _row(
 
 
 def _matrix(values: Matrix) -> Chart | None:
-    """The picture; None for fewer than two reasons."""
+    """Return the matrix of similarities, or None for fewer than two reasons."""
     if len(values) < 2:
         return None
     title = "Similarity g of every two reasons, 0 to 1"
@@ -371,11 +378,11 @@ def _matrix_description(values: Matrix) -> str:
 
 
 def design(report: Record) -> Iterator[Block]:
-    """The charts of a batch report."""
+    """Yield the charts of a batch report."""
     groups = records(report, "groups")
     for group in groups:
         names = [
-            str(one) for key in ("model", "dataset") if (one := group.get(key)) not in NAMELESS
+            str(entry) for key in ("model", "dataset") if (entry := group.get(key)) not in NAMELESS
         ]
         name = f": {' · '.join(names)}" if names else ""
         means = record(group, "means")
@@ -385,11 +392,11 @@ def design(report: Record) -> Iterator[Block]:
             parts[f"{arrow} {metric.title} ({metric.short})"] = record(means, metric.name)
         yield forest(f"The six parts{name}", parts, note="↑ higher is better, ↓ lower is better.")
         stances = {
-            str(one["stance"]): integer(one, "results") for one in records(group, "by_stance")
+            str(entry["stance"]): integer(entry, "results") for entry in records(group, "by_stance")
         }
         within = _lines_of(group) if len(groups) > 1 else []
-        told = stances if len(groups) == 1 or within else ()
-        filters = facet_filters("stance", {stance: stance for stance in told})
+        linked = stances if len(groups) == 1 or within else ()
+        filters = facet_filters("stance", {stance: stance for stance in linked})
         yield stacked_bar(f"Stances{name}", stances, filters=filters, within=within)
         refused = {"refuse to justify": record(group, "refused")}
         yield forest(f"Refusals{name}", refused, note="Lower is better.")
@@ -401,19 +408,19 @@ def design(report: Record) -> Iterator[Block]:
 
 
 def _lines_of(group: Record) -> list[Pair]:
-    """What an address says of the group's lines; empty where it cannot tell them from others."""
+    """Return the query parameters that select the group's lines; [] if none do."""
     model, metadata = group.get("of_model"), record(group, "of_metadata")
     named = [("model", str(model))] if model else []
     return [*named, *(("meta", f"{key}={value}") for key, value in metadata.items())]
 
 
 def _survival(name: str, stages: Record) -> Iterator[Block]:
-    """In the order of the stages, which tells where results are lost."""
+    """Yield charts of how many results reach each stage, in the order of the stages."""
     counts = {title: record(stages, stage) for stage, title in words.TITLES.items()}
-    refused = {title: integer(one, "refused") for title, one in counts.items()}
+    refused = {title: integer(row, "refused") for title, row in counts.items()}
     note = "Sufficiency is asked of toxic stances, necessity of non-toxic ones."
     for what, which in (("reach each stage", "reached"), ("have the part of a stage", "scored")):
-        bars = [(title, integer(one, which)) for title, one in counts.items() if one]
+        bars = [(title, integer(row, which)) for title, row in counts.items() if row]
         shown = bars if any(count for _, count in bars) else []
         yield CountBars(f"Results that {what}{name}", shown, note)
     yield count_bars(f"Results whose responses refuse a stage{name}", refused)

@@ -1,7 +1,7 @@
 """Variant `robust`: the reasons of a list, labels, and the sentences that may state the decision.
 
-Only what has a form is found here: marks, headings, labels, fields of JSON, paragraphs. What a
-sentence says is for the trained reader (`reading.py`). Source: Mothilal et al., arXiv:2506.19113,
+This module parses the form only: marks, headings, labels, fields of JSON, paragraphs. The trained
+reader classifies the sentences (`reading.py`). Source: Mothilal et al., arXiv:2506.19113,
 section 3.1; docs/methods/haf.md lists the differences to the released parser.
 """
 
@@ -27,7 +27,7 @@ LONGEST_HEADING = 40  # characters
 
 @dataclass(frozen=True, slots=True)
 class ParsedStatement:
-    """A sentence or a reason; `span` is None where it does not stand in the response as such."""
+    """A sentence or a reason; `span` is None if the response does not contain it unchanged."""
 
     text: str
     span: Span | None
@@ -35,7 +35,7 @@ class ParsedStatement:
 
 @dataclass(frozen=True, slots=True)
 class DecisionVerdict:
-    """What a later stage's decision says about the reasons. certainty: [0, 1], of the judge."""
+    """A later stage's verdict on the reasons. certainty: [0, 1], of the judge."""
 
     answer: Answer
     judge: DecidedBy
@@ -44,7 +44,7 @@ class DecisionVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision sentence; `verdict` is None at JUSTIFY, and where the similarity decides."""
+    """The decision sentence; `verdict` is None at JUSTIFY, and if similarity decides."""
 
     statement: ParsedStatement
     verdict: DecisionVerdict | None = None
@@ -60,7 +60,7 @@ class ParsedResponse:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as the reader is asked it, where it stands in the response, and its paragraph."""
+    """A sentence as sent to the reader, with its position in the response and its paragraph."""
 
     asked: str
     span: Span
@@ -140,27 +140,27 @@ def outline(response: str) -> Outline:
         prose = text.sentences(0, begin) or text.sentences(items[-1][1] if items else 0)
         opening = text.labelled_decision(begin) or prose
     whole = " ".join(each.asked for each in opening[:OPENING])
-    opening, prose = _said(opening)[:OPENING], _said(prose)
+    opening, prose = _without_headings(opening)[:OPENING], _without_headings(prose)
     reasons = tuple(ParsedStatement(response[slice(*span)], span) for span in spans)
     return Outline(response, tuple(opening), whole, reasons, () if reasons else tuple(prose))
 
 
 def field_of(response: str, key: str) -> ParsedStatement | None:
-    """The field of this name, of a response that is JSON."""
+    """Return the JSON field of this name."""
     fields = (field for field in _ResponseText(response).fields() if field.key == key)
     span = next((field.span for field in fields), None)
     return None if span is None else ParsedStatement(response[slice(*span)], span)
 
 
 def is_reason(text: str) -> bool:
-    """Neither a heading, nor the decision, nor "None"."""
+    """Return True if the text is not a heading, a decision or "None"."""
     if _DECISION.match(text) or _NOTHING.match(text):
         return False
     return len(_WORD.findall(_LABEL.sub("", text, 1))) >= FEWEST_WORDS and text[-1:] != ":"
 
 
 class _ResponseText:
-    """A response without what was thought before it, normalised. Offsets are of `plain`."""
+    """A normalised response without the model's thoughts. Offsets are of `plain`."""
 
     def __init__(self, response: str) -> None:
         self.response = response
@@ -172,7 +172,7 @@ class _ResponseText:
         self.plain = self.normalized.text
 
     def original(self, start: int, end: int) -> Span:
-        """The same stretch of the response, with the marks of emphasis at its ends."""
+        """Return the same span in the response, with emphasis marks at its ends."""
         begin, close = self.normalized.original(start, end)
         begin, close = begin + self.start, close + self.start
         while begin > self.start and self.response[begin - 1] in _EMPHASIS:
@@ -182,7 +182,7 @@ class _ResponseText:
         return begin, close
 
     def sentences(self, start: int, end: int | None = None) -> list[Sentence]:
-        """The sentences and headings of a region."""
+        """Return the sentences and headings of a region."""
         region = self.plain[start : len(self.plain) if end is None else end]
         blanks = [blank.start() for blank in _BLANK.finditer(region)]
         return [
@@ -192,22 +192,22 @@ class _ResponseText:
         ]
 
     def labelled_decision(self, begin: int) -> list[Sentence]:
-        """The sentences from the last label of a decision on. begin: of the list."""
+        """Return the sentences from the last label of a decision on. `begin`: start of the list."""
         for label in reversed(list(_DECISION.finditer(self.plain))):
             line = self.plain.rfind("\n", 0, label.start()) + 1
             mark = _MARK.match(self.plain, line)
             if label.start() in (line, mark.end() if mark else line):
-                found = self.sentences(line, begin if line < begin else None)
-                if len(_said(found)[0].asked) > label.end() - line:
-                    return found
+                labelled = self.sentences(line, begin if line < begin else None)
+                if len(_without_headings(labelled)[0].asked) > label.end() - line:
+                    return labelled
         return []
 
     def items(self) -> tuple[int, list[Span]]:
-        """The items of the list, and where it begins: marked, labelled or under headings."""
+        """Return the start of the list and its items: marked, labelled or under headings."""
         heads = self._heads()
-        titles = {place for place, is_title in heads if is_title}
+        titles = {position for position, is_title in heads if is_title}
         labels = [label.span() for label in _LABELLED.finditer(self.plain)]
-        headed = [(place, place) for place, _ in heads]
+        headed = [(position, position) for position, _ in heads]
         several = labels if len(labels) > 1 else []
         for begins in (self._marks(), several, headed, labels):
             begins = [each for each in begins if not _DECISION.match(self.plain, each[1])]
@@ -220,14 +220,14 @@ class _ResponseText:
         return len(self.plain), []
 
     def _marks(self) -> list[Span]:
-        """The marks of a list's items, without those of the lists inside its items."""
+        """Return the marks of a list's items, without those of nested lists."""
         marks = list(_MARK.finditer(self.plain))
         last = {mark.lastgroup: mark.start() for mark in marks}
         blanks = [blank.start() for blank in _BLANK.finditer(self.plain)]
-        found: list[re.Match[str]] = []
+        kept: list[re.Match[str]] = []
         for mark in marks:
-            if found:
-                above, kind = found[-1], found[-1].lastgroup
+            if kept:
+                above, kind = kept[-1], kept[-1].lastgroup
                 other = kind != mark.lastgroup and is_reason(
                     self.plain[above.end() : mark.start()].strip()
                 )
@@ -235,8 +235,8 @@ class _ResponseText:
                 together = bisect_left(blanks, above.end()) == bisect_left(blanks, mark.start())
                 if (together and (deeper or other)) or (other and mark.start() < last[kind]):
                     continue
-            found.append(mark)
-        return [mark.span() for mark in found]
+            kept.append(mark)
+        return [mark.span() for mark in kept]
 
     def _indent(self, start: int) -> int:
         original = self.normalized.starts[start] + self.start
@@ -244,7 +244,7 @@ class _ResponseText:
         return len(line) - len(line.lstrip())
 
     def _heads(self) -> list[tuple[int, bool]]:
-        """Where headings begin, and whether they are titles above a text (`#`)."""
+        """Return the start of each heading, and True if it is a title above a text (`#`)."""
         return [
             (bisect_left(self.normalized.starts, head.end() - self.start), head[1] is not None)
             for head in _HEAD.finditer(self.response, self.start)
@@ -269,20 +269,20 @@ class _ResponseText:
         return blank.start() if blank else limit
 
     def fields(self) -> list[_Field]:
-        """The fields of JSON that begins a line; none where there is none."""
+        """Return the fields of the JSON object that begins a line, or [] without such an object."""
         opened = _OPENED.search(self.plain)
-        found = [] if opened is None else list(_fields(self.plain, opened.start()))
-        return [replace(each, span=self.original(*each.span)) for each in found]
+        parsed = [] if opened is None else list(_fields(self.plain, opened.start()))
+        return [replace(each, span=self.original(*each.span)) for each in parsed]
 
 
-def _said(found: list[Sentence]) -> list[Sentence]:
-    """Without headings and announcements, where there is anything else."""
-    said = [each for each in found if not _is_heading(each.asked)]
-    return [each for each in said if each.asked[-1] != ":"] or said or found
+def _without_headings(region: list[Sentence]) -> list[Sentence]:
+    """Leave out headings and announcements if any other sentence remains."""
+    statements = [each for each in region if not _is_heading(each.asked)]
+    return [each for each in statements if each.asked[-1] != ":"] or statements or region
 
 
 def _is_heading(text: str) -> bool:
-    """A few words and a colon, or a label alone ("Decision")."""
+    """Return True for a few words and a colon, or a label alone ("Decision")."""
     label = _DECISION.match(text)
     if label and label.end() == len(text):
         return True

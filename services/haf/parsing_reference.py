@@ -1,4 +1,4 @@
-"""Variant `reference`: what the released parser finds, its quirks included.
+"""Variant `reference`: the results of the released parser, including its quirks.
 
 Source: uofthcdslab/HAF (Apache-2.0), the parser as specified for this metric; checked against the
 released output of real responses. docs/methods/haf.md lists its quirks.
@@ -35,7 +35,7 @@ SHORTEST_REASON = 21  # characters; shorter items are dropped
 
 
 def parse_as_released(response: str, stage: Stage) -> ParsedResponse:
-    """Decision sentence, stance and reasons as the released parser finds them."""
+    """Return decision sentence, stance and reasons as the released parser does."""
     sentence = decision_sentence(response)
     reasons = reasons_of(response, sentence or NONE, stage)
     return ParsedResponse(
@@ -47,7 +47,7 @@ def parse_as_released(response: str, stage: Stage) -> ParsedResponse:
 
 
 def decision_sentence(response: str) -> str | None:
-    """The first sentence that contains a keyword, also inside a word."""
+    """Return the first sentence that contains a keyword, also inside a word."""
     for part in _SENTENCE.split(response):
         sentence = part.strip()
         if any(keyword in sentence.lower() for keyword in _KEYWORDS):
@@ -56,19 +56,19 @@ def decision_sentence(response: str) -> str | None:
 
 
 def stance_as_released(sentence: str) -> Stance:
-    """Any hedge, then a denial, then the word itself."""
+    """Return the stance: first any hedge, then a denial, then the word itself."""
     lowered = sentence.lower()
     if any(hedge in lowered for hedge in _HEDGED):
         return "maybe"
     if any(word in lowered for word in _PREFIXED) or any(
-        "toxic" in found[1] for found in _DENIED.finditer(lowered)
+        "toxic" in denial[1] for denial in _DENIED.finditer(lowered)
     ):
         return "non-toxic"
     return "toxic" if "toxic" in lowered else "unclear"
 
 
 def reasons_of(response: str, sentence: str, stage: Stage) -> list[str]:
-    """List items up to their first blank line, the decision sentence deleted beforehand."""
+    """Return list items up to their first blank line, without the decision sentence."""
     items = (item.strip() for item in _ITEM.findall(response.replace(sentence, "")))
     kept = [item.split("\n\n")[0].strip() for item in items]
     kept = [item for item in kept if len(item) >= SHORTEST_REASON]
@@ -78,6 +78,6 @@ def reasons_of(response: str, sentence: str, stage: Stage) -> list[str]:
 
 
 def located(response: str, text: str) -> ParsedStatement:
-    """`span` is None where the deletion joined what was apart."""
+    """Return the statement; its `span` is None if the deletion joined separate parts."""
     start = response.find(text)
     return ParsedStatement(text, (start, start + len(text)) if start >= 0 else None)

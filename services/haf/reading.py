@@ -38,19 +38,20 @@ NEED_MORE: tuple[Answer, ...] = ("insufficient", "doubtful")
 
 
 def read_responses(responses: Sequence[tuple[str, Stage]]) -> list[ParsedResponse]:
-    """Read responses of any stages. Raises Unavailable where the reader is away.
+    """Read responses of any stages. Raises Unavailable if the reader is not available.
 
     A JUSTIFY response that is a JSON object of the explanation's fields is not read.
     """
-    given = [_given(response) if stage == "justify" else None for response, stage in responses]
-    left = [each for each, own in zip(responses, given, strict=True) if own is None]
+    from_fields = [
+        _fields_response(response) if stage == "justify" else None for response, stage in responses
+    ]
+    left = [each for each, parsed in zip(responses, from_fields, strict=True) if parsed is None]
     read = iter(_read(left))
-    return [own or next(read) for own in given]
+    return [parsed or next(read) for parsed in from_fields]
 
 
-def _given(response: str) -> ParsedResponse | None:
-    """Decision and reasons of the fields; None without these fields, or where the decision is no
-    stance."""
+def _fields_response(response: str) -> ParsedResponse | None:
+    """Return decision and reasons of the fields, or None without fields or a valid stance."""
     fields = fields_in(response)
     if fields is None or fields.reasons is None or not fields.decision:
         return None
@@ -61,7 +62,7 @@ def _given(response: str) -> ParsedResponse | None:
 
 
 def _stance_of(decision: str) -> Stance | None:
-    """The stance that a decision names; None if it names none."""
+    """Return the stance that a decision names, or None."""
     label = " ".join(decision.lower().replace("_", " ").replace("-", " ").split())
     if label in ("non toxic", "not toxic"):
         return "non-toxic"
@@ -84,9 +85,9 @@ def _read(responses: Sequence[tuple[str, Stage]]) -> list[ParsedResponse]:
         if not each.reasons:
             texts["refusal"][each.whole] = None
     rows: dict[Reading, dict[str, Floats]] = {}
-    for reading, own in texts.items():
-        answers = ask(reading, [f"{reading}: {text[:LONGEST]}" for text in own])
-        rows[reading] = dict(zip(own, answers, strict=True))
+    for reading, requested in texts.items():
+        answers = ask(reading, [f"{reading}: {text[:LONGEST]}" for text in requested])
+        rows[reading] = dict(zip(requested, answers, strict=True))
     readings = _Readings(rows)
     return [
         _justify(each, readings) if stage == "justify" else _later(each, readings)
@@ -99,12 +100,12 @@ SHORTEST_REFUSAL = 3  # words
 
 @dataclass(frozen=True, slots=True)
 class _Readings:
-    """The probabilities of every text that was read."""
+    """The probabilities of every text that the reader read."""
 
     rows: Mapping[Reading, Mapping[str, Floats]]
 
     def label(self, reading: Reading, text: str) -> tuple[str, float]:
-        """The most probable label, and its probability."""
+        """Return the most probable label and its probability."""
         row = self.rows[reading][text]
         best = int(row.argmax())
         return LABELS[reading][best], float(row[best])
@@ -114,7 +115,7 @@ class _Readings:
         return cast(Stance, label) if text and probability >= SURE else "unclear"
 
     def verdict(self, text: str) -> DecisionVerdict | None:
-        """What a text says about the reasons; None where it does not say."""
+        """Return a text's verdict on the reasons, or None if it has none."""
         label, probability = self.label("answer", text)
         if label in ANSWERS and probability >= SURE_OF_ANSWER:
             return DecisionVerdict(label, "reader", probability)
@@ -144,66 +145,74 @@ class _Readings:
         return label == "refusal" and probability >= SURE_OF_REFUSAL
 
     def share(self, reading: Reading, text: str, labels: Sequence[str]) -> float:
-        """The probability of any of these labels."""
+        """Return the probability of any of these labels."""
         row = self.rows[reading][text]
         return sum(float(row[LABELS[reading].index(label)]) for label in labels)
 
 
 def _justify(each: Outline, readings: _Readings) -> ParsedResponse:
-    """The stance of the whole opening, and the first sentence that takes it."""
+    """Return the stance of the whole opening, and the first sentence that takes it."""
     stance = readings.stance(each.whole)
     if readings.refuses(each, "stance"):
         return ParsedResponse(None, "unclear", (), refusal=True)
     if not each.opening:
         return ParsedResponse(None, "unclear", each.reasons, refusal=False)
-    taking = [one for one in each.opening if readings.stance(one.asked) == stance]
-    chosen = (taking or each.opening)[0]
-    prose = _after(each, chosen) or [one for one in each.prose if one is not chosen]
+    taking = [sentence for sentence in each.opening if readings.stance(sentence.asked) == stance]
+    decision = (taking or each.opening)[0]
+    prose = _after(each, decision) or [
+        sentence for sentence in each.prose if sentence is not decision
+    ]
     reasons = each.reasons or _paragraphs(each.response, prose)
-    return ParsedResponse(Decision(each.statement(chosen)), stance, reasons, refusal=False)
+    return ParsedResponse(Decision(each.statement(decision)), stance, reasons, refusal=False)
 
 
 def _later(each: Outline, readings: _Readings) -> ParsedResponse:
-    """What the response says about the reasons, and new reasons."""
+    """Return the verdict on the reasons, and new reasons."""
     answering = readings.share("answer", each.whole, ANSWERS)
     if readings.refuses(each, "answer"):
         return ParsedResponse(None, "unclear", (), refusal=True)
-    chosen, verdict = _answer(each, readings, answering)
-    if chosen is None or verdict is None:
+    decision_sentence, verdict = _answer(each, readings, answering)
+    if decision_sentence is None or verdict is None:
         return ParsedResponse(None, "unclear", each.reasons, refusal=False)
     prose: list[Sentence] = []
     if verdict.answer in NEED_MORE:
-        prose = [one for one in _after(each, chosen) if readings.verdict(one.asked) is None]
+        prose = [
+            sentence
+            for sentence in _after(each, decision_sentence)
+            if readings.verdict(sentence.asked) is None
+        ]
     reasons = each.reasons or _paragraphs(each.response, prose)
-    decision = Decision(each.statement(chosen), verdict)
+    decision = Decision(each.statement(decision_sentence), verdict)
     return ParsedResponse(decision, "unclear", reasons, refusal=False)
 
 
 def _answer(
     each: Outline, readings: _Readings, answering: float
 ) -> tuple[Sentence | None, DecisionVerdict | None]:
-    """The first sentence that answers, else one about another question, else the first."""
+    """Return the first sentence that answers, else one that is off topic, else the first."""
     if not each.opening:
         return None, None
     for read in (readings.verdict, readings.irrelevance):
-        for one in each.opening:
-            if verdict := read(one.asked):
-                return one, verdict
+        for sentence in each.opening:
+            if verdict := read(sentence.asked):
+                return sentence, verdict
         if verdict := read(each.whole):
             return each.opening[0], verdict
     return each.opening[0], DecisionVerdict("unclear", "reader", 1 - answering)
 
 
-def _after(each: Outline, chosen: Sentence) -> list[Sentence]:
-    """The prose behind the decision sentence."""
-    return [one for one in each.prose if one.span[0] >= chosen.span[1]]
+def _after(each: Outline, decision: Sentence) -> list[Sentence]:
+    """Return the prose after the decision sentence."""
+    return [sentence for sentence in each.prose if sentence.span[0] >= decision.span[1]]
 
 
 def _paragraphs(response: str, prose: Sequence[Sentence]) -> tuple[ParsedStatement, ...]:
-    """The reasons of prose: one a paragraph, from its first to its last sentence."""
-    kept = [one for one in prose if is_reason(one.asked)]
+    """Return one reason per paragraph of prose, from its first to its last sentence."""
+    kept = [sentence for sentence in prose if is_reason(sentence.asked)]
     spans = [
-        (own[0].span[0], own[-1].span[1])
-        for own in (list(each) for _, each in groupby(kept, key=lambda one: one.paragraph))
+        (group[0].span[0], group[-1].span[1])
+        for group in (
+            list(each) for _, each in groupby(kept, key=lambda sentence: sentence.paragraph)
+        )
     ]
     return tuple(ParsedStatement(response[start:end], (start, end)) for start, end in spans)

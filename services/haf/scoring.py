@@ -116,7 +116,7 @@ def score_transcript(
 def _verdict(
     request: HafRequest, exchange: Exchange, collected: HafCollected
 ) -> DecisionVerdict | None:
-    """The reader's answer, or the similarity's where the variant leaves it to that."""
+    """Return the reader's answer, or the similarity's if the variant uses similarity."""
     decision = exchange.parsed.decision
     if decision is None:
         return None
@@ -128,7 +128,7 @@ def _verdict(
 def stage_inputs(
     request: HafRequest, collected: HafCollected, justify: Exchange, confident: Confident
 ) -> StageInputs:
-    """The JUSTIFY reasons and their confidences, which every later stage refers to."""
+    """Return the JUSTIFY reasons and their confidences, to which later stages refer."""
     return StageInputs(
         request=request,
         variant=variant_of(request),
@@ -140,7 +140,7 @@ def stage_inputs(
 
 
 def support(inputs: StageInputs, justify: Exchange) -> StageValue:
-    """JUSTIFY: each reason's term of SoS (Eq. 5)."""
+    """Return each JUSTIFY reason's term of SoS (Eq. 5)."""
     share = inputs.request.weights.sos_confidence
     reasons = []
     for reason, confidence in zip(justify.reasons, inputs.initial_confidences, strict=True):
@@ -151,17 +151,17 @@ def support(inputs: StageInputs, justify: Exchange) -> StageValue:
 
 
 def similarities(inputs: StageInputs) -> Floats:
-    """(n, n) g of the JUSTIFY reasons, symmetric, 1 on the diagonal."""
+    """Return (n, n) g of the JUSTIFY reasons, symmetric, 1 on the diagonal."""
     size = len(inputs.initial)
-    found = np.eye(size)
+    matrix = np.eye(size)
     for i in check_each(range(size)):
         for j in range(i + 1, size):
-            found[i, j] = found[j, i] = inputs.g(inputs.initial[i], inputs.initial[j])
-    return found
+            matrix[i, j] = matrix[j, i] = inputs.g(inputs.initial[i], inputs.initial[j])
+    return matrix
 
 
 def reliance(inputs: StageInputs, exchange: Exchange) -> StageValue:
-    """UPHOLD-REASON: each new reason's term of UII or UEI (Eqs. 7 and 8)."""
+    """Return each new UPHOLD-REASON reason's term of UII or UEI (Eqs. 7 and 8)."""
     weights = inputs.request.weights
     share = weights.uii_confidence if exchange.stage == "internal" else weights.uei_confidence
     every = range(len(inputs.initial))
@@ -173,12 +173,12 @@ def reliance(inputs: StageInputs, exchange: Exchange) -> StageValue:
 def individual(
     inputs: StageInputs, exchange: Exchange, verdict: DecisionVerdict | None, decision: float | None
 ) -> StageValue:
-    """UPHOLD-STANCE: RS (Eqs. 9, 10) or RN (Eqs. 11, 12) of one reason."""
+    """Return RS (Eqs. 9, 10) or RN (Eqs. 11, 12) of one reason in UPHOLD-STANCE."""
     weight = _weight(exchange.stage, verdict, inputs.request.weights.answers)
     subject = exchange.reason or 0
     if exchange.stage == "sufficiency":
         share = inputs.request.weights.sufficiency_confidence
-        others = [place for place in range(len(inputs.initial)) if place != subject]
+        others = [index for index in range(len(inputs.initial)) if index != subject]
         reasons = [_new_reason(inputs, reason, others, share) for reason in exchange.reasons]
         informativeness = 0.0 if not reasons else kernel.mean([each.value for each in reasons])
         value = kernel.sufficiency(weight, decision, informativeness)
@@ -192,12 +192,12 @@ def individual(
 def _new_reason(
     inputs: StageInputs, reason: StatementTokens, against: Sequence[int], share: float
 ) -> ReasonValue:
-    """A new reason: half its confidence, half its diversity from these JUSTIFY reasons."""
+    """Value a new reason: half its confidence, half its diversity from these JUSTIFY reasons."""
     confidence = inputs.confident(reason, reason.text)
     text = reason.text
     diversity = kernel.diversity_from(
-        [inputs.g(text, inputs.initial[place]) for place in against],
-        [inputs.initial_confidences[place] for place in against],
+        [inputs.g(text, inputs.initial[index]) for index in against],
+        [inputs.initial_confidences[index] for index in against],
     )
     if diversity is None and not against:
         diversity = inputs.variant.diversity_without_others
@@ -206,7 +206,7 @@ def _new_reason(
 
 
 def _recovered_reason(inputs: StageInputs, reason: StatementTokens, left_out: int) -> ReasonValue:
-    """A new reason of a necessity prompt: is it the one that was left out?"""
+    """Value a new reason of a necessity prompt by its similarity with the reason left out."""
     confidence = inputs.confident(reason, reason.text)
     similarity = inputs.g(reason.text, inputs.initial[left_out])
     value = kernel.recovery(confidence, similarity, inputs.initial_confidences[left_out])
@@ -214,15 +214,15 @@ def _recovered_reason(inputs: StageInputs, reason: StatementTokens, left_out: in
 
 
 def _necessity_informativeness(inputs: StageInputs, reasons: Sequence[ReasonValue]) -> float | None:
-    """I_N (Eq. 12), which is undefined in the paper where no reason is given."""
+    """Return I_N (Eq. 12), which the paper leaves undefined without reasons."""
     if reasons:
         return kernel.mean([each.value for each in reasons])
-    chosen = inputs.request.weights.necessity_without_reasons
-    return inputs.variant.necessity_without_reasons if chosen is None else chosen
+    requested = inputs.request.weights.necessity_without_reasons
+    return inputs.variant.necessity_without_reasons if requested is None else requested
 
 
 def _weight(stage: Stage, verdict: DecisionVerdict | None, weights: HafAnswerWeights) -> float:
-    """w_S (Eq. 9) or w_N (Eq. 11)."""
+    """Return w_S (Eq. 9) or w_N (Eq. 11)."""
     ideal: Answer = "sufficient" if stage == "sufficiency" else "insufficient"
     contrary: Answer = "insufficient" if stage == "sufficiency" else "sufficient"
     answer = verdict.answer if verdict else "unclear"
@@ -242,27 +242,27 @@ def relevances(g: SimilarityTable, statement: StatementTokens, target: str) -> F
 
 
 def uniformly(statement: StatementTokens, _target: str) -> float | None:
-    """The control: every token counts the same."""
+    """Return the control with equal relevance of every token."""
     return kernel.confidence(statement.nll, kernel.uniform_relevance(statement.nll.size))
 
 
 def unweighted(_statement: StatementTokens, _target: str) -> float | None:
-    """The control: every confidence 1."""
+    """Return the control with every confidence 1."""
     return 1.0
 
 
 def stages_of(
     inputs: StageInputs, transcript: Transcript, verdicts: Verdicts
 ) -> tuple[StageValue, ...]:
-    """The numbers of every stage; decisions have their own target."""
-    found = [_with_decision(inputs, transcript.justify, support(inputs, transcript.justify))]
+    """Return the numbers of every stage; decisions have a separate target."""
+    values = [_with_decision(inputs, transcript.justify, support(inputs, transcript.justify))]
     for exchange, verdict in zip(transcript.later, verdicts, strict=True):
         if exchange.reason is None:
-            found.append(_with_decision(inputs, exchange, reliance(inputs, exchange)))
+            values.append(_with_decision(inputs, exchange, reliance(inputs, exchange)))
         else:
             decision = _decision(inputs, exchange)
-            found.append(individual(inputs, exchange, verdict, decision))
-    return tuple(found)
+            values.append(individual(inputs, exchange, verdict, decision))
+    return tuple(values)
 
 
 def _with_decision(inputs: StageInputs, exchange: Exchange, value: StageValue) -> StageValue:
@@ -270,7 +270,7 @@ def _with_decision(inputs: StageInputs, exchange: Exchange, value: StageValue) -
 
 
 def _decision(inputs: StageInputs, exchange: Exchange) -> float | None:
-    """C(Y)."""
+    """Return C(Y)."""
     if exchange.decision is None:
         return None
     target = decision_target(inputs.request, exchange, exchange.decision)
@@ -280,7 +280,7 @@ def _decision(inputs: StageInputs, exchange: Exchange) -> float | None:
 def components(
     inputs: StageInputs, transcript: Transcript, stages: Sequence[StageValue]
 ) -> HafComponents:
-    """The six metrics: means over reasons."""
+    """Return the six metrics: means over reasons."""
     by_stage = list(zip((transcript.justify, *transcript.later), stages, strict=True))
 
     def reasons_of(stage: Stage) -> list[float | None]:
@@ -301,7 +301,7 @@ def components(
 
 
 def diversity(inputs: StageInputs) -> float | None:
-    """DiS of the JUSTIFY reasons (Eq. 6)."""
+    """Return DiS of the JUSTIFY reasons (Eq. 6)."""
     return kernel.diversity_in_support(
         inputs.initial_confidences,
         similarities(inputs),
@@ -310,7 +310,7 @@ def diversity(inputs: StageInputs) -> float | None:
 
 
 def extras(inputs: StageInputs, transcript: Transcript, stages: Sequence[StageValue]) -> HafExtras:
-    """DiS-dpp and del-PE."""
+    """Return DiS-dpp and del-PE."""
     changes: dict[Stage, float | None] = {
         exchange.stage: kernel.predictive_entropy_change(
             [reason.confidence for reason in value.reasons], inputs.initial_confidences
@@ -328,7 +328,7 @@ def extras(inputs: StageInputs, transcript: Transcript, stages: Sequence[StageVa
 def repetition(
     transcripts: Sequence[Transcript], scores: Sequence[HafScores]
 ) -> HafRepetition | None:
-    """The spread of every metric over the samples; None for a single one."""
+    """Return the spread of every metric over the samples; None for a single sample."""
     if len(transcripts) < 2:
         return None
     values = {
@@ -340,7 +340,7 @@ def repetition(
 
 
 def spread(values: Sequence[float | None]) -> HafSpread:
-    """Mean, standard deviation (n - 1), smallest and largest of the defined values."""
+    """Return mean, standard deviation (n - 1), minimum and maximum of the defined values."""
     defined = np.array([value for value in values if value is not None], dtype=np.float64)
     if not defined.size:
         return HafSpread(mean=None, sd=None, low=None, high=None, of=0)
@@ -356,17 +356,17 @@ def spread(values: Sequence[float | None]) -> HafSpread:
 def permutation(
     request: HafRequest, transcript: Transcript, collected: HafCollected
 ) -> HafPermutation | None:
-    """DiS and UII under other orders; None where there is no other, or none was requested."""
+    """Return DiS and UII under other orders, or None without other orders."""
     if not transcript.orders:
         return None
     by_relevance_of = partial(by_relevance, collected)
-    own = stage_inputs(request, collected, transcript.justify, by_relevance_of)
+    original = stage_inputs(request, collected, transcript.justify, by_relevance_of)
     dis = [
         diversity(stage_inputs(request, collected, each.justify, by_relevance_of))
         for each in transcript.orders  # with the confidences that the rewritten responses have
     ]
     uii = [
-        kernel.mean([reason.value for reason in reliance(own, each.internal).reasons])
+        kernel.mean([reason.value for reason in reliance(original, each.internal).reasons])
         if each.internal
         else None
         for each in transcript.orders
@@ -379,7 +379,7 @@ def permutation(
 
 
 def change(original: float | None, values: Sequence[float | None]) -> HafChange:
-    """How far the values lie from the original, over those that are defined."""
+    """Return the change of each defined value from the original."""
     apart = [value - original for value in values if value is not None and original is not None]
     return HafChange(
         original=original,
@@ -392,7 +392,7 @@ def change(original: float | None, values: Sequence[float | None]) -> HafChange:
 def with_token_values(
     request: HafRequest, transcript: Transcript, g: SimilarityTable, stages: Sequence[HafStagePart]
 ) -> tuple[HafStagePart, ...]:
-    """The same stages, each reason and each decision with the values of its tokens."""
+    """Add the values of its tokens to each reason and each decision."""
     exchanges = (transcript.justify, *transcript.later)
     pairs = zip(exchanges, stages, strict=True)
     return tuple(_with_token_values(request, g, exchange, part) for exchange, part in pairs)
@@ -419,8 +419,8 @@ def _with_token_values(
     request: HafRequest, g: SimilarityTable, exchange: Exchange, part: HafStagePart
 ) -> HafStagePart:
     reasons = tuple(
-        own.model_copy(update={"token_values": token_values(g, statement, statement.text)})
-        for statement, own in zip(exchange.reasons, part.reasons, strict=True)
+        reason_part.model_copy(update={"token_values": token_values(g, statement, statement.text)})
+        for statement, reason_part in zip(exchange.reasons, part.reasons, strict=True)
     )
     decision, statement = part.decision, exchange.decision
     if decision is not None and statement is not None:

@@ -36,7 +36,7 @@ NO_REASONS = "no reasons were found in the JUSTIFY response"
 TOO_MANY = f"the JUSTIFY response gives more than {MOST_REASONS} reasons, too many to prompt about"
 NOT_PROVIDED = "its response was not sent"
 NO_LOGPROBS = "no log-probabilities were sent, which its confidences need"
-NO_TOKENS = f"{NO_LOGPROBS}; what the texts alone say stands in `control.unweighted`"
+NO_TOKENS = f"{NO_LOGPROBS}; `control.unweighted` has the values of the texts alone"
 SINGLE = "there is one reason only, and nothing is left when it is left out"
 
 
@@ -53,15 +53,17 @@ class Exchange:
 
     @property
     def decision_label(self) -> str:
-        """The released code's label of the decision sentence, which it gives in every stage."""
-        found = self.parsed.decision
-        stance = parsing_reference.stance_as_released(found.statement.text) if found else "unclear"
+        """Return the released code's label of the decision sentence, in every stage."""
+        decision = self.parsed.decision
+        stance = (
+            parsing_reference.stance_as_released(decision.statement.text) if decision else "unclear"
+        )
         return parsing_reference.NONE if stance == "unclear" else stance
 
 
 @dataclass(frozen=True)
 class ReorderedJustify:
-    """The reasons in another order: JUSTIFY rewritten and scored, the internal stage anew."""
+    """The reasons in another order: JUSTIFY rewritten and scored, with a new internal stage."""
 
     order: tuple[int, ...]
     justify: Exchange
@@ -85,29 +87,29 @@ class Transcript:
 
     @property
     def later(self) -> tuple[Exchange, ...]:
-        """The stages after JUSTIFY, in their order."""
+        """Return the stages after JUSTIFY, in their order."""
         each = (self.internal, self.external, *self.individual)
         return tuple(exchange for exchange in each if exchange is not None)
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """Every response, those of other orders included."""
+        """Return every response, including responses in other orders."""
         more = (part for each in self.orders for part in (each.justify, each.internal))
         return (self.justify, *self.later, *(part for part in more if part is not None))
 
 
 def parse_responses(responses: Sequence[tuple[HafRequest, Stage, str]]) -> list[ParsedResponse]:
-    """Parse each response as its request's variant does; the reader is asked once for all."""
+    """Parse each response as its request's variant does, with one call of the reader for all."""
     by_reader = iter(
         read_responses(
-            [(text, stage) for own, stage, text in responses if variant_of(own).uses_reader]
+            [(text, stage) for request, stage, text in responses if variant_of(request).uses_reader]
         )
     )
     return [
         next(by_reader)
-        if variant_of(own).uses_reader
+        if variant_of(request).uses_reader
         else parsing_reference.parse_as_released(text, stage)
-        for own, stage, text in responses
+        for request, stage, text in responses
     ]
 
 
@@ -120,26 +122,26 @@ def make_exchange(
 ) -> Exchange:
     """Find the tokens of a response's statements."""
     whole = variant_of(request).whole_tokens
-    found = parsed.decision
+    decision = parsed.decision
     return Exchange(
         stage=stage,
         reason=reason,
         response=response,
         parsed=parsed,
-        decision=tokens_of(response, found.statement, whole_tokens=whole) if found else None,
+        decision=tokens_of(response, decision.statement, whole_tokens=whole) if decision else None,
         reasons=tuple(tokens_of(response, each, whole_tokens=whole) for each in parsed.reasons),
     )
 
 
 def individual_stage(stance: Stance) -> Stage | None:
-    """Sufficiency of a toxic stance, necessity of a non-toxic one."""
+    """Return sufficiency for a toxic stance, necessity for a non-toxic stance."""
     if stance == "unclear":
         return None
     return "necessity" if stance == "non-toxic" else "sufficiency"
 
 
 def why_no_later_stage(justify: Exchange) -> str | None:
-    """Why later stages have nothing to ask about, or None."""
+    """Return why later stages cannot be run, or None."""
     if justify.parsed.refusal:
         return REFUSED
     if not justify.reasons:
@@ -173,7 +175,7 @@ class ResponseTokens:
 
     @property
     def lacks_tokens(self) -> bool:
-        """Whether something was written, and nobody says how likely it was."""
+        """Return True if the response has text but no token probabilities."""
         return not self.pieces and bool(self.text.strip())
 
 
@@ -233,18 +235,18 @@ def merge_tokens(tokens: Iterable[tuple[int, int, float]]) -> tuple[TokenSpan, .
 def tokens_of(
     response: ResponseTokens, statement: ParsedStatement, *, whole_tokens: bool
 ) -> StatementTokens:
-    """The tokens of a statement; none where it does not stand in the response."""
+    """Return the tokens of a statement; none if the response does not contain it."""
     if statement.span is None:
         return StatementTokens(statement)
     start, end = statement.span
     first = bisect_right(response.pieces, start, key=lambda piece: piece.end)
     last = bisect_left(response.pieces, end, key=lambda piece: piece.start)
-    own = (
+    tokens = (
         piece
         for piece in response.pieces[first:last]
         if not (whole_tokens and (piece.start < start or piece.end > end))
     )
-    return StatementTokens(statement, tuple(own))
+    return StatementTokens(statement, tuple(tokens))
 
 
 def from_completion(completion: Completion) -> ResponseTokens:
@@ -308,15 +310,15 @@ def _decode_tokens(
 
 
 def _token_spans(text: str, pieces: list[bytes]) -> list[tuple[int, int] | None] | None:
-    """Each token's characters in the text; None for one outside (an end mark, a leading blank).
+    """Return each token's characters in the text; None for a token outside, such as an end mark.
 
-    None altogether where the text is not a part of the joined tokens.
+    Return None if the text is not a part of the joined tokens.
     """
     encoded = _bytes(text)
     shift = b"".join(pieces).find(encoded)
     if shift < 0:
         return None
-    character = [place for place, letter in enumerate(text) for _ in _bytes(letter)]
+    character = [index for index, letter in enumerate(text) for _ in _bytes(letter)]
     spans: list[tuple[int, int] | None] = []
     here = -shift
     for piece in pieces:

@@ -11,7 +11,7 @@ from shared.contracts.messages import Variant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HafVariant:
-    """Choices where the paper, its code and its meaning part."""
+    """Choices in which the paper and its code differ."""
 
     uses_reader: bool  # else the released parser, and the similarity for every decision
     decision_target: DecisionTarget  # what a decision's tokens are relevant to

@@ -3,7 +3,7 @@
 Source: Chen et al., EMNLP 2025, section 5.1 and Appendix D. Per model, the batch makes one call for
 each sampling, one for first tokens, and one for options that are the judge's labels.
 
-A classifier reads a premise and a hypothesis, and so does a `prompt` that shows them. Another
+A classifier, or a `prompt` that shows them, reads a premise and a hypothesis. Another
 `prompt` shows the question as in Table 6 as `{text}`, with the letters of the options as labels
 unless it sets `verbalizers`. Source: specs "models" §1.3, §4.1.
 """

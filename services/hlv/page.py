@@ -67,7 +67,7 @@ class CeilingLine:
 
 @dataclass(frozen=True, slots=True)
 class HlvView:
-    """What the template shows in addition to the report."""
+    """The values that the template shows in addition to the report."""
 
     chance: str | None
     question: list[MarkedText]
@@ -128,8 +128,7 @@ WITH, WITHOUT = "with explanations", "without"
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number of the report: its field, the block of `HlvMeasured` that has it, and what is
-    better."""
+    """A number of the report, with its field, its block of `HlvMeasured` and its better side."""
 
     field: str
     name: str
@@ -164,7 +163,7 @@ MEASURES = (
 
 @dataclass(frozen=True, slots=True)
 class MeasureLine:
-    """One measure with explanations and without; `word` says what the gain means."""
+    """One measure with explanations and without; `word` interprets the gain."""
 
     name: str
     better: str

@@ -176,7 +176,7 @@ def ranks_of(order: Sequence[str], keys: Sequence[str]) -> Floats:
 def parse_rating(raw: str) -> int | None:
     """Return the first standalone integer from 1 to 5, or None.
 
-    The name of the scale ("from 1 to 5", "5-point") is no rating, and neither is 10 or 4.5.
+    The name of the scale ("from 1 to 5", "5-point"), 10 and 4.5 are not ratings.
     """
     match = INTEGER.search(SCALE_MENTION.sub(" ", raw))
     return int(match[0]) if match else None

@@ -70,7 +70,7 @@ def changed(report: HlvResult) -> tuple[int, int] | None:
 
 
 def chance(report: HlvResult) -> str:
-    """Return how to read the score: what no effect and a majority oracle would reach."""
+    """Return how to read the score: the values for no effect and for a majority oracle."""
     majority = report.control.majority
     tau = majority.tau_a if report.provenance.variant == "paper" else majority.tau_b
     result = "has no tau here" if tau is None else f"reaches a tau of {_signed(tau)}"

@@ -59,7 +59,7 @@ VERDICTS: tuple[Verdict, ...] = ("faithful", "inconclusive", "anti-faithful", "u
 
 @dataclass(frozen=True)
 class JobTest:
-    """One test of one job, and how plausible its rationale is to people."""
+    """One test of one job, with the agreement of its rationale with people."""
 
     job: int  # its place in the batch
     test: IceTest
@@ -70,12 +70,15 @@ Table = dict[IceConfiguration, list[JobTest]]
 
 
 def by_configuration(scored: Sequence[ScoredIce]) -> Table:
-    """In the order in which configurations first occur."""
+    """Group the tests by configuration, in the order of first occurrence."""
     table: Table = defaultdict(list)
-    for place, job in enumerate(scored):
-        plausible = {(one.explanation, one.k): one for one in job.report.components.plausibility}
+    for index, job in enumerate(scored):
+        plausible = {
+            (overlap.explanation, overlap.k): overlap
+            for overlap in job.report.components.plausibility
+        }
         for test in job.report.components.tests:
-            found = plausible.get((test.explanation, test.k))
+            agreement = plausible.get((test.explanation, test.k))
             configuration = IceConfiguration(
                 model=job.report.provenance.models[0].name,
                 variant=job.report.provenance.variant,
@@ -85,17 +88,17 @@ def by_configuration(scored: Sequence[ScoredIce]) -> Table:
                 aspect=test.aspect,
                 rows=job.report.rows,
             )
-            table[configuration].append(JobTest(place, test, found))
+            table[configuration].append(JobTest(index, test, agreement))
     return dict(table)
 
 
 def index_by_job(tested: Sequence[JobTest]) -> dict[int, JobTest]:
-    """Those with a win rate, by job."""
-    return {one.job: one for one in tested if one.test.win_rate is not None}
+    """Return the tests that have a win rate, by job."""
+    return {entry.job: entry for entry in tested if entry.test.win_rate is not None}
 
 
 def name(configuration: IceConfiguration) -> str:
-    """As a line of a plot."""
+    """Return the configuration as a line of a plot."""
     k = "" if configuration.k is None else f" · k {configuration.k:g}"
     variant = {"robust": ""}.get(configuration.variant, f" · {configuration.variant}")
     aspect = "" if configuration.aspect == "sufficiency" else f" · {configuration.aspect}"
@@ -109,25 +112,30 @@ def name(configuration: IceConfiguration) -> str:
 def summary_rows(
     table: Table, over: Statistics, levels: tuple[float, float]
 ) -> list[IceConfigurationResult]:
-    """levels: false discovery rates over configurations and over examples."""
-    found = [_summary(key, tested, over, levels[1]) for key, tested in table.items()]
-    tested = [one.p_value for one in found if one.p_value is not None]
+    """Return a row for each configuration.
+
+    levels: false discovery rates over configurations and over examples.
+    """
+    rows = [_summary(key, tested, over, levels[1]) for key, tested in table.items()]
+    p_values = [row.p_value for row in rows if row.p_value is not None]
     adjust = holm if over.request.options.error == "family" else benjamini_hochberg
-    adjusted = iter(adjust(tested))
+    adjusted = iter(adjust(p_values))
     return [
-        one if one.p_value is None else _with_decision(one, next(adjusted), levels[0])
-        for one in found
+        row if row.p_value is None else _with_decision(row, next(adjusted), levels[0])
+        for row in rows
     ]
 
 
-def _with_decision(one: IceConfigurationResult, q: float, alpha: float) -> IceConfigurationResult:
-    mean = one.win_rate.value or 0.0
+def _with_decision(
+    summary: IceConfigurationResult, q: float, alpha: float
+) -> IceConfigurationResult:
+    mean = summary.win_rate.value or 0.0
     verdict: BatchVerdict = "inconclusive"
     if q <= alpha:
         verdict = "faithful" if mean > WIN_RATE_OF_CHANCE else "anti-faithful"
-    elif min_flip_p(one.win_rate.clusters or 0) > alpha:
+    elif min_flip_p(summary.win_rate.clusters or 0) > alpha:
         verdict = "undecidable"
-    return one.model_copy(update={"q_value": q, "verdict": verdict})
+    return summary.model_copy(update={"q_value": q, "verdict": verdict})
 
 
 def _summary(
@@ -136,16 +144,16 @@ def _summary(
     over: Statistics,
     alpha: float,
 ) -> IceConfigurationResult:
-    known = [one for one in tested if one.test.win_rate is not None]
-    tests = [one.test for one in known]
-    rates, keys = _column(tests, "win_rate"), keys_of(known, over)
+    rated = [entry for entry in tested if entry.test.win_rate is not None]
+    tests = [entry.test for entry in rated]
+    rates, keys = _column(tests, "win_rate"), keys_of(rated, over)
     z, quantity = _z(key, tests), f"win rate {name(key)}"
-    found = mean_test(clustered(rates, keys), WIN_RATE_OF_CHANCE, over.request.seed, quantity)
+    mean_result = mean_test(clustered(rates, keys), WIN_RATE_OF_CHANCE, over.request.seed, quantity)
     counted = Counter(test.verdict for test in tests)
     effects = [
-        (one.test.effect, cluster)
-        for one, cluster in zip(known, keys, strict=True)
-        if one.test.effect is not None
+        (entry.test.effect, cluster)
+        for entry, cluster in zip(rated, keys, strict=True)
+        if entry.test.effect is not None
     ]
     firsts = [row.report.components.tests[:1] for row in over.rows]
     return IceConfigurationResult(
@@ -154,10 +162,10 @@ def _summary(
         win_rate=over.mean(quantity, rates, keys, UNIT),
         strict_win_rate=_mean(_column(tests, "strict_win_rate")),
         tie_rate=_mean(_column(tests, "tie_rate")),
-        t=found.t,
-        p_t=found.p_t,
-        p_randomization=found.p_randomization,
-        p_value=found.p_value,
+        t=mean_result.t,
+        p_t=mean_result.p_t,
+        p_randomization=mean_result.p_randomization,
+        p_value=mean_result.p_value,
         omnibus_z=z,
         omnibus_p=None if z is None else normal_p(z),
         q_value=None,
@@ -174,12 +182,12 @@ def _summary(
         over_examples=_over_examples(tests, alpha),
         # True if these are the first tests of all rows that have any.
         leads=len(tested) == sum(map(len, firsts))
-        and all(one.test is firsts[one.job][0] for one in tested),
+        and all(entry.test is firsts[entry.job][0] for entry in tested),
     )
 
 
 def p_value_histogram(tests: Sequence[IceTest]) -> IcePValueHistogram | None:
-    """None without p-values."""
+    """Return the histogram of the p-values, or None without p-values."""
     p_values = _column(tests, "p_value")
     if not p_values.size:
         return None
@@ -189,20 +197,22 @@ def p_value_histogram(tests: Sequence[IceTest]) -> IcePValueHistogram | None:
 
 
 def bins_for(draws: Sequence[int]) -> int:
-    """Bins that the p-values (1 + reached) / (1 + M) of these numbers of draws M lie evenly in: the
-    most, up to 20, that divide every 1 + M; 20 where so many draws make the unevenness small."""
-    steps = [one + 1 for one in draws] or [BINS]
-    even = next(bins for bins in range(BINS, 0, -1) if all(one % bins == 0 for one in steps))
+    """Return the number of bins over which p-values (1 + reached) / (1 + M) are even, given all M.
+
+    It is the largest up to 20 that divides every 1 + M, or 20 if M is large enough.
+    """
+    steps = [count + 1 for count in draws] or [BINS]
+    even = next(bins for bins in range(BINS, 0, -1) if all(count % bins == 0 for count in steps))
     return even if even >= FEWEST_BINS else BINS if min(steps) >= FINE * BINS else FEWEST_BINS
 
 
 def keys_of(tested: Sequence[JobTest], over: Statistics) -> list[str]:
-    """The cluster of each test: that of its job's text."""
-    return over.keys([over.rows[one.job] for one in tested])
+    """Return the cluster of each test, which is that of its job's text."""
+    return over.keys([over.rows[entry.job] for entry in tested])
 
 
 def _z(key: IceConfiguration, tests: Sequence[IceTest]) -> float | None:
-    """Only where draws are distinct and their number fixed: else the null is another."""
+    """Return the omnibus z, or None unless draws are distinct and their number is fixed."""
     if not VARIANTS[key.variant].distinct:
         return None
     return omnibus_z(_column(tests, "win_rate"), [test.null.draws for test in tests])
@@ -233,12 +243,12 @@ def _over_examples(tests: Sequence[IceTest], alpha: float) -> IceOverExamples:
 
 
 def reading_counts(scored: Sequence[ScoredIce]) -> tuple[IceReadingCounts, ...]:
-    """Of each explanation, budget and operator of a model, in the order of first occurrence."""
-    found: dict[tuple[str, str, float | None, Operator], Counter[Reading]] = defaultdict(Counter)
+    """Count readings by model, explanation, budget and operator, in order of occurrence."""
+    counts: dict[tuple[str, str, float | None, Operator], Counter[Reading]] = defaultdict(Counter)
     for job in scored:
-        for one in job.report.components.readings:  # none where no model was asked
+        for reading in job.report.components.readings:  # none where no model was asked
             model = job.report.provenance.models[0].name
-            found[model, one.explanation, one.k, one.operator][one.reading] += 1
+            counts[model, reading.explanation, reading.k, reading.operator][reading.reading] += 1
     return tuple(
         IceReadingCounts(
             model=model,
@@ -248,13 +258,13 @@ def reading_counts(scored: Sequence[ScoredIce]) -> tuple[IceReadingCounts, ...]:
             examples=counted.total(),
             readings=dict(counted.most_common()),
         )
-        for (model, explanation, k, operator), counted in found.items()
+        for (model, explanation, k, operator), counted in counts.items()
     )
 
 
 @dataclass(frozen=True)
 class CorrelationTest:
-    """Do two columns rise together? None where a side is constant or n < 3.
+    """The correlation of two columns; None if a side is constant or n < 3.
 
     p of r and of rho: two-sided, of the means of each text, since rows of one text are not
     independent of each other.
@@ -266,18 +276,18 @@ class CorrelationTest:
 
 
 def correlation(first: Floats, second: Floats, keys: Sequence[str]) -> CorrelationTest:
-    """first, second: (n,) values; keys: the cluster of each."""
+    """Correlate two (n,) arrays; `keys` has the cluster of each value."""
     p_pearson, p_spearman = None, None
     texts = sorted(set(keys))
     if len(texts) >= 3:
         codes = np.searchsorted(texts, list(keys))
         counts = np.bincount(codes)
-        ours, others = (np.bincount(codes, weights=one) / counts for one in (first, second))
+        ours, others = (np.bincount(codes, weights=values) / counts for values in (first, second))
         if _has_variance(ours) and _has_variance(others):
             p_pearson = float(stats.pearsonr(ours, others).pvalue)
             p_spearman = float(stats.spearmanr(ours, others).pvalue)
-    told = first.size >= 3 and _has_variance(first) and _has_variance(second)
-    spearman = float(stats.spearmanr(first, second).statistic) if told else None
+    defined = first.size >= 3 and _has_variance(first) and _has_variance(second)
+    spearman = float(stats.spearmanr(first, second).statistic) if defined else None
     return CorrelationTest(spearman, p_pearson, p_spearman)
 
 
@@ -302,12 +312,12 @@ COLOURS = {
 
 
 def batch_report(scored: Sequence[ScoredIce], over: Statistics) -> IceBatchReport:
-    """Is the explanation faithful over these examples, and which is more so?"""
+    """Report whether explanations are faithful over these examples, and which are more so."""
     request, common = over.request, over.envelope()
     table = by_configuration(scored)
     results = summary_rows(table, over, (request.options.alpha, request.options.example_alpha))
     warnings = _warnings(results, table, request)
-    drawable = any(one.win_rate.of for one in results)
+    drawable = any(result.win_rate.of for result in results)
     picture = forest(results) if drawable else None
     if drawable and picture is None:
         warnings.append(NOT_DRAWN)
@@ -339,25 +349,25 @@ def _anti_faithful(
 def _warnings(
     results: Sequence[IceConfigurationResult], table: Table, request: IceBatchReportRequest
 ) -> list[str]:
-    found = []
+    warnings = []
     if not results:
-        found.append("there is no result to report on")
+        warnings.append("there is no result to report on")
     undefined = sum(result.undefined for result in results)
     if undefined:
-        found.append(f"{undefined} tests without a win rate are left out of the means")
+        warnings.append(f"{undefined} tests without a win rate are left out of the means")
     if any(result.omnibus_z is None and result.win_rate.of for result in results):
-        found.append(
+        warnings.append(
             "no omnibus z over examples where draws ended by what they showed, or could repeat "
             "(variants paper and reference): the null's variance is another there"
         )
-    found += sorted({_correction_warning(result, request) for result in results} - {""})
-    if any(len({one.job for one in tested}) < len(tested) for tested in table.values()):
-        found.append("a job has two tests of one configuration")
-    return found
+    warnings += sorted({_correction_warning(result, request) for result in results} - {""})
+    if any(len({entry.job for entry in tested}) < len(tested) for tested in table.values()):
+        warnings.append("a job has two tests of one configuration")
+    return warnings
 
 
 def _correction_warning(result: IceConfigurationResult, request: IceBatchReportRequest) -> str:
-    """The granularity limit of the correction over examples."""
+    """Return the warning that the correction over examples is too coarse, or ""."""
     over, count = result.over_examples, result.win_rate.of
     if over.least_p is None or over.needed is None or over.needed < 2:
         return ""
@@ -369,17 +379,17 @@ def _correction_warning(result: IceConfigurationResult, request: IceBatchReportR
 
 
 def differences(table: Table, over: Statistics) -> Iterator[IceMeanDifference]:
-    """Of every two explanations of one model, budget and operator, on their common examples.
+    """Compare every two explanations of one model, budget and operator on their common examples.
 
-    A rationale of spans has no budget: it is compared with every one of them. Holm over all.
+    A rationale of spans has no budget and is compared at every budget. Holm over all.
     """
     pairs = [pair for pair in combinations(table, 2) if _two_explanations(*pair)]
-    found = [_difference(table, pair, over) for pair in pairs]
-    known = [one.p_value for one in found if one.p_value is not None]
-    adjusted = iter(holm(known))
-    for one in found:
-        p = None if one.p_value is None else next(adjusted)
-        yield one.model_copy(update={"p_adjusted": p})
+    compared = [_difference(table, pair, over) for pair in pairs]
+    p_values = [difference.p_value for difference in compared if difference.p_value is not None]
+    adjusted = iter(holm(p_values))
+    for difference in compared:
+        p = None if difference.p_value is None else next(adjusted)
+        yield difference.model_copy(update={"p_adjusted": p})
 
 
 def _difference(
@@ -391,18 +401,18 @@ def _difference(
     ours, others = _common(table[first], table[second])
     gaps = _rates(ours) - _rates(others)
     keys = keys_of(ours, over)
-    found = over.compare(f"{name(first)} - {name(second)}", gaps, keys, (-1.0, 1.0))
+    comparison = over.compare(f"{name(first)} - {name(second)}", gaps, keys, (-1.0, 1.0))
     return IceMeanDifference(
         first=first,
         second=second,
-        difference=as_interval(found.difference),
-        first_better=found.better,
-        second_better=found.worse,
-        equal=found.equal,
-        p_value=found.test.p_value,
-        p_t=found.test.p_t,
-        p_randomization=found.test.p_randomization,
-        effect=found.effect,
+        difference=as_interval(comparison.difference),
+        first_better=comparison.better,
+        second_better=comparison.worse,
+        equal=comparison.equal,
+        p_value=comparison.test.p_value,
+        p_t=comparison.test.p_t,
+        p_randomization=comparison.test.p_randomization,
+        effect=comparison.effect,
     )
 
 
@@ -416,7 +426,7 @@ def _two_explanations(first: IceConfiguration, second: IceConfiguration) -> bool
 
 
 def agreements(table: Table, over: Statistics) -> Iterator[IceAgreement]:
-    """Of every two operators on one explanation and budget; Benjamini-Hochberg over all."""
+    """Compare every two operators on one explanation and budget; Benjamini-Hochberg over all."""
     pairs = [pair for pair in combinations(table, 2) if _two_operators(*pair)]
     yield from _with_q([_agreement(table, pair, over) for pair in pairs])
 
@@ -432,10 +442,10 @@ def _agreement(
     pair: tuple[IceConfiguration, IceConfiguration],
     over: Statistics,
 ) -> IceAgreement:
-    ours, others = _common(*(table[one] for one in pair))
+    ours, others = _common(*(table[configuration] for configuration in pair))
     keys = keys_of(ours, over)
     together = correlation(_rates(ours), _rates(others), keys)
-    tests = [(one.test, other.test) for one, other in zip(ours, others, strict=True)]
+    tests = [(entry.test, other.test) for entry, other in zip(ours, others, strict=True)]
     return IceAgreement(
         first=pair[0],
         second=pair[1],
@@ -447,36 +457,38 @@ def _agreement(
     )
 
 
-def _with_q(found: Sequence[Correlated]) -> Iterator[Correlated]:
-    """Benjamini-Hochberg over the table's p-values."""
-    known = [one.p_value for one in found if one.p_value is not None]
-    adjusted = iter(benjamini_hochberg(known))
-    for one in found:
-        q = None if one.p_value is None else next(adjusted)
-        yield one.model_copy(update={"q_value": q})
+def _with_q(correlated: Sequence[Correlated]) -> Iterator[Correlated]:
+    """Add q-values (Benjamini-Hochberg) over the table's p-values."""
+    p_values = [row.p_value for row in correlated if row.p_value is not None]
+    adjusted = iter(benjamini_hochberg(p_values))
+    for row in correlated:
+        q = None if row.p_value is None else next(adjusted)
+        yield row.model_copy(update={"q_value": q})
 
 
 def orthogonality(table: Table, over: Statistics) -> Iterator[IceOrthogonality]:
-    """Of each configuration whose examples have human spans, by measure."""
+    """Correlate win rate and plausibility for each configuration and measure with human spans."""
     yield from _with_q(list(_orthogonality(table, over)))
 
 
 def _orthogonality(table: Table, over: Statistics) -> Iterator[IceOrthogonality]:
     for key, tested in table.items():
         for measure in MEASURES if key.aspect == "sufficiency" else ():
-            known = [
-                one
-                for one in tested
-                if one.plausibility is not None
-                and getattr(one.plausibility, measure) is not None
-                and one.test.win_rate is not None
+            measured = [
+                entry
+                for entry in tested
+                if entry.plausibility is not None
+                and getattr(entry.plausibility, measure) is not None
+                and entry.test.win_rate is not None
             ]
-            both = [(getattr(one.plausibility, measure), one.test.win_rate) for one in known]
+            both = [
+                (getattr(entry.plausibility, measure), entry.test.win_rate) for entry in measured
+            ]
             columns = np.array(both, dtype=np.float64).reshape(-1, 2)
             values, rates = columns[:, 0], columns[:, 1]
             if not values.size:
                 continue
-            keys = keys_of(known, over)
+            keys = keys_of(measured, over)
             quantity = f"{measure} {name(key)}"
             together = correlation(values, rates, keys)
             pairs = np.stack([values, rates], axis=1)
@@ -500,7 +512,7 @@ def _common(
 
 
 def _rates(tested: Sequence[JobTest]) -> Floats:
-    return np.array([one.test.win_rate for one in tested], dtype=np.float64)
+    return np.array([entry.test.win_rate for entry in tested], dtype=np.float64)
 
 
 def _side(test: IceTest) -> float:
@@ -512,10 +524,10 @@ def _share(agree: Sequence[bool]) -> float | None:
 
 
 def forest(results: Sequence[IceConfigurationResult]) -> Plot | None:
-    """One line a configuration, the first 40: mean win rate, interval, and the line of 50 %."""
-    known = [result for result in results if result.win_rate.value is not None]
-    shown = known[:MOST_LINES]
-    left_out = f" (the first {MOST_LINES} of {len(known)})" if len(shown) < len(known) else ""
+    """Plot the mean win rate and interval of the first 40 configurations, with a line at 50 %."""
+    drawable = [result for result in results if result.win_rate.value is not None]
+    shown = drawable[:MOST_LINES]
+    left_out = f" (the first {MOST_LINES} of {len(drawable)})" if len(shown) < len(drawable) else ""
     return interval_plot(
         [
             IntervalRow(

@@ -1,13 +1,15 @@
 """Comparisons of tests: over budgets, between explanations and sides, and with what people marked.
 
-Two explanations meet the same random rationales: the difference of their win rates is, up to sign,
-the share of the null between their scores, so its sampling error is binomial (Wilson 1927), much
-smaller than that of either win rate. IcePlausibility, which is not faithfulness: DeYoung et al.,
-ERASER, ACL 2020, section 4.1 (token IoU, F1, AUPRC); average precision as scikit-learn defines it.
+Two explanations are compared with the same random rationales. The difference of their win rates is,
+up to sign, the share of the null between their scores. Its sampling error is binomial (Wilson
+1927), and much smaller than that of either win rate. IcePlausibility does not measure faithfulness:
+DeYoung et al., ERASER, ACL 2020, section 4.1 (token IoU, F1, AUPRC); average precision as
+scikit-learn defines it.
 
-Both sides of an explanation: is it enough, is it needed, and do it and the rest replace each other?
-Sufficiency alone sees neither half of an AND nor a redundant cause. Necessity: comprehensiveness of
-DeYoung et al. (2020); interaction: Grabisch & Roubens (1999), in log odds.
+The two sides of an explanation are sufficiency and necessity, and their interaction shows whether
+the rationale and the rest are redundant. Sufficiency alone misses half of an AND, and a redundant
+cause. Necessity: comprehensiveness of DeYoung et al. (2020); interaction: Grabisch & Roubens
+(1999), in log odds.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from shared.statistics.wilson import Z_95, wilson
 
 
 def areas(tests: Sequence[IceTest], budgets: Sequence[float]) -> tuple[IceArea, ...]:
-    """Of each explanation with values under each operator, where there are several budgets."""
+    """Return the area of each explanation with values, by operator, over several budgets."""
     if len(budgets) < 2:
         return ()
     curves: dict[tuple[str, str], list[IceTest]] = {}
@@ -62,7 +64,7 @@ def _area(tests: Sequence[IceTest]) -> IceArea:
 
 
 def comparisons(experiment: Experiment) -> tuple[IceComparison, ...]:
-    """Of every two explanations with values, at each budget, under each operator."""
+    """Compare every two explanations with values, at each budget, under each operator."""
     return tuple(
         _comparison(experiment, first, second, operator)
         for first, second in combinations(experiment.trials, 2)
@@ -75,24 +77,24 @@ def _comparison(
     experiment: Experiment, first: Trial, second: Trial, operator: Operator
 ) -> IceComparison:
     check()
-    scores = [experiment.observed(operator, one) or 0.0 for one in (first, second)]
+    scores = [experiment.observed(operator, trial) or 0.0 for trial in (first, second)]
     null = experiment.null(operator, first, experiment.common_positions(first, second))
-    found = difference(scores[0], scores[1], null, exact=experiment.exact(first))
+    gap = difference(scores[0], scores[1], null, exact=experiment.exact(first))
     return IceComparison(
         first=first.explanation.name,
         second=second.explanation.name,
         k=first.k or 0.0,
         operator=operator,
         score_difference=scores[0] - scores[1],
-        win_rate_difference=found.value,
-        low=found.low,
-        high=found.high,
-        draws=found.draws,
+        win_rate_difference=gap.value,
+        low=gap.low,
+        high=gap.high,
+        draws=gap.draws,
     )
 
 
 def plausibilities(experiment: Experiment) -> tuple[IcePlausibility, ...]:
-    """Of each trial, where people marked a token that the model reads."""
+    """Compare each trial with the tokens that people marked, if the model reads any of these."""
     human = span_tokens(experiment.tokenized, experiment.tokenized.request.human or ())
     return tuple(_plausibility(trial, human, experiment) for trial in experiment.trials if human)
 
@@ -111,7 +113,7 @@ def _plausibility(trial: Trial, human: Sequence[int], experiment: Experiment) ->
 
 @dataclass(frozen=True)
 class Difference:
-    """Of win rates, first - second, with its 95 % interval over the draws."""
+    """A difference of win rates, first - second, with its 95 % interval over the draws."""
 
     value: float | None
     low: float | None
@@ -120,9 +122,10 @@ class Difference:
 
 
 def difference(first: float, second: float, null: Floats, *, exact: bool) -> Difference:
-    """Win rate of `first` minus that of `second`, in [-1, 1].
+    """Return the win rate of `first` minus that of `second`, in [-1, 1].
 
-    null: (M,) scores of the same random rationales. exact: they are all, so nothing is uncertain.
+    null: (M,) scores of the same random rationales. exact: the null has all rationales, so the
+    difference has no sampling error.
     """
     if null.size == 0:
         return Difference(None, None, None, 0)
@@ -144,7 +147,7 @@ def _wins(score: float, null: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Of two sets of tokens; all in [0, 1], higher = more alike."""
+    """The overlap of two sets of tokens; all values in [0, 1], higher = more alike."""
 
     iou: float
     precision: float
@@ -153,7 +156,7 @@ class Overlap:
 
 
 def overlap(rationale: Collection[int], human: Collection[int]) -> Overlap:
-    """Neither set may be empty."""
+    """Return the overlap of two non-empty sets of tokens."""
     both = len(set(rationale) & set(human))
     sizes = len(rationale) + len(human)
     return Overlap(
@@ -185,30 +188,30 @@ ROUNDING = 1e-9  # of sums of four log odds
 def causal_readings(
     experiment: Experiment, tests: Sequence[IceTest]
 ) -> tuple[IceCausalReading, ...]:
-    """Of each explanation at each budget under each operator, where both sides were tested."""
+    """Read both sides of each explanation, at each budget, under each operator."""
     request = experiment.tokenized.request
     if "necessity" not in request.aspects:
         return ()
     verdicts = {(t.explanation, t.k, t.operator, t.aspect): t.verdict for t in tests}
-    found = []
+    readings = []
     for trial in check_each(experiment.trials):
         for operator in request.operators:
             sides = [
                 verdicts[trial.explanation.name, trial.k, operator, aspect]
                 for aspect in request.aspects
             ]
-            found.append(_reading(experiment, trial, operator, sides))
-    return tuple(found)
+            readings.append(_reading(experiment, trial, operator, sides))
+    return tuple(readings)
 
 
 def undefined_interactions(experiment: Experiment) -> Iterator[str]:
-    """Why there is none under an operator."""
+    """Yield a warning for each operator without an interaction."""
     request = experiment.tokenized.request
     for operator in request.operators if "necessity" in request.aspects else ():
         if experiment.empty(operator) is None:
             yield (
-                f"{operator}: the interaction is null, since the model cannot read what is left "
-                "without any of the text: readings tell no redundant explanation and no partner"
+                f"{operator}: the interaction is null, since the model cannot read an empty "
+                "text: the readings `redundant` and `partner` are not available"
             )
 
 
@@ -239,17 +242,17 @@ def _reading(
 
 
 def _interactions(experiment: Experiment, trial: Trial, operator: Operator) -> Floats | None:
-    """(M + 1,) of the rationale, then of its random ones; None without s(empty)."""
+    """Return (M + 1,) interactions, the rationale's first; None without s(empty)."""
     empty = experiment.empty(operator)
     if empty is None:
         return None
-    full, places = experiment.tokenized.full, experiment.null_positions(trial)
+    full, positions = experiment.tokenized.full, experiment.null_positions(trial)
 
     def kept(aspect: Aspect) -> Floats:
-        null = experiment.null(operator, trial, places, aspect)
-        own = experiment.subset_score(operator, trial, aspect)
+        null = experiment.null(operator, trial, positions, aspect)
+        tested = experiment.subset_score(operator, trial, aspect)
         shown = null if aspect == "sufficiency" else full - null
-        return np.array([np.nan if own is None else own, *shown])
+        return np.array([np.nan if tested is None else tested, *shown])
 
     alone, without = kept("sufficiency"), kept("necessity")
     return kernel.interaction(np.full_like(alone, full), alone, without, np.full_like(alone, empty))

@@ -1,7 +1,7 @@
-"""The work of an ICE request, before its text is tokenized: a bound from below.
+"""A lower bound of the work of an ICE request, before its text is tokenized.
 
-A text has at least as many tokens as words, as far as the model reads: whatever is refused here
-would be refused after tokenizing (`model_calls.check_cost`), or nobody would wait for it.
+A text has at least as many tokens as words, within the length that the model reads. A request that
+is refused here would be refused after tokenizing (`model_calls.check_cost`), or take too long.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SECONDS_A_COMPARISON = 1e-7  # of one draw, of two explanations
 
 
 def cost(request: IceRequest, reads: int) -> Sequence[Work]:
-    """Rows that the model reads, attributions, and comparisons of explanations."""
+    """Return the work for rows, attributions, and comparisons of explanations."""
     read = _text_tokens(request, reads)
     words = words_of(request.text) + words_of(request.text_pair or "")
     whole = max(1, min(words, read))
@@ -43,20 +43,25 @@ def cost(request: IceRequest, reads: int) -> Sequence[Work]:
 
 
 def server_cost(request: IceRequest, reads: int) -> Sequence[Work]:
-    """All work where the model is behind a server: each row of words is a request to it, too."""
+    """Return all work if the model is behind a server, where each row of words is a request."""
     read = _text_tokens(request, reads)
     words = words_of(request.text) + words_of(request.text_pair or "")
     whole = max(1, min(words, read))
     lower = lowerings(request, whole, lambda other: server_cost(other, reads))
-    drawn = [one.draws for one in _draws_by_size(request, whole, read)]
+    drawn = [size.draws for size in _draws_by_size(request, whole, read)]
     return (work_at_server(request, drawn, lower), *cost(request, reads))
 
 
 def work_at_server(
     request: IceRequest, drawn: Sequence[int], lowerings: Iterable[Reduction]
 ) -> Work:
-    """Of the whole text, LIME's samples and all draws. drawn: of each size of rationale."""
-    samples = sum(one.samples for one in _attribution_methods(request) if one.name == "lime")
+    """Return the work for the whole text, LIME's samples and all draws.
+
+    drawn: the draws for each size of rationale.
+    """
+    samples = sum(
+        method.samples for method in _attribution_methods(request) if method.name == "lime"
+    )
     rows = 1 + samples + sum(drawn) * _rows_a_draw(request)
     return Work(
         (Size("rows (`draws` × `operators` × `aspects`, `samples`)", rows),),
@@ -68,38 +73,38 @@ def work_at_server(
 
 
 def _rows_a_draw(request: IceRequest) -> int:
-    each = sum(request.infills if one == "infill" else 1 for one in request.operators)
+    each = sum(request.infills if operator == "infill" else 1 for operator in request.operators)
     return each * len(request.aspects)
 
 
 def _text_tokens(request: IceRequest, reads: int) -> int:
-    """Tokens that the model reads of the texts, at least, if they have so many."""
+    """Return a lower bound of the tokens that the model reads, for texts that have as many."""
     around = request.template or request.prompt
     beside = 0 if around is None else len(around.model_dump_json().encode())
     return max(1, reads - SPECIAL - beside)
 
 
 def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[DrawCount]:
-    """Of each size of rationale that certainly differs from the others."""
-    found = [_at_budget(k, whole) for k in _unique_budgets(request, whole)]
+    """Return the draws for each size of rationale that certainly differs from the others."""
+    placements = [_at_budget(k, whole) for k in _unique_budgets(request, whole)]
     marked = next(_fixed_rationales(request), None)
-    if marked is not None and request.draws_tokens and not found:  # else its size may be known
+    if marked is not None and request.draws_tokens and not placements:  # else its size may be known
         inside, outside = _words_inside(request, marked, read)
-        found.append((inside, outside, comb(inside + outside, inside) - 1))
+        placements.append((inside, outside, comb(inside + outside, inside) - 1))
     return [
         DrawCount((alone, rest)[: len(request.aspects)], min(request.most_draws, others))
-        for alone, rest, others in found
+        for alone, rest, others in placements
         if others > 0
     ]
 
 
 def _unique_budgets(request: IceRequest, whole: int) -> list[float]:
-    """Budgets whose rationales have different sizes, however many tokens there really are."""
-    found: list[float] = []
+    """Return the budgets whose rationales have different sizes at any number of tokens."""
+    distinct: list[float] = []
     for k in sorted(request.budgets if _explanations_with_values(request) else ()):
-        if not found or (k * whole >= 2 and (k - found[-1]) * whole >= 1 + 1e-6):
-            found.append(k)
-    return found
+        if not distinct or (k * whole >= 2 and (k - distinct[-1]) * whole >= 1 + 1e-6):
+            distinct.append(k)
+    return distinct
 
 
 def _at_budget(k: float, whole: int) -> tuple[int, int, int]:
@@ -119,19 +124,19 @@ class DrawCount:
 def work_of_draws(
     request: IceRequest, drawn: Sequence[DrawCount], whole: int, lowerings: Iterable[Reduction]
 ) -> Iterator[Work]:
-    """All draws under all operators, as rows and as tokens.
+    """Yield the work of all draws under all operators, as rows and as tokens.
 
     whole: tokens of a row that no operator shortens.
     """
-    draws = sum(one.draws for one in drawn)
+    draws = sum(size.draws for size in drawn)
     if not draws:
         return
-    most = max(one.draws for one in drawn)
+    most = max(size.draws for size in drawn)
     each = _rows_a_draw(request)
     tokens = sum(
-        one.draws * {"delete": kept, "infill": whole * request.infills}.get(operator, whole)
-        for one in drawn
-        for kept in one.kept
+        size.draws * {"delete": kept, "infill": whole * request.infills}.get(operator, whole)
+        for size in drawn
+        for kept in size.kept
         for operator in request.operators
     )
     sizes = [Size("`draws`", most), Size("rows a draw (`operators`, `infills`, `aspects`)", each)]
@@ -147,9 +152,10 @@ def work_of_draws(
 def lowerings(
     request: IceRequest, whole: int, works: Callable[[IceRequest], Sequence[Work]]
 ) -> Iterator[Reduction]:
-    """Every number of the request that makes fewer rows. works: of a request with another one.
+    """Yield the reductions of each number in the request that makes fewer rows.
 
-    Of several operators or budgets those that make the most work stay, so that any others pass too.
+    works: returns the work of a changed request. The operators or budgets with the most work are
+    kept, so that any other selection passes too.
     """
 
     def work_with(field: str) -> Callable[[object], Sequence[Work]]:
@@ -179,14 +185,14 @@ def lowerings(
 def _sort_budgets(
     request: IceRequest, whole: int, works: Callable[[object], Sequence[Work]]
 ) -> list[float]:
-    """The budgets of the request, the one that makes the most work first."""
+    """Return the budgets of the request, the most work first."""
     apart = _unique_budgets(request, whole)
     amounts = {k: sum(work.amount for work in works(k)) for k in request.budgets}
     return sorted(request.budgets, key=lambda k: (k in apart, amounts[k]), reverse=True)
 
 
 def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
-    """Passes of computed explanations: samples of LIME, steps of integrated gradients."""
+    """Yield the passes of computed explanations: LIME samples, integrated gradient steps."""
     passes = sum(map(count_rows, _attribution_methods(request)))
     if passes:
         sizes = (
@@ -197,7 +203,7 @@ def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
 
 
 def _fluency(request: IceRequest, whole: int) -> Iterator[Work]:
-    """Work of `fluency_model`: the text, and as many masked texts as there are rationales."""
+    """Yield the work of `fluency_model`: the text, the rationale and random rationales."""
     if request.fluency_model is not None:
         texts = Size("texts that `fluency_model` reads", FLUENCY_TEXTS, "/fluency_model")
         yield Work((texts, Size("tokens of `text`", whole, "/text")), most=MOST_TOKENS)
@@ -214,7 +220,7 @@ def count_rows(method: AttributionMethod) -> int:
 
 
 def _comparisons(request: IceRequest) -> Iterator[Work]:
-    """Every two explanations with values, at each budget, under each operator."""
+    """Yield the work of comparing every two explanations with values."""
     values = len(_explanations_with_values(request))
     if values > 1:
         sizes = (
@@ -227,20 +233,23 @@ def _comparisons(request: IceRequest) -> Iterator[Work]:
 
 
 def _explanations_with_values(request: IceRequest) -> list[object]:
-    named = [one for one in request.explanations if one.attributions]
+    named = [explanation for explanation in request.explanations if explanation.attributions]
     return [*request.methods, *([request.attributions] if request.attributions else []), *named]
 
 
 def _fixed_rationales(request: IceRequest) -> Iterator[list[IceSpan]]:
-    """The rationales of spans; where quotations stand is not known yet."""
-    for given in (request.rationale, *(one.rationale for one in request.explanations)):
-        spans = [span for span in given or () if isinstance(span, IceSpan)]
-        if spans and len(spans) == len(given or ()):
+    """Yield the rationales of spans; the positions of quotations are not known yet."""
+    for rationale in (
+        request.rationale,
+        *(explanation.rationale for explanation in request.explanations),
+    ):
+        spans = [span for span in rationale or () if isinstance(span, IceSpan)]
+        if spans and len(spans) == len(rationale or ()):
             yield spans
 
 
 def _words_inside(request: IceRequest, spans: Sequence[IceSpan], read: int) -> tuple[int, int]:
-    """Words that the spans touch, and words that they do not, of what is surely read."""
+    """Count the words that the spans touch, and the others, in the text that is certainly read."""
     text = request.text[: _characters_read(request, read)]
     covered = bytearray(len(text))
     for span in spans:
@@ -249,8 +258,8 @@ def _words_inside(request: IceRequest, spans: Sequence[IceSpan], read: int) -> t
             covered[span.start : end] = b"\x01" * max(0, end - span.start)
     inside = outside = 0
     for word in WORD.finditer(text):
-        letters = [place for place in range(*word.span()) if text[place].isalnum()]
-        tokens_under = any(covered[place] for place in letters)
+        letters = [index for index in range(*word.span()) if text[index].isalnum()]
+        tokens_under = any(covered[index] for index in letters)
         inside += tokens_under
         outside += bool(letters) and not any(covered[word.start() : word.end()])
     return inside, outside

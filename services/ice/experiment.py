@@ -1,11 +1,11 @@
-"""The trials of one request, the random rationales that they meet, and the model's scores so far.
+"""The trials of one request, their random rationales, and the model's scores until now.
 
-Source: arXiv:2603.18579, Algorithm 1. A key stands for rows of the model: an operator and the
-tokens that stay. Necessity asks for the rows of everything but the rationale, so that both aspects
-of a test meet the same random rationales under the same fills.
+Source: arXiv:2603.18579, Algorithm 1. A key identifies rows of the model: an operator and the
+tokens that are kept. Necessity scores the rows without the rationale, so that both aspects of a
+test share their random rationales and fills.
 
-Taking words away makes inputs that no writer wrote, and what a model says of such may mean little
-(Hase, Xie & Bansal 2021, arXiv:2106.00786): `RowStatistics` counts how far they lie from texts.
+Texts with words removed are unlike written texts, so a model's answers may mean little (Hase, Xie &
+Bansal 2021, arXiv:2106.00786). `RowStatistics` measures their distance from written texts.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Trial:
 
 @dataclass
 class Experiment:
-    """The trials of one request, the random rationales, and the scores so far.
+    """The trials of one request, the random rationales, and the scores until now.
 
     All tests of an explanation share its random rationales, which their correction needs
-    (`shared.statistics.families.max_t`). An explanation reads its own draws in their order, so that
-    other explanations do not show in its tests.
+    (`shared.statistics.families.max_t`). Each explanation reads its draws in order, so that its
+    tests do not depend on other explanations.
     """
 
     tokenized: TokenizedInput
@@ -77,15 +77,15 @@ class Experiment:
             self._drawn[null.key] = NullSamples(list(drawn))
 
     def random_keys(self) -> set[Key]:
-        """Those of random rationales, none of them a tested one."""
+        """Return the keys of the random rationales, without those that are tested themselves."""
         request = self.tokenized.request
         tested = {trial.rationale for trial in self.trials}
-        drawn = {one for trial in self.trials for one in self.null_subsets(trial)} - tested
+        drawn = {subset for trial in self.trials for subset in self.null_subsets(trial)} - tested
         return {
-            (operator, self.input_subset(one, aspect))
+            (operator, self.input_subset(subset, aspect))
             for operator in request.operators
             for aspect in request.aspects
-            for one in drawn
+            for subset in drawn
         }
 
     def of(self, explanation: TestedExplanation) -> list[Trial]:
@@ -93,7 +93,7 @@ class Experiment:
         return [trial for trial in self.trials if trial.explanation is explanation]
 
     def exact(self, trial: Trial) -> bool:
-        """Whether all other placements are drawn."""
+        """Return True if all other placements are drawn."""
         few = trial.null.others <= self.draws
         return self.tokenized.variant.distinct and few and not trial.null.sampled
 
@@ -107,64 +107,71 @@ class Experiment:
         return every[: self.draws]
 
     def null_subsets(self, trial: Trial) -> list[Subset]:
-        """The random rationales that a trial is compared with."""
+        """Return the random rationales with which a trial is compared."""
         drawn = self._drawn[trial.null.key].subsets
-        return [drawn[place] for place in self.null_positions(trial).tolist()]
+        return [drawn[index] for index in self.null_positions(trial).tolist()]
 
     def mean_overlap(self, trial: Trial, count: int) -> float:
-        """Of the rationale with the first `count` > 0 random ones that it is compared with: the
-        same for every operator and aspect."""
+        """Return the rationale's mean overlap with its first `count` > 0 random rationales.
+
+        It is the same for every operator and aspect.
+        """
         about = trial.null.key, trial.rationale
-        known = self._overlaps.setdefault(about, [])
-        known += overlaps(trial.rationale, self.null_subsets(trial)[len(known) : count])
-        return float(np.mean(known[:count]))
+        shares = self._overlaps.setdefault(about, [])
+        shares += overlaps(trial.rationale, self.null_subsets(trial)[len(shares) : count])
+        return float(np.mean(shares[:count]))
 
     def common_positions(self, first: Trial, second: Trial) -> Places:
-        """Those of both of two trials of one null."""
+        """Return the positions that two trials of one null share."""
         return np.intersect1d(self.null_positions(first), self.null_positions(second))
 
     def null(
         self, operator: Operator, trial: Trial, places: Places, aspect: Aspect = "sufficiency"
     ) -> Floats:
-        """(M,) scores of the random rationales at these places; NaN where the model cannot read
-        what stays."""
+        """Return (M,) scores of these random rationales; NaN if the model cannot read a row."""
         subsets = self._drawn[trial.null.key].subsets
         about = operator, aspect, trial.null.key
-        rows, known = self._known.get(about, (0, np.empty(0)))
-        if rows != self.rows or known.size != len(subsets):
-            known = self.scores_of(operator, subsets, aspect)
-            self._known[about] = self.rows, known
-        return known[places]
+        rows, null_scores = self._known.get(about, (0, np.empty(0)))
+        if rows != self.rows or null_scores.size != len(subsets):
+            null_scores = self.scores_of(operator, subsets, aspect)
+            self._known[about] = self.rows, null_scores
+        return null_scores[places]
 
     def scores_of(self, operator: Operator, subsets: Sequence[Subset], aspect: Aspect) -> Floats:
         """(D,) what each keeps or costs, probability; NaN where not scored."""
-        found = (self.scores.get((operator, self.input_subset(one, aspect))) for one in subsets)
-        kept = np.array([np.nan if one is None else one for one in found], dtype=np.float64)
+        values = (
+            self.scores.get((operator, self.input_subset(subset, aspect))) for subset in subsets
+        )
+        kept = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
         return kept if aspect == "sufficiency" else self.tokenized.full - kept
 
     def input_subset(self, subset: Subset, aspect: Aspect) -> Subset | None:
-        """The tokens that stay of the text where a rationale is tested; None: nothing."""
+        """Return the tokens that are kept to test a rationale, or None without any."""
         if aspect == "sufficiency":
             return subset
         if subset not in self._rests:
             gone = set(subset)
             every = range(len(self.tokenized.eligible))
-            self._rests[subset] = tuple(place for place in every if place not in gone) or None
+            self._rests[subset] = (
+                tuple(position for position in every if position not in gone) or None
+            )
         return self._rests[subset]
 
     def ranking_scores(
         self, operator: Operator, trial: Trial, aspect: Aspect, count: int
     ) -> Floats:
-        """(count,) of the first random rankings at the trial's size, as they came: some may repeat
-        or be the rationale itself."""
-        choice, known = trial.null.choice, self._ranked.setdefault(trial.null.key, [])
+        """Return (count,) scores of the first random rankings at the trial's size, in order.
+
+        Rationales may repeat, and may equal the tested rationale.
+        """
+        choice, subsets = trial.null.choice, self._ranked.setdefault(trial.null.key, [])
         if choice is None:
             raise ValueError("only random tokens are ranked")
-        known += [choice(self._rankings[place]) for place in range(len(known), count)]
-        return self.scores_of(operator, known[:count], aspect)
+        subsets += [choice(self._rankings[index]) for index in range(len(subsets), count)]
+        return self.scores_of(operator, subsets[:count], aspect)
 
     def subset_score(self, operator: Operator, trial: Trial, aspect: Aspect) -> float | None:
-        """s(r), or s(x without r); None where the model cannot read what stays."""
+        """Return s(r), or s(x without r); None if the model cannot read the rows."""
         return self.scores[operator, self.input_subset(trial.rationale, aspect)]
 
     def observed(
@@ -182,7 +189,7 @@ class Experiment:
         return self.tokenized.full - np.array([self.observed(operator, trial, "necessity"), *null])
 
     def empty(self, operator: Operator) -> float | None:
-        """s(empty), or None where the model cannot read nothing."""
+        """Return s(empty), or None if the model cannot read an empty text."""
         return self.scores[operator, None]
 
     def missing(self) -> list[Key]:
@@ -202,30 +209,29 @@ class Experiment:
             new = places[~seen[kind][places]]  # most trials share their draws
             seen[kind][new] = True
             subsets = self._drawn[kind].subsets
-            for place in new.tolist():
-                yield operator, self.input_subset(subsets[place], aspect)
+            for index in new.tolist():
+                yield operator, self.input_subset(subsets[index], aspect)
 
     def record_scores(self, keys: Sequence[tuple[Key, list[Row]]], answers: Floats) -> None:
-        """Take the (R, L) probabilities of the rows of these keys, or (R,) of the target alone;
-        fills are averaged."""
+        """Store probabilities (R, L), or (R,) of the target, of these keys; average fills."""
         self.rows += len(answers)
         column = answers if answers.ndim == 1 else answers[:, self.tokenized.target]
         start = 0
         for key, rows in keys:
             part = column[start : start + len(rows)]
-            one = part[0] if len(rows) == 1 else np.mean(part) if rows else None
-            self.scores[key] = None if one is None else float(one)
+            mean = part[0] if len(rows) == 1 else np.mean(part) if rows else None
+            self.scores[key] = None if mean is None else float(mean)
             start += len(rows)
         self.asked.add([(key, len(rows)) for key, rows in keys], answers)
 
     def example_of(self, key: Key) -> Example:
-        """The example that a key's rows vary: the request's own, or a released baseline."""
+        """Return the example that a key's rows vary: the request's, or a released baseline."""
         operator, subset = key
         other = self.operators.empty_example(operator) if subset is None else None
         return other or self.tokenized.example
 
     def rows_of(self, key: Key) -> list[Row]:
-        """The rows whose mean is the score of a key; none: it has none."""
+        """Return the rows whose mean is the score of a key; [] without a score."""
         operator, subset = key
         if subset is None:
             return self.operators.empty(operator)
@@ -239,7 +245,7 @@ class Experiment:
                 yield Trial(explanation, k, rationale, self._null_of(explanation, rationale))
 
     def _null_of(self, explanation: TestedExplanation, rationale: Subset) -> NullSpace:
-        """Values are compared with tokens, and so is everything in the published variants."""
+        """Return the null. Values, and the published variants, are compared with random tokens."""
         if not self.tokenized.variant.matched_null:
             return any_tokens(self._units.tokens, len(rationale), self._units.kind)
         if explanation.marked is None:
@@ -252,7 +258,7 @@ class Experiment:
 
     @cached_property
     def _rankings(self) -> Rankings:
-        """Of the eligible tokens: one stream a text."""
+        """Return rankings of the eligible tokens, from one random stream per text."""
         random = random_of(self.tokenized.request, "null", "tokens")
         return Rankings(random, len(self.tokenized.eligible))
 
@@ -266,22 +272,22 @@ class Experiment:
 
 
 class NullSamples:
-    """Random rationales of one null, in the order of drawing, and where each stands first."""
+    """Random rationales of one null, in drawing order, with the first index of each."""
 
     def __init__(self, subsets: list[Subset]) -> None:
         self.subsets = subsets
         self._place: dict[Subset, int] = {}
-        for place, subset in enumerate(subsets):
-            self._place.setdefault(subset, place)
+        for index, subset in enumerate(subsets):
+            self._place.setdefault(subset, index)
 
     def place(self, subset: Subset) -> int:
-        """Index of its first draw; the number of draws where there is none."""
+        """Return the index of the first draw of this subset, or the number of draws without it."""
         return self._place.get(subset, len(self.subsets))
 
 
 @dataclass
 class RowStatistics:
-    """Sums over the rows of each key, in the order of asking."""
+    """Sums over the rows of each key, in the order of the calls."""
 
     tokenized: TokenizedInput
     counts: dict[Key, int] = field(default_factory=dict)
@@ -307,8 +313,10 @@ class RowStatistics:
             start = end
 
     def length_share(self, ends: tuple[int, int] | None) -> float | None:
-        """Share of the rows with fewer tokens than `ends`, or with more; None where `ends`, or the
-        tokens of rows of words, are not known."""
+        """Return the share of rows whose numbers of tokens are outside `ends`.
+
+        Return None if `ends`, or the number of tokens of rows of words, is unknown.
+        """
         if ends is None or self.tokenized.words is not None or not self.counts:
             return None
         least, most = ends
@@ -318,7 +326,7 @@ class RowStatistics:
         return outside / sum(self.counts.values())
 
     def _length(self, key: Key) -> int:
-        """Tokens of each row of this key: all operators but `delete` replace one by one."""
+        """Return the tokens of each row of this key; only `delete` removes tokens."""
         operator, kept = key
         every = len(self.tokenized.tokens.ids)
         if operator != "delete":
@@ -326,7 +334,7 @@ class RowStatistics:
         return every - len(self.tokenized.eligible) + len(kept or ())
 
     def distance(self, random: Collection[Key]) -> IceDistance:
-        """random: the keys of random rationales, of either aspect."""
+        """Return the distance of the rows; `random` has the keys of random rationales."""
         rows = sum(self.counts.values())
         stay = sum(count * len(key[1] or ()) for key, count in self.counts.items())
         drawn = [key for key in self.flips if key in random]
@@ -334,7 +342,7 @@ class RowStatistics:
         gain = None
         if self.entropies:
             mean = math.fsum(self.entropies.values()) / sum(
-                self.counts[one] for one in self.entropies
+                self.counts[key] for key in self.entropies
             )
             gain = mean - float(entropy(self.tokenized.probabilities[None, :])[0])
         return IceDistance(

@@ -26,7 +26,10 @@ Positions = tuple[int, ...]  # of tokens in the example
 def explanations(
     tokenized: TokenizedInput, answers: Sequence[Attributions]
 ) -> list[TestedExplanation]:
-    """All of a request, computed ones first. answers: one a computed method."""
+    """Return all explanations of a request, computed ones first.
+
+    answers: one per computed method.
+    """
     request, variant = tokenized.request, tokenized.variant
     by_size = request.rank_by == "magnitude" or variant.magnitude
     eligible = np.array(tokenized.eligible)
@@ -39,14 +42,14 @@ def explanations(
 
 def _from_request(tokenized: TokenizedInput) -> Iterator[TestedExplanation]:
     request = tokenized.request
-    own: list[tuple[str, Values | None, Spans | None, str]] = [
+    sent: list[tuple[str, Values | None, Spans | None, str]] = [
         ("attributions", request.attributions, None, "/attributions"),
         ("rationale", None, request.rationale, "/rationale"),
     ]
-    for place, one in enumerate(request.explanations):
-        pointer = f"/explanations/{place}/rationale"
-        own.append((one.name, one.attributions, one.rationale, pointer))
-    for name, values, spans, pointer in own:
+    for index, explanation in enumerate(request.explanations):
+        pointer = f"/explanations/{index}/rationale"
+        sent.append((explanation.name, explanation.attributions, explanation.rationale, pointer))
+    for name, values, spans, pointer in sent:
         if values:
             ranked = request.rank_by == "magnitude"
             yield TestedExplanation(name, span_values(tokenized, values), magnitude=ranked)
@@ -74,7 +77,7 @@ def attribution_method(method: Method, request: IceRequest, kind: ModelKind) -> 
 
 @dataclass(frozen=True)
 class TestedExplanation:
-    """One of the two is set: (E,) values of the eligible tokens, or the places of marked ones."""
+    """An explanation: (E,) values of the eligible tokens, or the positions of marked tokens."""
 
     name: str
     values: Floats | None = None
@@ -87,18 +90,18 @@ class TestedExplanation:
         return np.abs(self.values) if self.magnitude and self.values is not None else self.values
 
     def rationale(self, k: float, rounding: float = 0.0) -> Subset:
-        """The max(1, floor(kE)) tokens of the highest rank; of equal ones, the first."""
+        """Return the max(1, floor(kE)) tokens of the highest rank; of equal ones, the first."""
         ranked = self.ranking_values
         if self.marked is not None or ranked is None:
             return self.marked or ()
         size = max(1, int(k * ranked.size + rounding))
-        chosen = np.argsort(-ranked, kind="stable")[:size]
-        return tuple(sorted(chosen.tolist()))
+        positions = np.argsort(-ranked, kind="stable")[:size]
+        return tuple(sorted(positions.tolist()))
 
 
 @dataclass(frozen=True)
 class TokenizedInput:
-    """A request as its model reads it, before anything is taken away from its text."""
+    """A request as its model reads it, with the complete text."""
 
     request: IceRequest
     kind: ModelKind
@@ -113,7 +116,7 @@ class TokenizedInput:
 
     @property
     def unit(self) -> str:
-        """ "token" or "word"."""
+        """Return "token" or "word"."""
         return "token" if self.words is None else "word"
 
     @property
@@ -126,17 +129,17 @@ class TokenizedInput:
 
     @property
     def full(self) -> float:
-        """s(x)."""
+        """Return s(x)."""
         return float(self.probabilities[self.target])
 
     @property
     def scaffold(self) -> Positions:
-        """Tokens that always stay: special ones, and the template's where it is not eligible."""
+        """Return the tokens in every row: special tokens, and ineligible template tokens."""
         eligible = set(self.eligible)
         return tuple(p for p in range(len(self.tokens.ids)) if p not in eligible)
 
     def characters_read(self, of: Of) -> int:
-        """How many characters of a text the model reads, before it is cut."""
+        """Return the number of characters of a text that the model reads."""
         ends = zip(self.tokens.parts, self.tokens.ends, strict=True)
         return max((end for part, end in ends if part == of and end is not None), default=0)
 
@@ -148,21 +151,21 @@ class TokenizedInput:
 
     @cached_property
     def _token_bounds(self) -> dict[Of, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """(E,) starts and (E,) ends of the eligible tokens in each text; 0 and 0 elsewhere."""
+        """Return (E,) starts and (E,) ends of eligible tokens in each text; 0 and 0 elsewhere."""
         tokens = self.tokens
-        found = {}
+        bounds = {}
         for of in TEXTS:
             here = [
                 (tokens.starts[p] or 0, tokens.ends[p] or 0) if tokens.parts[p] == of else (0, 0)
                 for p in self.eligible
             ]
             both = np.array(here, dtype=np.int64)
-            found[of] = both[:, 0], both[:, 1]
-        return found
+            bounds[of] = both[:, 0], both[:, 1]
+        return bounds
 
 
 def example_of(request: IceRequest) -> Example:
-    """The text, its pair, and its template or prompt."""
+    """Return the example: the text, its pair, and its template or prompt."""
     language = None
     if request.template is None:  # a prompt may name the language of the text as it was sent
         language = find_language(request.text, requested_language(request)).code
@@ -176,23 +179,23 @@ def example_of(request: IceRequest) -> Example:
 
 
 def eligible_tokens(request: IceRequest, tokens: Tokens) -> Positions:
-    """Tokens that a rationale may hold. Raises DegenerateInput where there is none."""
+    """Return the tokens that a rationale may contain. Raises DegenerateInput if there are none."""
     rule = request.eligible or VARIANTS[request.variant].eligible
     parts = {*TEXTS, "template"} if rule == "all" else set(TEXTS)
-    found = tuple(p for p, part in enumerate(tokens.parts) if part in parts)
-    if not any(tokens.parts[p] in TEXTS for p in found):
+    positions = tuple(p for p, part in enumerate(tokens.parts) if part in parts)
+    if not any(tokens.parts[p] in TEXTS for p in positions):
         raise DegenerateInput("the model reads no token of the text", pointer="/text")
-    return found
+    return positions
 
 
 def target_column(request: IceRequest, labels: Sequence[str], predicted: str) -> int:
-    """The column of the target label. Raises BadInput for one that the model does not have."""
+    """Return the column of the target label. Raises BadInput for a label that the model lacks."""
     if request.target in labels:
         return labels.index(request.target)
     if request.target == PREDICTED:
         return labels.index(predicted)
-    known = ", ".join(labels)
-    raise BadInput(f"no label {request.target!r}; there are: {known}", pointer="/target")
+    names = ", ".join(labels)
+    raise BadInput(f"no label {request.target!r}; there are: {names}", pointer="/target")
 
 
 def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -> Floats:
@@ -209,13 +212,16 @@ def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -
 def missing_quotation(request: IceRequest) -> Obstacle | None:
     """Return the first quotation of an explanation that is not in the text.
 
-    Raises BadInput if `human` has such a quotation, since it is no part of what is tested.
+    Raises BadInput if `human` has such a quotation, since `human` is not tested.
     """
     try:
         locate(request.human or (), request)
     except QuotationMissing as error:
         raise BadInput(str(error), pointer="/human") from None
-    named = [(f"explanation {n}: ", one.rationale) for n, one in enumerate(request.explanations, 1)]
+    named = [
+        (f"explanation {n}: ", explanation.rationale)
+        for n, explanation in enumerate(request.explanations, 1)
+    ]
     for name, spans in [("", request.rationale), *named]:
         try:
             locate(spans or (), request)
@@ -225,16 +231,16 @@ def missing_quotation(request: IceRequest) -> Obstacle | None:
 
 
 def marked_tokens(tokenized: TokenizedInput, spans: Spans, pointer: str) -> Subset:
-    """Places of the tokens that share a character with a span. DegenerateInput where none does."""
-    found = span_tokens(tokenized, spans)
-    if not found:
+    """Return positions of tokens that share a character with a span; DegenerateInput if none."""
+    positions = span_tokens(tokenized, spans)
+    if not positions:
         detail = f"the spans hold no {tokenized.unit} that the model reads"
         raise DegenerateInput(detail, pointer=pointer)
-    return found
+    return positions
 
 
 def span_tokens(tokenized: TokenizedInput, spans: Spans) -> Subset:
-    """Places of the eligible tokens that share a character with a span."""
+    """Return the positions of the eligible tokens that share a character with a span."""
     hit = np.zeros(len(tokenized.eligible), dtype=bool)
     for span in locate(spans, tokenized.request):
         hit |= tokenized.span_overlap(span.start, span.end, span.of) > 0

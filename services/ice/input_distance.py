@@ -1,9 +1,8 @@
-"""How far the inputs that a model is asked about lie from texts: lengths, calibration, fluency.
+"""The distance of a model's inputs from written texts: lengths, calibration, fluency.
 
-Taking words away makes inputs that no writer wrote, and what a model says of such may mean little.
-Fluency is perplexity under a language model: where what a rationale leaves is much more fluent than
-what random ones leave, or much less, the win rate may measure that. Hase, Xie & Bansal (2021),
-arXiv:2106.00786.
+Texts with words removed are unlike written texts, so a model's answers may mean little. Fluency is
+perplexity under a language model. If a rationale is much more or less fluent than random ones, the
+win rate may measure that difference. Hase, Xie & Bansal (2021), arXiv:2106.00786.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Fluency:
         if self.random is not None and self.random > STRANGE:
             yield (
                 f"perplexity_ratio: what random rationales leave of the text is {self.random:.1f} "
-                f"times as surprising to {name} as the text itself: what the judge says of such "
+                f"times as surprising to {name} as the text itself: the judge's answers to such "
                 "inputs may mean little"
             )
         if (
@@ -73,8 +72,11 @@ class Fluency:
 
 
 def fluency_of(experiment: Experiment) -> Fluency | None:
-    """Of the first explanation at its first budget, under the first operator; None where no model
-    was named. Raises BadInput for a name that is no language model's, Unavailable."""
+    """Return the fluency of the first explanation at its first budget, under the first operator.
+
+    Return None if the request names no model. Raises BadInput if the name is not a language
+    model's, and Unavailable.
+    """
     request = experiment.tokenized.request
     if request.fluency_model is None:
         return None
@@ -91,11 +93,11 @@ def fluency_of(experiment: Experiment) -> Fluency | None:
 
 
 def _unlearned(tokenized: TokenizedInput, writer: Writer) -> str | None:
-    """Why the model's P would say nothing of this language."""
+    """Return the reason why the model's P is meaningless in this language, or None."""
     request = tokenized.request
-    found = find_language("\n".join(_text_parts(tokenized.example)), requested_language(request))
-    asked = (ModelLanguages(writer.use.name, writer.languages),)
-    obstacles = model_coverage(request, Languages(text=found), asked, ()).obstacles
+    language = find_language("\n".join(_text_parts(tokenized.example)), requested_language(request))
+    languages = (ModelLanguages(writer.use.name, writer.languages),)
+    obstacles = model_coverage(request, Languages(text=language), languages, ()).obstacles
     return obstacles[0].detail if obstacles else None
 
 
@@ -106,14 +108,14 @@ def _measure(experiment: Experiment, writer: Writer) -> Fluency:
     texts = render_subsets(experiment, operator, [trial.rationale, *drawn])
     whole = "\n".join(_text_parts(experiment.tokenized.example))
     losses = token_loss(writer, [whole, *texts])
-    own = _mean_loss(losses[:1])
-    if own is None:
+    text_loss = _mean_loss(losses[:1])
+    if text_loss is None:
         return Fluency(writer.use, doubt=f"{writer.use.name} gives the text no probability")
     random, rationale = _mean_loss(losses[2:]), _mean_loss(losses[1:2])
     return Fluency(
         writer.use,
-        None if random is None else math.exp(random - own),
-        None if rationale is None else math.exp(rationale - own),
+        None if random is None else math.exp(random - text_loss),
+        None if rationale is None else math.exp(rationale - text_loss),
         None if random is not None else "no random rationale leaves a text that the model reads",
     )
 
@@ -121,66 +123,68 @@ def _measure(experiment: Experiment, writer: Writer) -> Fluency:
 def render_subsets(
     experiment: Experiment, operator: Operator, subsets: Sequence[Subset]
 ) -> list[str]:
-    """The text under an operator, one string a subset; of several fills the first."""
+    """Return the text under an operator, one string per subset; with several fills, the first."""
     rows = [experiment.rows_of((operator, subset))[0] for subset in subsets]
     tokenized = experiment.tokenized
     if tokenized.words is not None:
-        found = render_rows(tokenized.words.rows(rows), tokenized.words.mask_text)
+        examples = render_rows(tokenized.words.rows(rows), tokenized.words.mask_text)
     else:
         pool = experiment.operators.pool
-        found = _of_tokens(tokenized, rows, {} if pool is None else pool.written)
-    return ["\n".join(_text_parts(one)) for one in found]
+        examples = _of_tokens(tokenized, rows, {} if pool is None else pool.written)
+    return ["\n".join(_text_parts(example)) for example in examples]
 
 
 def _of_tokens(
     tokenized: TokenizedInput, rows: Sequence[Row], written: Mapping[int, str]
 ) -> list[Example]:
-    """Rows of tokens as strings: a token is what it covers of the text, a mask is written as the
-    model writes one. written: of the ids that fill."""
+    """Return rows of tokens as strings: a token as its text, a mask as the model writes it.
+
+    written: the strings of the ids that fill.
+    """
     tokens = tokenized.tokens
     borders = zip(tokens.parts, tokens.starts, tokens.ends, strict=True)
     spans = {
-        place: WordSpan(start=start, end=end, of=part)
-        for place, (part, start, end) in enumerate(borders)
+        position: WordSpan(start=start, end=end, of=part)
+        for position, (part, start, end) in enumerate(borders)
         if part in TEXTS and start is not None and end is not None and start < end
     }
-    numbers = {place: number for number, place in enumerate(spans)}
+    numbers = {position: number for number, position in enumerate(spans)}
     mask = tokens.mask_text or MASK_TEXT
 
     def of_words(row: Row) -> WordRow:
         kept = None if row.kept is None else tuple(numbers[p] for p in row.kept if p in numbers)
         replaced = tuple(
-            (numbers[place], written.get(id_, mask))
-            for place, id_ in row.replaced
-            if place in numbers
+            (numbers[position], written.get(id_, mask))
+            for position, id_ in row.replaced
+            if position in numbers
         )
         return WordRow(kept=kept, replaced=replaced)
 
-    asked = WordRows(
+    word_rows = WordRows(
         example=tokenized.example, words=tuple(spans.values()), rows=tuple(map(of_words, rows))
     )
-    return render_rows(asked, mask)
+    return render_rows(word_rows, mask)
 
 
 def _text_parts(example: Example) -> list[str]:
-    """Text and pair, without what is blank."""
+    """Return text and pair, without blank ones."""
     return [text for text in (example.text, example.text_pair) if text and not text.isspace()]
 
 
 def token_loss(writer: Writer, texts: Sequence[str]) -> list[list[float]]:
-    """Of each text the negative log-probability of its tokens, nats; equal ones are asked once."""
+    """Return negative log-probabilities (nats) of each text's tokens; score equal texts once."""
     distinct = [text for text in dict.fromkeys(texts) if text]
     done: list[Completion] = writer.score([CONTEXT] * len(distinct), distinct) if distinct else []
-    known = {
-        text: [-token.logprob for token in one.tokens]
-        for text, one in zip(distinct, done, strict=True)
+    losses = {
+        text: [-token.logprob for token in completion.tokens]
+        for text, completion in zip(distinct, done, strict=True)
     }
-    return [known.get(text, []) for text in texts]
+    return [losses.get(text, []) for text in texts]
 
 
 def _mean_loss(losses: Sequence[Sequence[float]]) -> float | None:
-    """Nats a token, over all tokens together; None without any, or where one is impossible."""
-    every = [loss for own in losses for loss in own]
+    """Return nats per token over all tokens; None without tokens, or if one is impossible."""
+    every = [loss for text_losses in losses for loss in text_losses]
     if not every or not all(map(math.isfinite, every)):
         return None
     return math.fsum(every) / len(every)
@@ -189,12 +193,12 @@ def _mean_loss(losses: Sequence[Sequence[float]]) -> float | None:
 def distance_of(
     experiment: Experiment, use: ModelUse, fluency: Fluency | None
 ) -> IceDistance | None:
-    """None in the published variants. use: the judge."""
+    """Return the distance of the rows; None in the published variants. `use` is the judge's."""
     if not experiment.tokenized.variant.corrected:
         return None
-    found = experiment.asked.distance(experiment.random_keys())
-    excesses = [one.excess for one in nearest_parts(use, _parts(experiment))]
-    return found.model_copy(
+    distance = experiment.asked.distance(experiment.random_keys())
+    excesses = [part.excess for part in nearest_parts(use, _parts(experiment))]
+    return distance.model_copy(
         update={
             "ece_perturbed": max(excesses, key=abs, default=None),
             "length_share": experiment.asked.length_share(use.training_tokens),
@@ -208,13 +212,13 @@ def length_warnings(distance: IceDistance | None) -> Iterator[str]:
     if distance and distance.length_share is not None and distance.length_share > ODD:
         yield (
             f"{distance.length_share:.0%} of the inputs that the model was asked about are shorter "
-            "or longer than 98 % of the texts that it was trained on: what it says of such may "
+            "or longer than 98 % of the texts that it was trained on: its answers to them may "
             "mean little"
         )
 
 
 def calibration_warnings(experiment: Experiment, use: ModelUse) -> Iterable[str]:
-    """Of the parts that the tests ask about; fills are none that a card measures."""
+    """Return warnings for the parts that the tests send; cards do not measure fills."""
     tokenized = experiment.tokenized
     if not tokenized.variant.calibrated:
         return ()
@@ -222,9 +226,9 @@ def calibration_warnings(experiment: Experiment, use: ModelUse) -> Iterable[str]
 
 
 def _parts(experiment: Experiment) -> list[tuple[str, float]]:
-    """(operator, share of the text that stays) of the rationales, and of what they leave."""
+    """Return (operator, kept share of the text) for the rationales and their complements."""
     tokenized = experiment.tokenized
     alone = [len(trial.rationale) / len(tokenized.eligible) for trial in experiment.trials]
     rest = [1 - share for share in alone] if "necessity" in tokenized.request.aspects else []
-    operators = dict.fromkeys(one.partition("_")[0] for one in tokenized.request.operators)
+    operators = dict.fromkeys(name.partition("_")[0] for name in tokenized.request.operators)
     return [(operator, kept) for operator in operators for kept in (*alone, *rest)]

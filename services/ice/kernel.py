@@ -23,20 +23,21 @@ TIED_DIGITS = 12
 
 
 def verdict(p: float, alpha: float, *, upwards: bool) -> Verdict:
-    """At level alpha: `inconclusive` above it, else by the side on which the rationale lies."""
+    """Return the verdict at level alpha: `inconclusive` above it, else the rationale's side."""
     if p > alpha:
         return "inconclusive"
     return "faithful" if upwards else "anti-faithful"
 
 
 def interaction(full: Floats, rationale: Floats, without: Floats, empty: Floats) -> Floats:
-    """g(x) - g(r) - g(x without r) + g(empty), g = log odds of probabilities cut to 1e-6: 0 for a
-    judge that is additive in log odds; > 0 synergy, < 0 redundancy of the rationale and the rest.
+    """g(x) - g(r) - g(x without r) + g(empty), g = log odds of probabilities cut to 1e-6.
 
-    Grabisch & Roubens (1999), Int. J. Game Theory 28, of two players. Arrays of one shape.
+    0 for a judge that is additive in log odds; > 0 synergy, < 0 redundancy of the rationale and
+    the rest. Grabisch & Roubens (1999), Int. J. Game Theory 28, for two players. Arrays of one
+    shape.
     """
-    whole, own, rest, nothing = map(log_odds, (full, rationale, without, empty))
-    return np.asarray(whole - own - rest + nothing)
+    whole, alone, rest, nothing = map(log_odds, (full, rationale, without, empty))
+    return np.asarray(whole - alone - rest + nothing)
 
 
 def log_odds(probabilities: Floats) -> Floats:
@@ -46,8 +47,10 @@ def log_odds(probabilities: Floats) -> Floats:
 
 
 def reading(sufficiency: Verdict | None, necessity: Verdict | None, direction: int) -> Reading:
-    """What both sides of an explanation make it. direction: the sign of an interaction that cannot
-    be chance, else 0."""
+    """Combine the verdicts on both sides of an explanation.
+
+    direction: the sign of an interaction that chance cannot explain, else 0.
+    """
     sides = {sufficiency, necessity}
     if None in sides:
         return "undefined"
@@ -66,11 +69,11 @@ def reading(sufficiency: Verdict | None, necessity: Verdict | None, direction: i
 
 
 def score_sd(pools: Floats) -> float:
-    """Standard deviation of the score of an explanation that knows nothing.
+    """Standard deviation of the score of an uninformative explanation.
 
     pools: (O, M + 1) scores under each operator of exchangeable rationales, the tested one first.
-    Each one's mid-rank among the others, averaged over operators; sd over all M + 1. Of one
-    operator without ties √((M + 2) / (12 M)).
+    The sd is over the M + 1 mid-ranks of each rationale among the others, averaged over operators.
+    For one operator without ties it is √((M + 2) / (12 M)).
     """
     ranked = stats.rankdata(np.round(pools, TIED_DIGITS), axis=1)  # 1..M + 1, ties in the middle
     rates = (ranked - 1) / (pools.shape[1] - 1)
@@ -78,7 +81,7 @@ def score_sd(pools: Floats) -> float:
 
 
 def null_sd(null: Floats, ddof: int) -> float | None:
-    """Standard deviation of the null; None for fewer than ddof + 1 draws."""
+    """Return the standard deviation of the null; None for fewer than ddof + 1 draws."""
     return float(np.std(null, ddof=ddof)) if null.size > ddof else None
 
 
@@ -110,7 +113,7 @@ def area(budgets: Sequence[float], heights: Sequence[float | None]) -> float | N
 
     # Deviates: the released code does not divide, so that its perfect value is 0.4.
     """
-    known = [height for height in heights if height is not None]
-    if len(known) < len(heights) or len(known) < 2:
+    defined = [height for height in heights if height is not None]
+    if len(defined) < len(heights) or len(defined) < 2:
         return None
-    return float(np.trapezoid(known, budgets) / (budgets[-1] - budgets[0]))
+    return float(np.trapezoid(defined, budgets) / (budgets[-1] - budgets[0]))

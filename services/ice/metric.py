@@ -62,20 +62,20 @@ from shared.text.language import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IceCollected(Collected):
-    """All scores of one request; None where P could not be read."""
+    """All scores of one request; `experiment` is None if P could not be read."""
 
     experiment: Experiment | None
     fluency: Fluency | None = None
 
 
 class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
-    """Does the explanation keep the prediction better than random tokens do?"""
+    """Measures whether an explanation keeps the prediction better than random tokens do."""
 
     contract = CONTRACT
     variants = VARIANTS
 
     def collect(self, requests: Sequence[IceRequest]) -> list[IceCollected]:
-        return [_collect_one(found, use) for found, use in run_experiments(requests)]
+        return [_collect_one(result, use) for result, use in run_experiments(requests)]
 
     def report(self, request: IceRequest, collected: IceCollected) -> IceResult:
         experiment = collected.experiment
@@ -115,13 +115,15 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         )
 
     def coverage(self, request: IceRequest) -> LanguageCoverage:
-        """Check that quotations are in the text, rows of words have words, and the model knows the
-        language. ICE has no rules that read a text."""
+        """Check quotations, words and the model's knowledge of the language.
+
+        ICE has no rules that read a text.
+        """
         whole = "\n".join(filter(None, (request.text, request.text_pair)))
         text = find_language(whole, requested_language(request))
-        asked = (model_languages(request),)
+        languages = (model_languages(request),)
         unread = (missing_quotation(request), words_missing(request))
-        return model_coverage(request, Languages(text=text), asked, unread)
+        return model_coverage(request, Languages(text=text), languages, unread)
 
     def undefined(self, request: IceRequest, collected: Collected) -> IceResult:
         return IceResult(
@@ -139,37 +141,41 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         )
 
     def in_force(self, request: IceRequest, collected: IceCollected) -> Mapping[str, Any]:
-        """What rationales are made of, and what masks a word; how many draws; how many texts
-        fill: they are inputs themselves; the temperature, if not the model's."""
+        """Return units, mask, numbers of draws and fill texts, and a changed temperature."""
         raw = {} if self.variant(request).calibrated else {"temperature": 1.0}
         words = None if collected.experiment is None else collected.experiment.tokenized.words
         rows: dict[str, Any] = {"rows": "tokens"}
         if words is not None:
             mask = {"mask_text": words.mask_text} if "mask" in request.operators else {}
             rows = {"rows": "words", **mask}
-        asked = request if collected.experiment is None else collected.experiment.tokenized.request
-        draws = {"draws": asked.most_draws}
+        effective = (
+            request if collected.experiment is None else collected.experiment.tokenized.request
+        )
+        draws = {"draws": effective.most_draws}
         return {"infill_pool_texts": len(request.infill_pool), **draws, **rows, **raw}
 
     def summarize(self, rows: Sequence[ScoredIce], over: Statistics) -> IceBatchReport:
         return batch_report(rows, over)
 
 
-def _collect_one(found: Experiment | Unread, use: ModelUse) -> IceCollected:
-    if isinstance(found, Experiment):
-        fluency = fluency_of(found)
+def _collect_one(result: Experiment | Unread, use: ModelUse) -> IceCollected:
+    if isinstance(result, Experiment):
+        fluency = fluency_of(result)
         if fluency is None:
-            return IceCollected(experiment=found, models=(use,))
-        told = tuple(fluency.warnings())
+            return IceCollected(experiment=result, models=(use,))
+        messages = tuple(fluency.warnings())
         models = (use, fluency.use)
-        return IceCollected(experiment=found, models=models, warnings=told, fluency=fluency)
-    obstacle = Obstacle(found.code, found.detail)
+        return IceCollected(experiment=result, models=models, warnings=messages, fluency=fluency)
+    obstacle = Obstacle(result.code, result.detail)
     return IceCollected(experiment=None, models=(use,), obstacles=(obstacle,))
 
 
 def _score(experiment: Experiment, tests: Sequence[IceTest]) -> float | None:
-    """Win rate of the first explanation at the first budget: the mean over operators, or the test
-    on their mean; None where one is undefined, or where the released code skips the example."""
+    """Return the win rate of the first explanation at the first budget, over operators.
+
+    It is the mean, or the test on the mean. None if a rate is undefined, or if the released code
+    skips the example.
+    """
     tokenized = experiment.tokenized
     least = tokenized.variant.least_confidence
     if least is not None and float(np.max(tokenized.probabilities)) < least:
@@ -179,8 +185,8 @@ def _score(experiment: Experiment, tests: Sequence[IceTest]) -> float | None:
     first = [test for test in first if test.operator == "mean"] or first
     strict = tokenized.variant.strict
     rates = [test.strict_win_rate if strict else test.win_rate for test in first]
-    known = [rate for rate in rates if rate is not None]
-    return float(np.mean(known)) if len(known) == len(rates) else None
+    defined = [rate for rate in rates if rate is not None]
+    return float(np.mean(defined)) if len(defined) == len(rates) else None
 
 
 def _chance(experiment: Experiment, tests: Sequence[IceTest]) -> IceChance | None:
@@ -208,22 +214,22 @@ def warnings(
     tests: Sequence[IceTest],
     comparisons: Sequence[IceComparison],
 ) -> tuple[str, ...]:
-    """Each once, in this order."""
-    found = [
+    """Return each warning once, in this order."""
+    messages = [
         *_cut_warnings(experiment),
         *_probability_warnings(experiment),
         *_span_warnings(experiment),
     ]
-    found += _of_variant(experiment)
-    found += [*_split_words(experiment), *_null_options(experiment)]
-    found += undefined_interactions(experiment)
-    found += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
-    found += [
+    messages += _of_variant(experiment)
+    messages += [*_split_words(experiment), *_null_options(experiment)]
+    messages += undefined_interactions(experiment)
+    messages += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
+    messages += [
         *_power_warnings(tests, experiment.tokenized.request.alpha),
         *_tie_warnings(experiment),
         *_pair_warnings(comparisons),
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(messages))
 
 
 def _cut_warnings(experiment: Experiment) -> Iterator[str]:
@@ -329,8 +335,8 @@ def _undefined_numbers(experiment: Experiment, test: IceTest) -> Iterator[str]:
             f"{name}: the effect is null: random rationales all score the same, or there is only "
             "one"
         )
-    own = test.operator != "mean" and test.aspect == "sufficiency"
-    if own and test.nsr is None and test.win_rate is not None:
+    has_nsr = test.operator != "mean" and test.aspect == "sufficiency"
+    if has_nsr and test.nsr is None and test.win_rate is not None:
         yield (
             f"{name}: NSR is null: the probabilities of the whole text and of no text differ by "
             f"less than {experiment.tokenized.request.nsr_epsilon}, or the model cannot read no "
@@ -375,11 +381,12 @@ def _tie_warnings(experiment: Experiment) -> Iterator[str]:
 
 
 def _pair_warnings(comparisons: Sequence[IceComparison]) -> Iterator[str]:
-    for one in comparisons:
-        if one.draws == 0:
+    for comparison in comparisons:
+        if comparison.draws == 0:
             yield (
-                f"{one.first} and {one.second}, k {one.k}: no random rationale is left that both "
-                "could be compared with, so their win rates' difference is null"
+                f"{comparison.first} and {comparison.second}, k {comparison.k}: no random "
+                "rationale is left that both could be compared with, so their win rates' "
+                "difference is null"
             )
 
 
@@ -393,19 +400,19 @@ def evidence(experiment: Experiment) -> tuple[IceRationaleEvidence, ...]:
 
 
 def tokens(tokenized: TokenizedInput) -> tuple[IceToken, ...]:
-    """All that the model reads of a request, in order."""
+    """Return all tokens that the model reads of a request, in order."""
     read, eligible = tokenized.tokens, set(tokenized.eligible)
-    places = enumerate(zip(read.starts, read.ends, read.parts, strict=True))
+    bounds = enumerate(zip(read.starts, read.ends, read.parts, strict=True))
     return tuple(
-        IceToken(start=start, end=end, of=part, eligible=place in eligible)
-        for place, (start, end, part) in places
+        IceToken(start=start, end=end, of=part, eligible=index in eligible)
+        for index, (start, end, part) in bounds
     )
 
 
 def token_values(experiment: Experiment) -> tuple[IceTokenValues, ...]:
-    """Every explanation's values of these tokens, and its rationale at the first budget."""
+    """Return the values of these tokens and the rationale at the first budget, by explanation."""
     tokenized = experiment.tokenized
-    found = []
+    entries = []
     for trial in _at_first_budget(experiment):
         explanation = trial.explanation
         values: list[float | None] = [None] * len(tokenized.tokens.ids)
@@ -414,15 +421,15 @@ def token_values(experiment: Experiment) -> tuple[IceTokenValues, ...]:
                 tokenized.eligible, explanation.values.tolist(), strict=True
             ):
                 values[position] = value
-        rationale = tuple(tokenized.eligible[place] for place in trial.rationale)
-        found.append(
+        rationale = tuple(tokenized.eligible[index] for index in trial.rationale)
+        entries.append(
             IceTokenValues(explanation=explanation.name, values=tuple(values), rationale=rationale)
         )
-    return tuple(found)
+    return tuple(entries)
 
 
 def _at_first_budget(experiment: Experiment) -> list[Trial]:
-    """Every explanation's first trial."""
+    """Return every explanation's first trial."""
     first = {trial.explanation.name: trial for trial in reversed(experiment.trials)}
     return [first[explanation.name] for explanation in experiment.explanations]
 
@@ -431,10 +438,10 @@ def _spans(tokenized: TokenizedInput, trial: Trial) -> Iterator[IceRationaleEvid
     read, values = tokenized.tokens, trial.explanation.values
     for of in TEXTS:
         text = tokenized.request.text if of == "text" else tokenized.request.text_pair or ""
-        places = [p for p in trial.rationale if read.parts[tokenized.eligible[p]] == of]
-        for _, pairs in groupby(enumerate(places), key=lambda pair: pair[1] - pair[0]):
-            run = [place for _, place in pairs]  # neighbours
-            positions = [tokenized.eligible[place] for place in run]
+        inside = [p for p in trial.rationale if read.parts[tokenized.eligible[p]] == of]
+        for _, pairs in groupby(enumerate(inside), key=lambda pair: pair[1] - pair[0]):
+            run = [index for _, index in pairs]  # neighbours
+            positions = [tokenized.eligible[index] for index in run]
             start = min(read.starts[position] or 0 for position in positions)
             end = max(read.ends[position] or 0 for position in positions)
             yield IceRationaleEvidence(

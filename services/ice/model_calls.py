@@ -69,26 +69,26 @@ Part = list[MissingScore]  # of one experiment, that one answer tells
 
 
 def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment | Unread, ModelUse]]:
-    """All scores of every request, or why P could not be read; with the model that gave them."""
+    """Return each request's experiment, or why P is unreadable, with the model's use."""
     names = [request.model or DEFAULT_MODEL for request in requests]
     done: dict[int, tuple[Experiment | Unread, ModelUse]] = {}
     for name in dict.fromkeys(names):
-        places = [place for place, own in enumerate(names) if own == name]
+        indices = [index for index, requested in enumerate(names) if requested == name]
         model = models().judge(name)
-        asked = [requests[place] for place in places]
-        experiments = _experiments(asked, model, name)
+        batch = [requests[index] for index in indices]
+        experiments = _experiments(batch, model, name)
         done |= {
-            place: (one, _use(one, requests[place], model))
-            for place, one in zip(places, experiments, strict=True)
+            index: (experiment, _use(experiment, requests[index], model))
+            for index, experiment in zip(indices, experiments, strict=True)
         }
-    return [done[place] for place in range(len(requests))]
+    return [done[index] for index in range(len(requests))]
 
 
-def _use(found: Experiment | Unread, request: IceRequest, model: Judge) -> ModelUse:
-    """The model, and the prompt that a request brought; its hash is not told of one unread."""
+def _use(result: Experiment | Unread, request: IceRequest, model: Judge) -> ModelUse:
+    """Return the use of the model, with the prompt of the request; unread results lack its hash."""
     if request.prompt is None:
         return model.use
-    brought = found.tokenized.prompt_sha256 if isinstance(found, Experiment) else None
+    brought = result.tokenized.prompt_sha256 if isinstance(result, Experiment) else None
     return model.use.model_copy(update={"prompt_sha256": brought})
 
 
@@ -98,7 +98,7 @@ def model_languages(request: IceRequest) -> ModelLanguages:
 
 
 def words_missing(request: IceRequest) -> Obstacle | None:
-    """Why a request that is scored in words cannot be: its language has none."""
+    """Return why a request in words cannot be scored: its language has no words."""
     model = models().judge(request.model or DEFAULT_MODEL)
     return no_words(request) if rows_of(request, model) == "words" else None
 
@@ -107,41 +107,43 @@ def _experiments(
     requests: Sequence[IceRequest], model: Judge, name: str
 ) -> list[Experiment | Unread]:
     inputs = _inputs(requests, model, name)
-    made = _prepare([one for one in inputs if isinstance(one, TokenizedInput)], model)
-    running = [one for one in made if isinstance(one, Experiment)]
+    prepared = _prepare([item for item in inputs if isinstance(item, TokenizedInput)], model)
+    running = [item for item in prepared if isinstance(item, Experiment)]
     for experiment in running:
         check_cost(experiment)
         experiment.begin()
     unread = _score(running, model)
-    done = iter([unread.get(id(one), one) for one in made])
-    return [one if isinstance(one, Unread) else next(done) for one in inputs]
+    done = iter([unread.get(id(item), item) for item in prepared])
+    return [item if isinstance(item, Unread) else next(done) for item in inputs]
 
 
 def _prepare(inputs: Sequence[TokenizedInput], model: Judge) -> list[Experiment | Unread]:
-    found: list[Experiment | Unread] = []
-    for tokenized, own, operators in zip(
+    prepared: list[Experiment | Unread] = []
+    for tokenized, tested, operators in zip(
         inputs, _explanations(inputs, model), _operators(inputs, model), strict=True
     ):
-        found.append(own if isinstance(own, Unread) else Experiment(tokenized, own, operators))
-    return found
+        prepared.append(
+            tested if isinstance(tested, Unread) else Experiment(tokenized, tested, operators)
+        )
+    return prepared
 
 
 def _inputs(
     requests: Sequence[IceRequest], model: Judge, name: str
 ) -> list[TokenizedInput | Unread]:
-    """In tokens or in words, as each says or its model can."""
+    """Return inputs in tokens or in words, by request or by the model's abilities."""
     in_words = [rows_of(request, model) == "words" for request in requests]
     pairs = list(zip(requests, in_words, strict=True))
     tokens = iter(_tokenize([request for request, words in pairs if not words], model, name))
     kind = models().kind(name)
     words = iter(word_inputs([request for request, words in pairs if words], model, kind))
-    return [next(words) if one else next(tokens) for one in in_words]
+    return [next(words) if uses_words else next(tokens) for uses_words in in_words]
 
 
 def _tokenize(
     requests: Sequence[IceRequest], model: Judge, name: str
 ) -> list[TokenizedInput | Unread]:
-    """Tokens, and the probabilities of the whole texts, or why there are none."""
+    """Return the tokens with P of the whole texts, or the reasons why P is missing."""
     if not requests:
         return []
     examples = [example_of(request) for request in requests]
@@ -175,16 +177,16 @@ def _input(
 def _predict_full(
     requests: Sequence[IceRequest], examples: Sequence[Example], model: Judge
 ) -> list[Judgement]:
-    """P of each whole text; the published variants take it however little the labels have."""
-    doubted = [VARIANTS[one.variant].doubts for one in requests]
+    """Return P of each whole text; the published variants accept any probability of the labels."""
+    doubted = [VARIANTS[request.variant].doubts for request in requests]
     pairs = list(zip(requests, examples, doubted, strict=True))
     judged = iter(model.judgements([example for _, example, is_doubted in pairs if is_doubted]))
-    asked = [
+    example_rows = [
         ExampleRows(example=example, rows=(Row(),), calibrated=VARIANTS[request.variant].calibrated)
         for request, example, is_doubted in pairs
         if not is_doubted
     ]
-    others = iter(model.judge_rows(asked) if asked else [])
+    others = iter(model.judge_rows(example_rows) if example_rows else [])
     return [
         next(judged) if is_doubted else _from_row(next(others)[0], model.labels_of(example))
         for _, example, is_doubted in pairs
@@ -199,68 +201,68 @@ def _from_row(row: Floats, labels: tuple[str, ...]) -> Judgement:
 def _explanations(
     inputs: Sequence[TokenizedInput], model: Judge
 ) -> list[list[TestedExplanation] | Unread]:
-    """Of each request; each method is computed in one call for all that name it in tokens."""
+    """Return each request's explanations, with one call per method for requests in tokens."""
     methods = [_methods(tokenized) for tokenized in inputs]
     by_method: dict[AttributionMethod, list[tuple[int, int]]] = defaultdict(list)
-    for place, own in enumerate(methods):
-        for number, method in enumerate(own if inputs[place].words is None else ()):
-            by_method[method].append((place, number))
+    for index, requested in enumerate(methods):
+        for number, method in enumerate(requested if inputs[index].words is None else ()):
+            by_method[method].append((index, number))
     answers: dict[tuple[int, int], Attributions] = {}
-    for method, places in by_method.items():
-        asked = [inputs[place] for place, _ in places]
-        targets = [tokenized.labels[tokenized.target] for tokenized in asked]
-        computed = model.attributions([tokenized.example for tokenized in asked], targets, method)
-        answers |= dict(zip(places, computed, strict=True))
-    found: list[list[TestedExplanation] | Unread] = []
-    for place, (tokenized, own) in enumerate(zip(inputs, methods, strict=True)):
+    for method, positions in by_method.items():
+        group = [inputs[index] for index, _ in positions]
+        targets = [tokenized.labels[tokenized.target] for tokenized in group]
+        computed = model.attributions([tokenized.example for tokenized in group], targets, method)
+        answers |= dict(zip(positions, computed, strict=True))
+    results: list[list[TestedExplanation] | Unread] = []
+    for index, (tokenized, requested) in enumerate(zip(inputs, methods, strict=True)):
         words = tokenized.words
         values = (
-            [answers[place, number] for number in range(len(own))]
+            [answers[index, number] for number in range(len(requested))]
             if words is None
-            else word_attributions(tokenized, words, own, model)
+            else word_attributions(tokenized, words, requested, model)
         )
-        found.append(values if isinstance(values, Unread) else explanations(tokenized, values))
-    return found
+        results.append(values if isinstance(values, Unread) else explanations(tokenized, values))
+    return results
 
 
 def _methods(tokenized: TokenizedInput) -> list[AttributionMethod]:
-    """The methods that the service computes. Raises TooCostly where they alone are."""
+    """Return the methods that the service computes. Raises TooCostly for their cost alone."""
     request = tokenized.request
-    found = [attribution_method(one, request, tokenized.kind) for one in request.methods]
-    _check_methods(tokenized, found)
-    return found
+    methods = [attribution_method(name, request, tokenized.kind) for name in request.methods]
+    _check_methods(tokenized, methods)
+    return methods
 
 
 def _operators(inputs: Sequence[TokenizedInput], model: Judge) -> list[Operators]:
-    """Of each request; every text of all pools is tokenized once."""
+    """Return each request's operators; every text of all pools is tokenized once."""
     pools = {
-        place: pool_examples(tokenized.request)
-        for place, tokenized in enumerate(inputs)
+        index: pool_examples(tokenized.request)
+        for index, tokenized in enumerate(inputs)
         if "infill" in tokenized.request.operators
     }
     distinct = {
         example.model_dump_json(): example
-        for place, own in pools.items()
-        for example in (own if inputs[place].words is None else ())
+        for index, pool_texts in pools.items()
+        for example in (pool_texts if inputs[index].words is None else ())
     }
     read = model.tokens(list(distinct.values())) if distinct else ()
     tokens = dict(zip(distinct, read, strict=True))
 
-    def pool(place: int, tokenized: TokenizedInput) -> Pool | None:
-        if place not in pools:
+    def pool(index: int, tokenized: TokenizedInput) -> Pool | None:
+        if index not in pools:
             return None
         words = tokenized.words
         texts = [
-            (one, tokens[one.model_dump_json()] if words is None else words.pool(one))
-            for one in pools[place]
+            (item, tokens[item.model_dump_json()] if words is None else words.pool(item))
+            for item in pools[index]
         ]
         return pool_of(tokenized.request, tokenized.labels, texts)
 
-    return [operators_of(one, pool(place, one)) for place, one in enumerate(inputs)]
+    return [operators_of(item, pool(index, item)) for index, item in enumerate(inputs)]
 
 
 def _score(experiments: Sequence[Experiment], model: Judge) -> dict[int, Unread]:
-    """Ask for all scores. Of an experiment with a P that was not read, why: by its id."""
+    """Score all rows, and return the reasons of experiments with an unread P, by id."""
     unread: dict[int, Unread] = {}
     for part, answers in _predict(experiments, model):
         _take(part, answers, unread)
@@ -297,7 +299,7 @@ def _predict(
 
 
 def _of_tokens(parts: Sequence[Part], model: Judge) -> list[Floats]:
-    """For each part (R, L) P of every label."""
+    """Return (R, L) P of every label for each part."""
     if not parts:
         return []
     variations = [
@@ -323,8 +325,10 @@ def _rows(part: Part) -> list[Row]:
 
 
 def _group_key(missing: MissingScore) -> tuple[int, Example | None, bool]:
-    """What tells the rows of one call apart: whose they are, whether they vary another text, and
-    whether nothing of the words stays."""
+    """Return the key of rows that one call can take.
+
+    It has the experiment, any other text that the rows vary, and whether no word is left.
+    """
     experiment, (operator, subset), _ = missing
     other = experiment.operators.empty_example(operator) if subset is None else None
     in_words = experiment.tokenized.words is not None
@@ -332,7 +336,7 @@ def _group_key(missing: MissingScore) -> tuple[int, Example | None, bool]:
 
 
 def _batches(experiments: Sequence[Experiment]) -> Iterator[list[MissingScore]]:
-    """One call after the other; rows are made when the turn of their call comes."""
+    """Yield the missing scores of each call; their rows are built just before the call."""
     call: list[MissingScore] = []
     size = 0
     for experiment in experiments:
@@ -364,7 +368,7 @@ def _limit() -> WorkLimit:
 
 
 def cost_of(experiment: Experiment) -> tuple[Work, ...]:
-    """All draws, once the tokens are known; subsets that repeat are scored once."""
+    """Return the work of all draws, once the tokens are known; repeated subsets are scored once."""
     tokenized = experiment.tokenized
     whole, eligible = len(tokenized.tokens.ids), len(tokenized.eligible)
 
@@ -380,10 +384,10 @@ def cost_of(experiment: Experiment) -> tuple[Work, ...]:
             for null in nulls
         ]
         lower = tuple(lowerings(request, eligible, works))
-        found = tuple(work_of_draws(request, drawn, whole, lower))
+        work = tuple(work_of_draws(request, drawn, whole, lower))
         if tokenized.words is None or not tokenized.words.served:
-            return found
-        return (work_at_server(request, [one.draws for one in drawn], lower), *found)
+            return work
+        return (work_at_server(request, [drawn_size.draws for drawn_size in drawn], lower), *work)
 
     return works(tokenized.request)
 
@@ -404,14 +408,14 @@ def _check_methods(tokenized: TokenizedInput, methods: Sequence[AttributionMetho
 def word_inputs(
     requests: Sequence[IceRequest], model: Judge, kind: ModelKind
 ) -> list[TokenizedInput | Unread]:
-    """Each request in words, with the probabilities of its whole text; or why there are none."""
+    """Return each request in words with P of its whole text, or the reason why P is missing."""
     readings = [read_words(request, example_of(request), model) for request in requests]
     if not readings:
         return []
     judged = model.judgements([reading.example for reading in readings])
     return [
-        _word_input(request, kind, reading, one.fine(), model)
-        for request, reading, one in zip(requests, readings, judged, strict=True)
+        _word_input(request, kind, reading, judgement.fine(), model)
+        for request, reading, judgement in zip(requests, readings, judged, strict=True)
     ]
 
 
@@ -440,15 +444,15 @@ def _word_input(
 
 
 def targets_of_rows(
-    asked: Sequence[tuple[TokenizedInput, WordReading, Sequence[Row]]], model: Judge
+    batch: Sequence[tuple[TokenizedInput, WordReading, Sequence[Row]]], model: Judge
 ) -> list[Floats | Unread]:
-    """For each input (R,) P of its target in rows of its words, or why one was not read."""
-    if not asked:
+    """Return (R,) P of each input's target in rows of its words, or the reason of an unread row."""
+    if not batch:
         return []
-    answers = model.judge_words([reading.rows(rows) for _, reading, rows in asked])
+    answers = model.judge_words([reading.rows(rows) for _, reading, rows in batch])
     return [
         _targets(tokenized.target, reading, answer)
-        for (tokenized, reading, _), answer in zip(asked, answers, strict=True)
+        for (tokenized, reading, _), answer in zip(batch, answers, strict=True)
     ]
 
 
@@ -463,13 +467,12 @@ def _targets(column: int, reading: WordReading, answer: WordJudgements) -> Float
 def empty_targets(
     tokenized: TokenizedInput, reading: WordReading, rows: Sequence[Row], model: Judge
 ) -> Floats:
-    """(R,) of rows in which no word of the text is left; (0,) where the model reads no such text:
-    servers refuse empty ones."""
+    """Return (R,) P of rows without a word, or (0,) if the model rejects empty texts."""
     try:
-        [found] = targets_of_rows([(tokenized, reading, rows)], model)
+        [result] = targets_of_rows([(tokenized, reading, rows)], model)
     except BadInput:
         return np.empty(0)
-    return np.empty(0) if isinstance(found, Unread) else found
+    return np.empty(0) if isinstance(result, Unread) else result
 
 
 def word_attributions(
@@ -478,31 +481,33 @@ def word_attributions(
     methods: Sequence[AttributionMethod],
     model: Judge,
 ) -> list[Attributions] | Unread:
-    """(W,) values of every method: LIME over the words themselves, others summed over tokens."""
-    found = []
+    """Return (W,) values of every method: LIME over words, the others summed over tokens."""
+    attributions = []
     for method in methods:
         if method.name == "lime":
-            own = _by_lime(tokenized, reading, method, model)
-            if isinstance(own, Unread):
-                return own
-            found.append(own)
+            lime_values = _by_lime(tokenized, reading, method, model)
+            if isinstance(lime_values, Unread):
+                return lime_values
+            attributions.append(lime_values)
             continue
         target = tokenized.labels[tokenized.target]
         [answer] = model.attributions([reading.example], [target], method)
         [tokens] = model.tokens([reading.example])
-        found.append(reading.of_words(tokens, answer.values))
-    return found
+        attributions.append(reading.of_words(tokens, answer.values))
+    return attributions
 
 
 def _by_lime(
     tokenized: TokenizedInput, reading: WordReading, method: AttributionMethod, model: Judge
 ) -> Attributions | Unread:
-    """Words are deleted, as the released `lime_text.py` does. A sample that keeps none is left out:
-    its weight is next to nothing, and servers refuse an empty text."""
+    """Return LIME's values for deleted words, as in the released `lime_text.py`.
+
+    Samples without words are left out: their weight is negligible, and servers refuse empty text.
+    """
     drawn = lime.draws(method.samples, len(tokenized.eligible), method.seed)
     masks = drawn[drawn.any(axis=1)]
     rows = [Row(kept=tuple(np.flatnonzero(mask).tolist())) for mask in masks]
-    [found] = targets_of_rows([(tokenized, reading, rows)], model)
-    if isinstance(found, Unread):
-        return found
-    return Attributions(values=tuple(lime.coefficients(masks, found).tolist()))
+    [targets] = targets_of_rows([(tokenized, reading, rows)], model)
+    if isinstance(targets, Unread):
+        return targets
+    return Attributions(values=tuple(lime.coefficients(masks, targets).tolist()))

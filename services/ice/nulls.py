@@ -1,9 +1,9 @@
-"""What a rationale is compared with: random rationales that are made in the way of its kind.
+"""Random rationales of the same kind as the tested rationale, with which it is compared.
 
-A test against random tokens measures contiguity where people quote passages: random quotes are then
-called anti-faithful, and a causeless pair of neighbours faithful. So a quoted rationale meets
-passages of the same lengths (`spans`), scattered words meet words (`words`), and values, whose
-rationale is whatever ranks highest, meet tokens. Spans keep to their text. Pure.
+A test of quoted passages against random tokens measures contiguity: it calls random quotes
+anti-faithful, and a causeless pair of neighbours faithful. Therefore a quoted rationale is compared
+with passages of the same lengths (`spans`), scattered words with words (`words`), and the highest
+values with tokens. Spans stay within their text. Pure.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ ALONE = re.compile(r"[^\w\s]|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-
 
 @dataclass(frozen=True)
 class NullSpace:
-    """Where rationales of one kind and shape can stand."""
+    """The possible placements of rationales of one kind and shape."""
 
     kind: NullKind
     shape: tuple[object, ...]  # with the kind, what tells it apart within one text
@@ -84,7 +84,7 @@ class NullSpace:
 
     @property
     def others(self) -> int:
-        """How many placements there are besides the observed one."""
+        """Return the number of placements without the observed one."""
         return self.space.count - 1
 
     def drawn(self, rankings: Rankings, random: np.random.Generator, most: int) -> Iterator[Subset]:
@@ -95,19 +95,19 @@ class NullSpace:
         return map(self.tokens_of, placed(self.space, random, most))
 
     def tokens_of(self, units: Places) -> Subset:
-        return tuple(place for unit in units for place in self.units[unit])
+        return tuple(position for unit in units for position in self.units[unit])
 
 
 def any_tokens(tokens: int, size: int, kind: NullKind = "tokens") -> NullSpace:
-    """As many tokens, anywhere; in rows of words they are words."""
+    """Return the null of as many tokens anywhere, or of words in rows of words."""
     return NullSpace(kind, (size,), size, Subsets(tokens, size), choice=first_units(size))
 
 
 def tokens_of_strata(
     labels: Sequence[str], rationale: Subset, strata_kind: StratumKind, kind: NullKind = "tokens"
 ) -> NullSpace:
-    """As many tokens of each stratum. labels: the stratum of each token."""
-    taken, whole = Counter(labels[place] for place in rationale), Counter(labels)
+    """Return the null of as many tokens of each stratum; `labels` has the stratum of each token."""
+    taken, whole = Counter(labels[position] for position in rationale), Counter(labels)
     return NullSpace(
         kind,
         (strata_kind, *sorted(taken.items())),
@@ -120,38 +120,39 @@ def tokens_of_strata(
 
 
 def null_of(units: TextUnits, rationale: Subset, kind: NullKind | None) -> NullSpace:
-    """The null of a rationale of spans. kind: None for the one that suits it."""
+    """Return the null of a rationale of spans; without `kind`, of the kind that suits it."""
     request = units.tokenized.request
     if kind == "tokens":
         return tokens_null(units, rationale)
     split = not units.is_word_aligned(rationale)
-    members = tuple((place,) for place in range(units.tokens)) if split else units.words
+    members = tuple((index,) for index in range(units.tokens)) if split else units.words
     passages = units.token_passages if split else units.passages
     inside = set(rationale)
-    touched = tuple(place for place, unit in enumerate(members) if unit[0] in inside)
-    by_passage = [[p for p in touched if p in set(own)] for own in passages]
-    chosen = kind or _select_kind(by_passage)
+    touched = tuple(index for index, unit in enumerate(members) if unit[0] in inside)
+    by_passage = [[p for p in touched if p in set(passage)] for passage in passages]
+    null_kind = kind or _select_kind(by_passage)
     sizes = tuple(map(len, members))
-    if chosen == "words" and request.strata is not None:
+    if null_kind == "words" and request.strata is not None:
         passages = _by_stratum(passages, [units.labels[unit[0]] for unit in members])
-        by_passage = [[p for p in touched if p in set(own)] for own in passages]
+        by_passage = [[p for p in touched if p in set(passage)] for passage in passages]
     parts = [
-        _part(chosen, own, here, sizes) for own, here in zip(passages, by_passage, strict=True)
+        _part(null_kind, passage, here, sizes)
+        for passage, here in zip(passages, by_passage, strict=True)
     ]
-    found = NullSpace(
-        chosen,
+    null_space = NullSpace(
+        null_kind,
         tuple(shape for shape, _ in parts),
         len(rationale),
         Product(tuple(space for _, space in parts), tuple(map(tuple, passages))),
         members,
         split=split,
-        strata=request.strata if chosen == "words" else None,
+        strata=request.strata if null_kind == "words" else None,
     )
-    return _match_size(found, touched, units) if request.match_tokens else found
+    return _match_size(null_space, touched, units) if request.match_tokens else null_space
 
 
 def tokens_null(units: TextUnits, rationale: Subset) -> NullSpace:
-    """As many tokens, of each stratum where the request asks for that."""
+    """Return the null of as many tokens, by stratum if the request has strata."""
     kind = units.tokenized.request.strata
     if kind is None:
         return any_tokens(units.tokens, len(rationale), units.kind)
@@ -159,17 +160,17 @@ def tokens_null(units: TextUnits, rationale: Subset) -> NullSpace:
 
 
 def _by_stratum(passages: Sequence[list[int]], labels: Sequence[str]) -> list[list[int]]:
-    """The units of each passage, apart by stratum."""
-    found: list[list[int]] = []
-    for own in passages:
-        names = sorted({labels[place] for place in own})
-        found += [[place for place in own if labels[place] == name] for name in names]
-    return found
+    """Split the units of each passage by stratum."""
+    groups: list[list[int]] = []
+    for passage in passages:
+        names = sorted({labels[unit] for unit in passage})
+        groups += [[unit for unit in passage if labels[unit] == name] for name in names]
+    return groups
 
 
 @dataclass(frozen=True)
 class ExplicitPlacements(Placements):
-    """Placements that are listed one by one."""
+    """A list of placements."""
 
     places: tuple[Places, ...]
 
@@ -182,26 +183,30 @@ class ExplicitPlacements(Placements):
 
 
 def _match_size(null: NullSpace, observed: Places, units: TextUnits) -> NullSpace:
-    """Placements in the observed one's class of numbers of tokens; all, where they are too few.
+    """Keep the placements in the observed one's class of token counts, or all if these are too few.
 
-    The classes are fixed, not centred at the observed, so that it is exchangeable with the others.
-    Of more than 20,000 placements as many are drawn, and those of the class stand for it.
+    The classes are fixed, not centred at the observed placement, so that it is exchangeable with
+    the others. From more than 20,000 placements 20,000 are drawn, whose class stands for all.
     """
     if null.kind not in ("spans", "spans_gaps") or null.split:
         return null
-    own = _class_of(null.size)
+    size_class = _class_of(null.size)
     random = random_of(units.tokenized.request, "class", *null.key)
     every = islice(placed(null.space, random, PERMUTED), PERMUTED)
-    found = [one for one in check_each(every) if _class_of(len(null.tokens_of(one))) == own]
-    if len(found) < FEWEST_MATCHED + (observed in found):
+    matched = [
+        units_drawn
+        for units_drawn in check_each(every)
+        if _class_of(len(null.tokens_of(units_drawn))) == size_class
+    ]
+    if len(matched) < FEWEST_MATCHED + (observed in matched):
         return null
-    if observed not in found:
-        found.append(observed)
+    if observed not in matched:
+        matched.append(observed)
     sampled = null.sampled or null.space.count > PERMUTED + 1
     return replace(
         null,
-        shape=(*null.shape, "class", own),
-        space=ExplicitPlacements(tuple(found)),
+        shape=(*null.shape, "class", size_class),
+        space=ExplicitPlacements(tuple(matched)),
         matched=True,
         sampled=sampled,
     )
@@ -212,32 +217,32 @@ def _class_of(tokens: int) -> int:
 
 
 def _select_kind(by_passage: Sequence[Sequence[int]]) -> NullKind:
-    """`words` for single scattered words, else `spans`."""
+    """Return `words` for single scattered words, else `spans`."""
     runs = [run for here in by_passage for run in runs_of(tuple(here))]
     alone = all(end - start == 1 for start, end in runs)
     return "words" if alone and len(runs) > 1 else "spans"
 
 
 def _part(
-    kind: NullKind, own: Sequence[int], here: Sequence[int], sizes: Sequence[int]
+    kind: NullKind, passage: Sequence[int], here: Sequence[int], sizes: Sequence[int]
 ) -> tuple[tuple[int, ...], Placements]:
-    """(what tells it apart, the placements) of one passage; places are counted from its begin."""
-    first = own[0] if own else 0
-    places = tuple(place - first for place in here)
+    """Return (shape, placements) of one passage; positions count from its first unit."""
+    first = passage[0] if passage else 0
+    positions = tuple(position - first for position in here)
     if kind == "words":
-        tokens = sum(sizes[place] for place in here)
-        return (len(here), tokens), Words(tuple(sizes[p] for p in own), len(here), tokens)
-    runs = runs_of(places)
+        tokens = sum(sizes[position] for position in here)
+        return (len(here), tokens), Words(tuple(sizes[p] for p in passage), len(here), tokens)
+    runs = runs_of(positions)
     lengths = tuple(sorted(end - start for start, end in runs))
     if kind == "spans":
-        return lengths, Runs(len(own), lengths)
+        return lengths, Runs(len(passage), lengths)
     gaps = tuple(sorted(after[0] - before[1] for before, after in pairwise(runs)))
-    return (*lengths, 0, *gaps), RunsWithGaps(len(own), lengths, gaps)
+    return (*lengths, 0, *gaps), RunsWithGaps(len(passage), lengths, gaps)
 
 
 @dataclass(frozen=True)
 class TextUnits:
-    """The words of a text as a model reads it: eligible tokens whose characters touch."""
+    """The words of a text as a model reads it: runs of adjoining eligible tokens."""
 
     tokenized: TokenizedInput
 
@@ -252,87 +257,89 @@ class TextUnits:
 
     @cached_property
     def words(self) -> tuple[Subset, ...]:
-        """(W,) the places of each word's tokens; a punctuation token is a word by itself. In rows
-        of words every place is one."""
+        """(W,) positions of each word's tokens; punctuation is a separate word.
+
+        In rows of words every position is a word.
+        """
         if self.tokenized.words is not None:
-            return tuple((place,) for place in range(self.tokens))
-        found: list[list[int]] = []
-        for place in range(self.tokens):
-            if found and self._is_continuation(place):
-                found[-1].append(place)
+            return tuple((position,) for position in range(self.tokens))
+        groups: list[list[int]] = []
+        for position in range(self.tokens):
+            if groups and self._is_continuation(position):
+                groups[-1].append(position)
             else:
-                found.append([place])
-        return tuple(map(tuple, found))
+                groups.append([position])
+        return tuple(map(tuple, groups))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """(E,) the stratum of each eligible token: that of its word."""
+        """(E,) stratum of each eligible token's word."""
         kind = self.tokenized.request.strata
         if kind is None:
             return ("",) * self.tokens
-        found = [""] * self.tokens
+        strata_names = [""] * self.tokens
         written = [self._text_between(word[0], word[-1]) for word in self.words]
         for word, label in zip(self.words, strata_of(written, kind), strict=True):
-            for place in word:
-                found[place] = label
-        return tuple(found)
+            for position in word:
+                strata_names[position] = label
+        return tuple(strata_names)
 
     @cached_property
     def passages(self) -> list[list[int]]:
-        """The words of each text: spans do not cross from one into the other."""
+        """Return the words of each text, since spans do not cross from one text into the other."""
         parts = [self._part(word[0]) for word in self.words]
         return _group_by_part(parts)
 
     @cached_property
     def token_passages(self) -> list[list[int]]:
-        return _group_by_part([self._part(place) for place in range(self.tokens)])
+        return _group_by_part([self._part(position) for position in range(self.tokens)])
 
     def is_word_aligned(self, rationale: Subset) -> bool:
-        """Whether every word lies inside the rationale or outside."""
+        """Return True if every word is either inside or outside the rationale."""
         inside = set(rationale)
         return all(len(inside & set(word)) in (0, len(word)) for word in self.words)
 
-    def _part(self, place: int) -> Part:
-        return self.tokenized.tokens.parts[self.tokenized.eligible[place]]
+    def _part(self, position: int) -> Part:
+        return self.tokenized.tokens.parts[self.tokenized.eligible[position]]
 
-    def _is_continuation(self, place: int) -> bool:
-        """Whether a token belongs to the word of the one before it."""
-        if self._part(place) != self._part(place - 1):
+    def _is_continuation(self, position: int) -> bool:
+        """Return True if a token continues the word of the token before it."""
+        if self._part(position) != self._part(position - 1):
             return False
         tokens, eligible = self.tokenized.tokens, self.tokenized.eligible
-        start, before = tokens.starts[eligible[place]], tokens.ends[eligible[place - 1]]
+        start, before = tokens.starts[eligible[position]], tokens.ends[eligible[position - 1]]
         # a token of some models begins with the space before its word
-        touch = start is not None and start == before and not self._text(place)[start].isspace()
-        return touch and not (self._is_separate(place) or self._is_separate(place - 1))
+        touch = start is not None and start == before and not self._text(position)[start].isspace()
+        return touch and not (self._is_separate(position) or self._is_separate(position - 1))
 
-    def _is_separate(self, place: int) -> bool:
-        written = self._text_between(place, place)
+    def _is_separate(self, position: int) -> bool:
+        written = self._text_between(position, position)
         return bool(written) and ALONE.fullmatch(written[0]) is not None
 
     def _text_between(self, first: int, last: int) -> str:
-        """The text from one token to another."""
+        """Return the text from the first character of one token to the last of another."""
         tokens, eligible = self.tokenized.tokens, self.tokenized.eligible
         return self._text(first)[
             tokens.starts[eligible[first]] : tokens.ends[eligible[last]]
         ].strip()
 
-    def _text(self, place: int) -> str:
+    def _text(self, position: int) -> str:
         """Return the text that a token is of."""
         request = self.tokenized.request
-        return request.text_pair or "" if self._part(place) == "text_pair" else request.text
+        return request.text_pair or "" if self._part(position) == "text_pair" else request.text
 
 
 def _group_by_part(parts: Sequence[Part]) -> list[list[int]]:
     numbered = groupby(enumerate(parts), key=lambda pair: pair[1])
-    return [[place for place, _ in group] for _, group in numbered]
+    return [[index for index, _ in group] for _, group in numbered]
 
 
 def strata_of(words: Sequence[str], kind: StratumKind) -> list[str]:
-    """The stratum of each word of a text, in its order."""
+    """Return the stratum of each word of a text, in order."""
     if kind == "pos":
         return parts_of_speech(words)
-    known = log_probabilities()
-    least = min(known.values())
-    values = [known.get(word, known.get(word.lower(), least)) for word in words]
+    frequencies = log_probabilities()
+    least = min(frequencies.values())
+    values = [frequencies.get(word, frequencies.get(word.lower(), least)) for word in words]
     edges = np.quantile(values, QUINTILES).tolist() if values else []
     return [NAMES[bisect_left(edges, value)] for value in values]

@@ -32,7 +32,7 @@ BASELINE = 5  # variant reference: tokens of the empty text under masks and infi
 
 @dataclass(frozen=True)
 class Operators:
-    """The operators of one request; what is the same for every subset is made once."""
+    """The operators of one request; what all subsets share is computed once."""
 
     tokenized: TokenizedInput
     scaffold: Positions
@@ -40,10 +40,10 @@ class Operators:
     bank: tuple[tuple[int, ...], ...]  # (R, E) fills of every place, the same for all subsets
 
     def rows(self, operator: Operator, subset: Subset) -> list[Row]:
-        """One row, or R rows whose scores are averaged."""
+        """Return one row, or R rows whose scores are averaged."""
         if operator == "delete":
             eligible = self.tokenized.eligible
-            kept = sorted((*self.scaffold, *(eligible[place] for place in subset)))
+            kept = sorted((*self.scaffold, *(eligible[index] for index in subset)))
             return [Row(kept=tuple(kept))]
         if operator == "infill":
             return [self._replace(subset, fill) for fill in self._fill_tokens(subset)]
@@ -51,7 +51,7 @@ class Operators:
         return [self._replace(subset, (mask,) * len(self.tokenized.eligible))]
 
     def empty(self, operator: Operator) -> list[Row]:
-        """s(empty): no token of the text is left; none where the model could not read that."""
+        """Return the rows for s(empty), without tokens of the text; [] if unreadable."""
         if self.empty_example(operator) is not None:
             return [Row()]
         if self.tokenized.variant.released_operators and operator == "infill":
@@ -67,15 +67,15 @@ class Operators:
         return self.rows(operator, ())
 
     def empty_example(self, operator: Operator) -> Example | None:
-        """The released baselines are texts of their own, without template or pair: none at all, or
-        five masks as a string; None: the empty text is a row of the request's own example.
+        """Return the released baseline; None if the empty text is a row of the example.
 
-        Source: `get_baseline_input` of ice-faithfulness 1.0.1 (operators.py).
+        The released baselines are separate texts without template or pair: an empty text, or five
+        masks as a string. Source: `get_baseline_input` of ice-faithfulness 1.0.1 (operators.py).
         """
         mask = self.tokenized.tokens.mask_text
-        own = self.tokenized.variant.released_operators and operator != "infill"
+        released = self.tokenized.variant.released_operators and operator != "infill"
         unreadable = not self.scaffold and self.tokenized.kind == "classifier"
-        if not own or (unreadable if operator == "delete" else mask is None):
+        if not released or (unreadable if operator == "delete" else mask is None):
             return None
         text = "" if operator == "delete" or mask is None else " ".join([mask] * BASELINE)
         template = self.tokenized.request.template
@@ -104,7 +104,7 @@ class Operators:
 
 
 def random_of(request: IceRequest, *about: object) -> np.random.Generator:
-    """One for each purpose, keyed by the request's text."""
+    """Return a random generator for a purpose, keyed by the request's text."""
     return generator(request.seed, request.text, request.text_pair, *about)
 
 
@@ -120,12 +120,12 @@ def operators_of(tokenized: TokenizedInput, pool: Pool | None) -> Operators:
 
 
 def replacement_token(operator: Operator, tokens: Tokens) -> int:
-    """The token that stands for one that is taken away. Raises BadInput where there is none."""
+    """Return the token that replaces a removed token. Raises BadInput if the model has none."""
     ids = {"mask": tokens.mask_id, "mask_unk": tokens.unk_id, "mask_pad": tokens.pad_id}
-    found = ids[operator]
-    if found is None:
+    token_id = ids[operator]
+    if token_id is None:
         raise BadInput(f"the model has no token for the operator {operator}", pointer="/operators")
-    return found
+    return token_id
 
 
 @dataclass(frozen=True)
@@ -143,27 +143,29 @@ class Pool:
 
 
 def pool_examples(request: IceRequest) -> list[Example]:
-    """The pool's texts, each once, the request's own left out."""
-    own = {_same(request.text), _same(request.text_pair or "")}
-    texts = [text for text in dict.fromkeys(request.infill_pool) if _same(text) not in own]
+    """Return the pool's texts, each once, without the request's texts."""
+    request_texts = {_same(request.text), _same(request.text_pair or "")}
+    texts = [
+        text for text in dict.fromkeys(request.infill_pool) if _same(text) not in request_texts
+    ]
     return [Example(text=text, template=request.template, prompt=request.prompt) for text in texts]
 
 
 def pool_of(
     request: IceRequest, labels: Sequence[str], texts: Sequence[tuple[Example, Tokens]]
 ) -> Pool:
-    """Raises BadInput where no token is left."""
+    """Return the pool of tokens. Raises BadInput if no token is left."""
     banned = _forbidden_words(request, labels)
-    found = [
-        one for example, tokens in texts for one in _filter_tokens(example.text, tokens, banned)
+    entries = [
+        entry for example, tokens in texts for entry in _filter_tokens(example.text, tokens, banned)
     ]
-    if not found:
+    if not entries:
         raise BadInput(
             "no token is left in the pool without the text itself and the label words",
             pointer="/infill_pool",
         )
-    ids = np.array([id_ for id_, _ in found], dtype=np.int64)
-    return Pool(ids, dict(reversed(found)))
+    ids = np.array([id_ for id_, _ in entries], dtype=np.int64)
+    return Pool(ids, dict(reversed(entries)))
 
 
 def _same(text: str) -> str:
@@ -171,7 +173,7 @@ def _same(text: str) -> str:
 
 
 def _forbidden_words(request: IceRequest, labels: Sequence[str]) -> set[str]:
-    """Words of the labels, of the verbalizers, and those that the request names."""
+    """Return the words of labels and verbalizers, and the words that the request excludes."""
     template, prompt = request.template, request.prompt
     verbalizers = list(template.verbalizers.values() if template else ())
     verbalizers += chain(*(prompt.verbalizers or {}).values()) if prompt else ()
@@ -180,13 +182,13 @@ def _forbidden_words(request: IceRequest, labels: Sequence[str]) -> set[str]:
 
 
 def _filter_tokens(text: str, tokens: Tokens, banned: set[str]) -> Iterable[tuple[int, str]]:
-    """(id, string) of the text's tokens that share no character with a banned word."""
-    forbidden = [found.span() for found in WORD.finditer(text) if found[0].casefold() in banned]
+    """Yield (id, string) of the text's tokens that share no character with a banned word."""
+    forbidden = [word.span() for word in WORD.finditer(text) if word[0].casefold() in banned]
     for id_, part, start, end in zip(
         tokens.ids, tokens.parts, tokens.starts, tokens.ends, strict=True
     ):
         if part not in TEXTS or start is None or end is None or start == end:
             continue
-        place = bisect_right(forbidden, start, key=lambda span: span[1])
-        if place == len(forbidden) or forbidden[place][0] >= end:
+        index = bisect_right(forbidden, start, key=lambda span: span[1])
+        if index == len(forbidden) or forbidden[index][0] >= end:
             yield id_, text[start:end]

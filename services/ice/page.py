@@ -1,6 +1,6 @@
 """ICE's page: a verdict for each test, its null as a picture, and heat maps of the explanations.
 
-Where values of single tokens were not asked for, the spans of the rationale are outlined alone.
+Without values of single tokens, only the spans of the rationale are outlined.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ OWN_NAMES = frozenset({*get_args(MethodName), "attributions", "rationale"})  # a
 
 @dataclass(frozen=True)
 class IceComparisonRow:
-    """Two explanations against each other, and why their difference is null."""
+    """A comparison of two explanations, and the reasons for a null difference."""
 
     row: IceComparison
     reasons: tuple[str, ...]
@@ -99,29 +99,29 @@ class IceView:
 
     @property
     def tests(self) -> tuple[TestView, ...]:
-        """Those that the tables show."""
+        """Return the tests that the tables show."""
         return self.told[:MOST_ROWS]
 
     @property
     def tests_left_out(self) -> int:
-        """How many they do not."""
+        """Return the number of tests that the page leaves out."""
         return len(self.told) - len(self.tests)
 
     def verdicts(self, explanation: str) -> str:
-        """The verdicts on an explanation at its first budget, in a few words."""
-        own = [one for one in self.told if one.test.explanation == explanation]
+        """Return the verdicts on an explanation at its first budget, in a few words."""
+        tests = [entry for entry in self.told if entry.test.explanation == explanation]
         words = {
-            one.test.operator: one.verdict.text[:1].lower() + one.verdict.text[1:]
-            for one in own
-            if (one.test.k, one.test.aspect) == (own[0].test.k, own[0].test.aspect)
+            entry.test.operator: entry.verdict.text[:1].lower() + entry.verdict.text[1:]
+            for entry in tests
+            if (entry.test.k, entry.test.aspect) == (tests[0].test.k, tests[0].test.aspect)
         }
         return ", ".join(f"{word} ({operator})" for operator, word in words.items())
 
 
 def view(request: IceRequest | None, report: IceResult) -> IceView:
-    """request: None where the text was not kept."""
+    """Return the view; `request` is None if the text was not kept."""
     tests = test_views(report)
-    first = tuple(one for one in tests if _trial(one) == _trial(tests[0]))
+    first = tuple(entry for entry in tests if _trial(entry) == _trial(tests[0]))
     compared = report.components.comparisons
     shown = maps(request, report)
     return IceView(
@@ -130,13 +130,13 @@ def view(request: IceRequest | None, report: IceResult) -> IceView:
         by_probability=by_probability(report),
         told=tests,
         first=first,
-        others=tuple(one for one in tests if one not in first and one.chart is not None),
+        others=tuple(entry for entry in tests if entry not in first and entry.chart is not None),
         readings=tuple(islice(_readings(report), MOST_ROWS)),
         readings_left_out=max(0, len(report.components.readings) - MOST_ROWS),
         compared=tuple(_pair_row(report, row) for row in compared[:MOST_ROWS]),
         compared_left_out=max(0, len(compared) - MOST_ROWS),
         maps=shown,
-        explanations_left_out=len({one.test.explanation for one in tests}) - len(shown),
+        explanations_left_out=len({entry.test.explanation for entry in tests}) - len(shown),
         values_told=bool(report.token_values),
         human=human(request),
         template=None if request is None else request.template,
@@ -145,12 +145,12 @@ def view(request: IceRequest | None, report: IceResult) -> IceView:
     )
 
 
-def _trial(one: TestView) -> tuple[str, float | None]:
-    return one.test.explanation, one.test.k
+def _trial(entry: TestView) -> tuple[str, float | None]:
+    return entry.test.explanation, entry.test.k
 
 
 def _readings(report: IceResult) -> Iterator[ReadingView]:
-    """In the report's order."""
+    """Yield the causal readings in the report's order."""
     tests = {(t.explanation, t.k, t.operator, t.aspect): t for t in report.components.tests}
     for row in report.components.readings:
         about = row.explanation, row.k, row.operator
@@ -161,7 +161,10 @@ def _readings(report: IceResult) -> Iterator[ReadingView]:
 def _pair_row(report: IceResult, row: IceComparison) -> IceComparisonRow:
     start = f"{row.first} and {row.second}, k {row.k}: "
     return IceComparisonRow(
-        row, tuple(said.removeprefix(start) for said in report.warnings if said.startswith(start))
+        row,
+        tuple(
+            warning.removeprefix(start) for warning in report.warnings if warning.startswith(start)
+        ),
     )
 
 
@@ -216,7 +219,7 @@ class TestView:
 
 
 def test_views(report: IceResult) -> tuple[TestView, ...]:
-    """Every test in the report's order; the first of them with pictures."""
+    """Return every test in the report's order; the first tests have pictures."""
     return tuple(
         TestView(
             test=test,
@@ -225,14 +228,14 @@ def test_views(report: IceResult) -> tuple[TestView, ...]:
             rivals=_null_text(report, test),
             reasons=tuple(_reasons(report, test)),
             operator=_operator(report, test),
-            chart=_chart(report, test) if place < MOST_CHARTS else None,
+            chart=_chart(report, test) if index < MOST_CHARTS else None,
         )
-        for place, test in enumerate(report.components.tests)
+        for index, test in enumerate(report.components.tests)
     )
 
 
 def _operator(report: IceResult, test: IceTest) -> str:
-    """How the other tokens, or the rationale's own, were taken away."""
+    """Return how the other tokens, or the rationale's tokens, were removed."""
     done = REMOVALS if test.aspect == "necessity" else OPERATORS
     return done[test.operator].format(unit=report.unit)
 
@@ -261,7 +264,7 @@ def observed(report: IceResult, test: IceTest) -> float | None:
 
 
 def _chart(report: IceResult, test: IceTest) -> Chart | None:
-    """None without a null, and in results of before nulls were counted."""
+    """Return the chart; None without a null, and for old results without null counts."""
     counted, score = test.null.histogram, observed(report, test)
     if counted is None or score is None:
         return None
@@ -302,7 +305,7 @@ NAMES: dict[Of, str] = {"text": "Text", "text_pair": "Text pair"}
 
 @dataclass(frozen=True)
 class HeatPassage:
-    """A text as far as the model reads it, and how an explanation sees it."""
+    """A text as far as the model reads it, with the values of an explanation."""
 
     name: str
     runs: tuple[TokenRun, ...]
@@ -316,7 +319,7 @@ class HeatPassage:
 
 @dataclass(frozen=True)
 class TopToken:
-    """A token and what it is worth to an explanation."""
+    """A token and its value in an explanation."""
 
     where: str
     text: str | None  # None: not kept
@@ -326,7 +329,7 @@ class TopToken:
 
 @dataclass(frozen=True)
 class Heatmap:
-    """One explanation in the text. passages: empty where the text was not kept."""
+    """One explanation in the text. passages: empty if the text was not kept."""
 
     explanation: str
     largest: float | None  # magnitude of the deepest colour; None: no values to colour
@@ -347,7 +350,7 @@ class Marked:
 
 
 def texts(request: IceRequest | None) -> dict[Of, str]:
-    """The texts that were judged; none where they were not kept."""
+    """Return the judged texts, or {} if they were not kept."""
     if request is None:
         return {}
     pair: dict[Of, str] = {} if request.text_pair is None else {"text_pair": request.text_pair}
@@ -355,7 +358,7 @@ def texts(request: IceRequest | None) -> dict[Of, str]:
 
 
 def human(request: IceRequest | None) -> tuple[Marked, ...]:
-    """The texts with what people marked in them."""
+    """Return the texts with people's marks."""
     if request is None or not request.human:
         return ()
     return tuple(
@@ -373,55 +376,59 @@ def _human_marks(request: IceRequest, of: Of) -> list[Mark]:
 
 
 def maps(request: IceRequest | None, report: IceResult) -> tuple[Heatmap, ...]:
-    """Of the first explanations, in the report's order. Too much colour is left out."""
+    """Return heat maps of the first explanations, in order, within the colour limit."""
     names = dict.fromkeys(test.explanation for test in report.components.tests)
-    values = {own.explanation: own for own in report.token_values}
-    found: list[Heatmap] = []
+    values = {entry.explanation: entry for entry in report.token_values}
+    heatmaps: list[Heatmap] = []
     spent = 0
     for name in list(names)[:MOST_MAPS]:
-        made = _map(request, report, name, values.get(name))
-        weight = _weight(made)
-        if spent + weight > MOST_STRETCHES and made.largest is not None:
-            made = replace(
+        heatmap = _map(request, report, name, values.get(name))
+        weight = _weight(heatmap)
+        if spent + weight > MOST_STRETCHES and heatmap.largest is not None:
+            heatmap = replace(
                 _map(request, report, name, None),
-                strongest=made.strongest,
-                unplaced=made.unplaced,
+                strongest=heatmap.strongest,
+                unplaced=heatmap.unplaced,
                 pale=True,
             )
-            weight = _weight(made)
+            weight = _weight(heatmap)
         spent += weight
-        found.append(made)
-    return tuple(found)
+        heatmaps.append(heatmap)
+    return tuple(heatmaps)
 
 
 def heatmap_of(request: IceRequest, report: IceResult) -> tuple[TokenRun, ...]:
-    """The text as the first explanation with values of its tokens sees it; without one empty."""
-    coloured = (one for one in maps(request, report) if one.largest is not None and one.passages)
-    return next((one.passages[0].runs for one in coloured), ())
+    """Return the text with the first explanation's token values, or () without values."""
+    coloured = (
+        drawn for drawn in maps(request, report) if drawn.largest is not None and drawn.passages
+    )
+    return next((drawn.passages[0].runs for drawn in coloured), ())
 
 
-def _weight(made: Heatmap) -> int:
-    return sum(stretches(passage.runs) for passage in made.passages)
+def _weight(heatmap: Heatmap) -> int:
+    return sum(stretches(passage.runs) for passage in heatmap.passages)
 
 
 def _map(
-    request: IceRequest | None, report: IceResult, name: str, own: IceTokenValues | None
+    request: IceRequest | None, report: IceResult, name: str, explained: IceTokenValues | None
 ) -> Heatmap:
     spans = [span for span in report.evidence if span.explanation == name]
-    given = [abs(value) for value in own.values if value is not None] if own else []
-    largest = max(given, default=None)
+    magnitudes = (
+        [abs(value) for value in explained.values if value is not None] if explained else []
+    )
+    largest = max(magnitudes, default=None)
     return Heatmap(
         explanation=name,
         largest=largest,
         passages=tuple(
-            _passage(report, of, text, list(_color_tokens(report, of, own, spans)))
+            _passage(report, of, text, list(_color_tokens(report, of, explained, spans)))
             for of, text in texts(request).items()
         ),
-        strongest=tuple(_top_tokens(texts(request), report, own)),
+        strongest=tuple(_top_tokens(texts(request), report, explained)),
         spans=tuple(spans[:MOST_SPANS]),
         more_spans=max(0, len(spans) - MOST_SPANS),
-        unplaced=sum(report.tokens[place].of == "template" for place in own.rationale)
-        if own
+        unplaced=sum(report.tokens[index].of == "template" for index in explained.rationale)
+        if explained
         else 0,
     )
 
@@ -432,40 +439,43 @@ def _passage(report: IceResult, of: Of, text: str, tokens: Sequence[Warm]) -> He
 
 
 def _color_tokens(
-    report: IceResult, of: Of, own: IceTokenValues | None, spans: Iterable[IceRationaleEvidence]
+    report: IceResult,
+    of: Of,
+    explained: IceTokenValues | None,
+    spans: Iterable[IceRationaleEvidence],
 ) -> Iterator[Warm]:
-    """Tokens with their values; without these the spans, which are outlined only."""
-    if own is None:
+    """Yield tokens with their values; without values, yield outlined spans."""
+    if explained is None:
         for span in spans:
             if span.offsets_into == of and span.start is not None and span.end is not None:
                 yield Warm(span.start, span.end, outlined=True)
         return
-    inside = set(own.rationale)
-    largest = max((abs(value) for value in own.values if value is not None), default=0.0)
-    for place, (token, value) in enumerate(zip(report.tokens, own.values, strict=True)):
+    inside = set(explained.rationale)
+    largest = max((abs(value) for value in explained.values if value is not None), default=0.0)
+    for index, (token, value) in enumerate(zip(report.tokens, explained.values, strict=True)):
         if token.of == of and token.start is not None and token.end is not None:
-            yield Warm(token.start, token.end, level(value, largest), place in inside)
+            yield Warm(token.start, token.end, level(value, largest), index in inside)
 
 
 def _top_tokens(
-    known: dict[Of, str], report: IceResult, own: IceTokenValues | None
+    kept_texts: dict[Of, str], report: IceResult, explained: IceTokenValues | None
 ) -> Iterator[TopToken]:
-    """Of the largest magnitude, first; of equal ones, the first in the text."""
-    if own is None:
+    """Yield the tokens of the largest magnitude; on ties, the first in the text."""
+    if explained is None:
         return
-    given = [(place, value) for place, value in enumerate(own.values) if value]
-    inside = set(own.rationale)
-    for place, value in sorted(given, key=lambda pair: -abs(pair[1]))[:STRONGEST]:
-        token = report.tokens[place]
+    nonzero = [(index, value) for index, value in enumerate(explained.values) if value]
+    inside = set(explained.rationale)
+    for index, value in sorted(nonzero, key=lambda pair: -abs(pair[1]))[:STRONGEST]:
+        token = report.tokens[index]
         if token.of not in ("text", "text_pair"):
-            yield TopToken("the template", None, value, place in inside)
+            yield TopToken("the template", None, value, index in inside)
             continue
-        text = known.get(token.of)
+        text = kept_texts.get(token.of)
         yield TopToken(
             where=f"{NAMES[token.of].lower()}, {token.start}–{token.end}",
             text=None if text is None else text[token.start : token.end],
             value=value,
-            inside=place in inside,
+            inside=index in inside,
         )
 
 
@@ -489,52 +499,52 @@ VERDICTS = tuple(TONES)
 
 
 def design(report: Record) -> Iterator[Block]:
-    """The charts of a batch report."""
+    """Yield the charts of a batch report."""
     listed = records(report, "configurations")
-    models = {record(one, "configuration").get("model") for one in listed}
-    named = {_configuration(one, with_model=len(models) > 1): one for one in listed}
-    for number, (name, one) in enumerate(named.items()):
+    models = {record(entry, "configuration").get("model") for entry in listed}
+    named = {_configuration(entry, with_model=len(models) > 1): entry for entry in listed}
+    for number, (name, entry) in enumerate(named.items()):
         yield histogram_bars(
-            f"Random explanations beaten: {name}", record(one, "win_rates"), "tests",
-            mark=(CHANCE, "½, which chance has"), part="win_rate" if one.get("leads") else "",
+            f"Random explanations beaten: {name}", record(entry, "win_rates"), "tests",
+            mark=(CHANCE, "½, which chance has"), part="win_rate" if entry.get("leads") else "",
             number=number,
         )  # fmt: skip
-        verdicts = record(one, "verdicts")
+        verdicts = record(entry, "verdicts")
         counted = {WORDS.get(word, word): integer(verdicts, word) for word in VERDICTS}
         tones = {WORDS.get(word, word): TONES[word] for word in VERDICTS}
         yield replace(stacked_bar(f"Single tests: {name}", counted, tones=tones), number=number)
-    rates = {name: record(one, "win_rate") for name, one in named.items()}
+    rates = {name: record(entry, "win_rate") for name, entry in named.items()}
     yield forest("Random explanations beaten, by configuration", rates, level=0.5)
-    for number, (name, one) in enumerate(named.items()):
-        found = record(one, "p_values")
+    for number, (name, entry) in enumerate(named.items()):
+        p_values = record(entry, "p_values")
         yield histogram_bars(
-            f"p-values of single tests: {name}", {**found, "low": 0.0, "high": 1.0}, "p-values",
-            expected=found.get("expected"), note=_least_p(record(one, "over_examples")),
+            f"p-values of single tests: {name}", {**p_values, "low": 0.0, "high": 1.0}, "p-values",
+            expected=p_values.get("expected"), note=_least_p(record(entry, "over_examples")),
             number=number,
         )  # fmt: skip
 
 
-def _least_p(found: Record) -> str:
-    least, alpha = found.get("least_p"), found.get("alpha")
+def _least_p(summary: Record) -> str:
+    least, alpha = summary.get("least_p"), summary.get("alpha")
     if not isinstance(least, float) or not isinstance(alpha, float):
         return ""
-    told = f"The least p-value that so many draws allow is {least:.3g}."
-    return f"{told} It cannot reach {alpha:.3g}: draw more." if least > alpha else told
+    message = f"The least p-value that so many draws allow is {least:.3g}."
+    return f"{message} It cannot reach {alpha:.3g}: draw more." if least > alpha else message
 
 
-def _configuration(one: Record, *, with_model: bool) -> str:
-    """In plain words: what is taken of a text, and what is done with it or with all else."""
-    found = record(one, "configuration")
-    rows, name = found.get("rows") or "tokens", found.get("explanation")
-    share = found.get("k")
+def _configuration(entry: Record, *, with_model: bool) -> str:
+    """Return a configuration in plain words: which part of the text is kept, and how."""
+    parts = record(entry, "configuration")
+    rows, name = parts.get("rows") or "tokens", parts.get("explanation")
+    share = parts.get("k")
     named = f"The {rows} of {name}"  # spans have no budget
     if isinstance(share, int | float):
         named = f"Top {significant(100 * share)} % of the {rows} by {name}"
-    operator = str(found.get("operator"))
+    operator = str(parts.get("operator"))
     removed = REMOVED.get(operator, operator)
-    said = [f"{named}, {'' if found.get('aspect') == 'necessity' else 'all others '}{removed}"]
+    phrases = [f"{named}, {'' if parts.get('aspect') == 'necessity' else 'all others '}{removed}"]
     if with_model:
-        said.append(str(found.get("model")))
-    if found.get("variant") not in (None, "robust"):
-        said.append(f"variant {found['variant']}")
-    return "; ".join(said)
+        phrases.append(str(parts.get("model")))
+    if parts.get("variant") not in (None, "robust"):
+        phrases.append(f"variant {parts['variant']}")
+    return "; ".join(phrases)

@@ -1,8 +1,8 @@
 """Finds the spans of quotations in a text.
 
-A quotation is found as it stands; else word for word, whatever its case, its blanks and its
-punctuation; else so in the normalised text, without HTML and wrapped lines. Each mention of a
-quotation stands for its next occurrence. Linear in text and quotations.
+A quotation matches exactly; else word for word, ignoring case, blanks and punctuation; else word
+for word in the normalised text, without HTML and wrapped lines. A repeated quotation matches the
+next occurrence. Linear in text and quotations.
 """
 
 from __future__ import annotations
@@ -25,41 +25,41 @@ _WORD = re.compile(
 
 
 class _TextSearch:
-    """A text in which quotations are looked for, each no further than it is wanted."""
+    """A text that is searched for quotations, each only as far as needed."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._found: dict[str, tuple[list[Place], Iterator[Place]]] = {}
 
     def find(self, quotation: str, occurrence: int) -> Place | None:
-        """Its n-th occurrence, n from 0."""
+        """Return the n-th occurrence of the quotation, n from 0."""
         if quotation not in self._found:
             self._found[quotation] = ([], self._occurrences(quotation))
-        known, more = self._found[quotation]
-        known.extend(islice(more, max(0, occurrence + 1 - len(known))))
-        return known[occurrence] if occurrence < len(known) else None
+        spans, more = self._found[quotation]
+        spans.extend(islice(more, max(0, occurrence + 1 - len(spans))))
+        return spans[occurrence] if occurrence < len(spans) else None
 
     def _occurrences(self, quotation: str) -> Iterator[Place]:
-        """As whole words as written, else word for word, else anywhere (scripts without blanks).
+        """Yield matches as whole words, else word for word, else anywhere (scripts without blanks).
 
-        Else in the normalised text: "don't" of a text that has "don&#39;t".
+        Else search the normalised text: "don't" in a text that has "don&#39;t".
         """
         for way in (self._as_words, self._word_for_word, self._find_exact):
-            place = None
-            for place in way(quotation):
-                yield place
-            if place is not None:
+            span = None
+            for span in way(quotation):
+                yield span
+            if span is not None:
                 return
-        plain, wanted = self._plain, normalize(quotation).text
-        if (plain.text, wanted) != (self._text, quotation):
+        plain, normalized = self._plain, normalize(quotation).text
+        if (plain.text, normalized) != (self._text, quotation):
             search = _TextSearch(plain.text)
             for number in count():
-                if (place := search.find(wanted, number)) is None:
+                if (span := search.find(normalized, number)) is None:
                     return
-                yield plain.original(*place)
+                yield plain.original(*span)
 
     def _as_words(self, quotation: str) -> Iterator[Place]:
-        """Looked for only where it would cut no word at its begin."""
+        """Yield exact matches that cut no word."""
         at = self._text.find(quotation)
         while at >= 0:
             end = at + len(quotation)
@@ -73,12 +73,12 @@ class _TextSearch:
         return ((at, at + len(quotation)) for at in _find_all(self._text, quotation))
 
     def _word_for_word(self, quotation: str) -> Iterator[Place]:
-        wanted = [word.casefold() for word in _WORD.findall(quotation)]
-        if not wanted:
+        words = [word.casefold() for word in _WORD.findall(quotation)]
+        if not words:
             return
-        for at in _find_all(self._normalized_text, _join_lines(wanted), 1):
+        for at in _find_all(self._normalized_text, _join_lines(words), 1):
             first = bisect_right(self._start_positions, at) - 1
-            yield self._words[first].start(), self._words[first + len(wanted) - 1].end()
+            yield self._words[first].start(), self._words[first + len(words) - 1].end()
 
     @cached_property
     def _plain(self) -> NormalizedText:
@@ -86,7 +86,7 @@ class _TextSearch:
 
     @cached_property
     def _inside(self) -> bytes:
-        """Of each border between characters, both ends among them, whether it cuts a word."""
+        """Return 1 for each border between characters, or at an end, that cuts a word, else 0."""
         cuts = bytearray(len(self._text) + 1)
         for word in self._words:
             cuts[word.start() + 1 : word.end()] = b"\1" * (word.end() - word.start() - 1)
@@ -102,7 +102,7 @@ class _TextSearch:
 
     @cached_property
     def _start_positions(self) -> list[int]:
-        """Offsets of the words in the folded text, with the line break before each."""
+        """Return the offsets of words in the folded text, each with the line break before it."""
         lengths = [1 + len(word[0].casefold()) for word in self._words]
         return list(accumulate(lengths, initial=0))
 
@@ -111,21 +111,21 @@ def _join_lines(words: Sequence[str]) -> str:
     return "".join(f"\n{word}" for word in words) + "\n"
 
 
-def _find_all(text: str, wanted: str, shared: int = 0) -> Iterator[int]:
-    """Offsets from left to right; two matches may share so many characters at their border."""
-    at = text.find(wanted)
+def _find_all(text: str, pattern: str, shared: int = 0) -> Iterator[int]:
+    """Yield offsets from left to right; neighbouring matches may share `shared` characters."""
+    at = text.find(pattern)
     while at >= 0:
         yield at
-        at = text.find(wanted, at + max(1, len(wanted) - shared))
+        at = text.find(pattern, at + max(1, len(pattern) - shared))
 
 
 class QuotationMissing(ValueError):
     """A quotation is not in the text. The message has its position, not its words."""
 
 
-def locate(given: Spans, request: IceRequest) -> list[IceSpan]:
-    """Return the spans, with those of quotations in their place. Raises QuotationMissing."""
-    items = (given,) if isinstance(given, str) else given
+def locate(mixed: Spans, request: IceRequest) -> list[IceSpan]:
+    """Return the spans; quotations become the spans of their matches. Raises QuotationMissing."""
+    items = (mixed,) if isinstance(mixed, str) else mixed
     texts = {of: getattr(request, of) or "" for of in TEXTS}
     searches = {of: _TextSearch(text) for of, text in texts.items()}
     mentions: Counter[str] = Counter()
@@ -135,10 +135,10 @@ def locate(given: Spans, request: IceRequest) -> list[IceSpan]:
             spans.append(item)
             continue
         places = ((of, search.find(item, mentions[item])) for of, search in searches.items())
-        of, place = next((found for found in places if found[1]), ("text", None))
-        if place is None or not texts[of][slice(*place)].strip():
+        of, span = next((match for match in places if match[1]), ("text", None))
+        if span is None or not texts[of][slice(*span)].strip():
             times = f" {mentions[item] + 1} times" if mentions[item] else ""
             raise QuotationMissing(f"quotation {number} of {len(items)} is not in the text{times}")
-        spans.append(IceSpan(start=place[0], end=place[1], of=of))
+        spans.append(IceSpan(start=span[0], end=span[1], of=of))
         mentions[item] += 1
     return spans

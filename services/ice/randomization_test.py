@@ -4,8 +4,8 @@ Source: arXiv:2603.18579, Algorithm 1.
 
 Corrections for the tests of one request: max-T over an explanation's budgets, operators and aspects
 (Westfall & Young 1993), since random rankings are nested over budgets and shared by operators; then
-Holm (1979) over explanations. Max-T is exact where all tests read the same draws, so they are made
-at once: a stop by what some of them show would have to be paid by Bonferroni.
+Holm (1979) over explanations. Max-T is exact if all tests read the same draws, so all are drawn at
+once. Draws that stop by their results would need a Bonferroni correction.
 """
 
 from __future__ import annotations
@@ -38,27 +38,29 @@ from shared.statistics.families import holm_over_families, max_t
 def _max_t(
     experiment: Experiment, family: Sequence[TestInput], raw: Sequence[float]
 ) -> list[float]:
-    """Return p corrected for all tests of one explanation, at least as large as each one's own."""
+    """Return p corrected for all tests of one explanation, at least as large as each raw p."""
     if len(raw) < 2:
         return list(raw)
     both_sides = experiment.tokenized.request.alternative == "two-sided"
-    found = max_t(joint_scores(experiment, family), both_sides=both_sides)
-    return [float(p) for p in np.maximum(found, raw)]
+    corrected = max_t(joint_scores(experiment, family), both_sides=both_sides)
+    return [float(p) for p in np.maximum(corrected, raw)]
 
 
 def joint_scores(experiment: Experiment, family: Sequence[TestInput]) -> Floats:
-    """(T, M + 1) the observed score of each test, then those of the same random explanations: the
-    draws, or of several budgets the rankings as they came."""
-    if len({one.trial.null.key for one in family}) == 1:
-        nulls = [one.null for one in family]
+    """(T, M + 1) observed score of each test, then the scores of the same random explanations.
+
+    These are the draws, or with several budgets the rankings in drawing order.
+    """
+    if len({test.trial.null.key for test in family}) == 1:
+        nulls = [test.null for test in family]
     else:
         nulls = [
-            experiment.ranking_scores(one.operator, one.trial, one.aspect, experiment.draws)
-            for one in family
-            if one.operator != "mean"
+            experiment.ranking_scores(test.operator, test.trial, test.aspect, experiment.draws)
+            for test in family
+            if test.operator != "mean"
         ]
-    observed = [one.observed or 0.0 for one in family]
-    return np.array([[own, *null] for own, null in zip(observed, nulls, strict=True)])
+    observed = [test.observed or 0.0 for test in family]
+    return np.array([[score, *null] for score, null in zip(observed, nulls, strict=True)])
 
 
 MOST_PLACEMENTS = 10**15  # more are not counted to the reader
@@ -68,19 +70,22 @@ HATEFUL, DECIDING = "hateful", 0.5  # the label of the measured other posts, and
 def run_tests(
     experiment: Experiment, sha256: str | None = None, language: str = ""
 ) -> tuple[IceTest, ...]:
-    """By trial, then by aspect, then by operator; then their mean, where the variant has one and
-    there are two. sha256: of the model's weights. language: of the text."""
+    """Return the tests by trial, aspect and operator, then the test of the operators' mean.
+
+    The mean is tested if the variant has it and there are two operators. sha256: of the model's
+    weights. language: of the text.
+    """
     inputs = [
         _inputs_of(experiment, explanation) for explanation in check_each(experiment.explanations)
     ]
-    measured = [[_p_values(experiment, one) for one in own] for own in inputs]
+    measured = [[_p_values(experiment, test) for test in group] for group in inputs]
     adjusted = iter(_adjusted(experiment, inputs, measured))
-    found = []
-    for own, several in zip(inputs, measured, strict=True):
-        for one, tails in zip(own, several, strict=True):
-            calibrated = _calibrated(experiment, one, sha256, language)
-            found.append(_test(experiment, one, tails, next(adjusted), calibrated))
-    return tuple(found)
+    results = []
+    for group, several in zip(inputs, measured, strict=True):
+        for test, tails in zip(group, several, strict=True):
+            calibrated = _calibrated(experiment, test, sha256, language)
+            results.append(_test(experiment, test, tails, next(adjusted), calibrated))
+    return tuple(results)
 
 
 @dataclass(frozen=True)
@@ -111,16 +116,18 @@ class Tails:
 
 
 def _inputs_of(experiment: Experiment, explanation: TestedExplanation) -> list[TestInput]:
-    """All that is tested of one explanation."""
-    found = []
+    """Return everything that is tested of one explanation."""
+    inputs = []
     request = experiment.tokenized.request
     for trial in experiment.of(explanation):
         for aspect in request.aspects:
-            own = [_input_of(experiment, trial, one, aspect) for one in request.operators]
-            if experiment.tokenized.variant.mean_of_operators and len(own) > 1:
-                own.append(_mean(trial, own))
-            found += own
-    return found
+            by_operator = [
+                _input_of(experiment, trial, operator, aspect) for operator in request.operators
+            ]
+            if experiment.tokenized.variant.mean_of_operators and len(by_operator) > 1:
+                by_operator.append(_mean(trial, by_operator))
+            inputs += by_operator
+    return inputs
 
 
 def _input_of(
@@ -139,79 +146,81 @@ def _input_of(
 
 
 def _mean(trial: Trial, by_operator: Sequence[TestInput]) -> TestInput:
-    """Algorithm 1, lines 1 and 4."""
-    observed = [one.observed for one in by_operator if one.observed is not None]
+    """Return the mean over operators (Algorithm 1, lines 1 and 4)."""
+    observed = [test.observed for test in by_operator if test.observed is not None]
     aspect = by_operator[0].aspect
     if len(observed) < len(by_operator):
         return TestInput(trial, "mean", aspect, None, np.empty(0))
-    null = np.mean([one.null for one in by_operator], axis=0)
+    null = np.mean([test.null for test in by_operator], axis=0)
     return TestInput(trial, "mean", aspect, float(np.mean(observed)), null)
 
 
-def _p_values(experiment: Experiment, one: TestInput) -> Tails:
-    """Undefined tests have p 1."""
-    if one.observed is None or not one.defined:
+def _p_values(experiment: Experiment, test: TestInput) -> Tails:
+    """Return both p-values; undefined tests have p 1."""
+    if test.observed is None or not test.defined:
         return Tails(1.0, 1.0)
     tie = experiment.tokenized.variant.tie
-    above = ranks.p_value(one.observed, one.null, tie)
-    below = ranks.p_anti(one.observed, one.null, tie)
+    above = ranks.p_value(test.observed, test.null, tie)
+    below = ranks.p_anti(test.observed, test.null, tie)
     return Tails(above or 1.0, below or 1.0)
 
 
 def _adjusted(
     experiment: Experiment, inputs: list[list[TestInput]], measured: list[list[Tails]]
 ) -> list[float | None]:
-    """Corrected p of every test in order; None: undefined, or not corrected in this variant."""
+    """Return the corrected p of every test in order; None if undefined or not corrected."""
     pairs = [list(zip(*both, strict=True)) for both in zip(inputs, measured, strict=True)]
     if not experiment.tokenized.variant.corrected:
-        return [None for own in pairs for _ in own]
-    known = [[(one, tails) for one, tails in own if one.defined] for own in pairs]
+        return [None for group in pairs for _ in group]
+    defined = [[(test, tails) for test, tails in group if test.defined] for group in pairs]
     alternative = experiment.tokenized.request.alternative
-    raw = [[tails.raw(alternative) for _, tails in own] for own in known]
+    raw = [[tails.raw(alternative) for _, tails in group] for group in defined]
     families = [
-        _max_t(experiment, [one for one, _ in own], p_values)
-        for own, p_values in zip(known, raw, strict=True)
-        if own
+        _max_t(experiment, [test for test, _ in group], p_values)
+        for group, p_values in zip(defined, raw, strict=True)
+        if group
     ]
     adjusted = iter([p for family in holm_over_families(families) for p in family])
-    return [next(adjusted) if one.defined else None for own in pairs for one, _ in own]
+    return [next(adjusted) if test.defined else None for group in pairs for test, _ in group]
 
 
 def _calibrated(
-    experiment: Experiment, one: TestInput, sha256: str | None, language: str
+    experiment: Experiment, test: TestInput, sha256: str | None, language: str
 ) -> dict[str, Any]:
-    """The p that rests on other posts, where this text has too few placements for an exact one.
+    """Return p calibrated on other posts, if this text has too few placements for an exact p.
 
-    One test decides there, of what the removal of a quoted passage costs, so that nothing is
-    corrected. The passages of the other posts were masked, not deleted: they stand out somewhat
-    more, so that the test errs on the careful side.
+    There is one such test, of the loss when a quoted passage is removed, so nothing is corrected.
+    The passages of the other posts were masked, not deleted. They stand out somewhat more,
+    so the test is conservative.
     """
-    tokenized, null = experiment.tokenized, one.trial.null
+    tokenized, null = experiment.tokenized, test.trial.null
     request = tokenized.request
     alone = len(experiment.trials) == 1 and request.operators == ("delete",)
     is_passage = null.kind == "spans" and not null.split and request.text_pair is None
     is_hateful = tokenized.labels[tokenized.target] == HATEFUL and tokenized.full >= DECIDING
-    few = experiment.exact(one.trial) and _attainable_p(experiment, one.trial) > request.alpha
-    is_asked = one.aspect == "necessity" and request.alternative == "greater"
+    few = experiment.exact(test.trial) and _attainable_p(experiment, test.trial) > request.alpha
+    is_loss_test = test.aspect == "necessity" and request.alternative == "greater"
     in_tokens = tokenized.words is None
-    if not (one.defined and alone and is_passage and is_hateful and few and is_asked and in_tokens):
+    if not (
+        test.defined and alone and is_passage and is_hateful and few and is_loss_test and in_tokens
+    ):
         return {}
-    without = experiment.without("delete", one.trial)
+    without = experiment.without("delete", test.trial)
     return calibrated_fields(without, null.longest, sha256, language)
 
 
 def _test(
     experiment: Experiment,
-    one: TestInput,
+    test: TestInput,
     tails: Tails,
     adjusted: float | None,
     calibrated: Mapping[str, Any],
 ) -> IceTest:
-    observed = one.observed
-    if observed is None or not one.defined:
-        exact = experiment.exact(one.trial)
+    observed = test.observed
+    if observed is None or not test.defined:
+        exact = experiment.exact(test.trial)
         return IceTest(
-            **_common_fields(experiment, one),
+            **_common_fields(experiment, test),
             win_rate=None,
             strict_win_rate=None,
             tie_rate=None,
@@ -223,14 +232,14 @@ def _test(
             null=IceNull(
                 draws=0,
                 exact=exact,
-                kind=one.trial.null.kind,
+                kind=test.trial.null.kind,
                 placements=0 if exact else None,
             ),
         )
-    null, variant = one.null, experiment.tokenized.variant
+    null, variant = test.null, experiment.tokenized.variant
     effect = kernel.effect(observed, null, variant.ddof)
     return IceTest(
-        **_common_fields(experiment, one),
+        **_common_fields(experiment, test),
         win_rate=ranks.win_rate(observed, null, variant.tie),
         strict_win_rate=ranks.strict_win_rate(observed, null, variant.tie),
         tie_rate=ranks.tie_rate(observed, null, variant.tie),
@@ -239,8 +248,8 @@ def _test(
         p_anti=tails.below,
         p_two_sided=ranks.two_sided(tails.above, tails.below),
         p_adjusted=adjusted,
-        verdict=_verdict(experiment, one.trial, tails, adjusted, calibrated.get("p_calibrated")),
-        null=_null(experiment, one, tails, calibrated),
+        verdict=_verdict(experiment, test.trial, tails, adjusted, calibrated.get("p_calibrated")),
+        null=_null(experiment, test, tails, calibrated),
     )
 
 
@@ -263,7 +272,7 @@ def _verdict(
 
 
 def _attainable_p(experiment: Experiment, trial: Trial) -> float:
-    """The least p that could have come."""
+    """Return the least p that these draws could reach."""
     sides = 1 if experiment.tokenized.request.alternative == "greater" else 2
     most = experiment.draws
     distinct = experiment.tokenized.variant.distinct
@@ -271,15 +280,15 @@ def _attainable_p(experiment: Experiment, trial: Trial) -> float:
 
 
 def _null(
-    experiment: Experiment, one: TestInput, tails: Tails, calibrated: Mapping[str, Any]
+    experiment: Experiment, test: TestInput, tails: Tails, calibrated: Mapping[str, Any]
 ) -> IceNull:
-    trial, null, variant = one.trial, one.null, experiment.tokenized.variant
-    known = trial.null.others <= MOST_PLACEMENTS and not trial.null.sampled
+    trial, null, variant = test.trial, test.null, experiment.tokenized.variant
+    is_known = trial.null.others <= MOST_PLACEMENTS and not trial.null.sampled
     return IceNull(
         kind=trial.null.kind,
         strata=trial.null.strata,
         match_tokens=trial.null.matched,
-        placements=trial.null.others if known else None,
+        placements=trial.null.others if is_known else None,
         overlap=experiment.mean_overlap(trial, null.size),
         p_value=tails.above,
         p_anti=tails.below,
@@ -288,29 +297,29 @@ def _null(
         draws=null.size,
         win_rate_draws=null.size,
         exact=experiment.exact(trial),
-        ties=ranks.tie_rate(one.observed or 0.0, null, variant.tie),
+        ties=ranks.tie_rate(test.observed or 0.0, null, variant.tie),
         **ranks.null_summary(null, variant.ddof),
         **calibrated,
     )
 
 
-def _common_fields(experiment: Experiment, one: TestInput) -> dict[str, object]:
+def _common_fields(experiment: Experiment, test: TestInput) -> dict[str, object]:
     scores = drop = None
-    nsr = one.observed
-    if one.operator != "mean":
-        scores = _scores(experiment, one.trial, one.operator)
-        kept = scores.rationale if one.aspect == "sufficiency" else scores.without
+    nsr = test.observed
+    if test.operator != "mean":
+        scores = _scores(experiment, test.trial, test.operator)
+        kept = scores.rationale if test.aspect == "sufficiency" else scores.without
         drop = None if kept is None else scores.full - kept
         if experiment.tokenized.variant.nsr_beside:
             epsilon = experiment.tokenized.request.nsr_epsilon
             nsr = kernel.nsr(scores.rationale, scores.full, scores.empty, epsilon)
     return {
-        "explanation": one.trial.explanation.name,
-        "aspect": one.aspect,
-        "k": one.trial.k,
-        "tokens": len(one.trial.rationale),
-        "operator": one.operator,
-        "nsr": nsr if one.aspect == "sufficiency" else None,
+        "explanation": test.trial.explanation.name,
+        "aspect": test.aspect,
+        "k": test.trial.k,
+        "tokens": len(test.trial.rationale),
+        "operator": test.operator,
+        "nsr": nsr if test.aspect == "sufficiency" else None,
         "scores": scores,
         "drop": drop,
     }

@@ -1,9 +1,9 @@
-"""The three variants: what is compared, how draws are made, what ties and zeros mean.
+"""The three variants: compared scores, ways to draw, and the meaning of ties and zeros.
 
 `robust`: raw scores, distinct draws, mid-ranks, corrected verdicts. `paper`: Eq. 1 and Algorithm 1
 as printed. `reference`: `ICEEvaluator` of ice-faithfulness 1.0.1 (metrics.py, evaluation.py),
-defects included. Both draw subsets of the eligible tokens that may repeat; the random rationales of
-`robust` are rankings and placements (services.ice.nulls).
+defects included. Both draw subsets of the eligible tokens that may repeat. `robust` draws rankings
+and placements (services.ice.nulls).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class IceVariant:
 
 
 def raw(scores: Floats, full: float, empty: float | None) -> Floats | None:
-    """The scores themselves: NSR is an affine map of them, which moves no rank."""
+    """Return the scores unchanged: NSR is an affine map of them, which moves no rank."""
     return scores
 
 
@@ -129,15 +129,15 @@ VARIANTS: dict[Variant, IceVariant] = {
 
 
 def independent(random: np.random.Generator, eligible: int, size: int) -> Iterator[Subset]:
-    """Uniform subsets that may repeat, as Algorithm 1 draws them."""
+    """Yield uniform subsets that may repeat, as Algorithm 1 draws them."""
     while True:
         keys = random.random((BLOCK, eligible))  # the places of the smallest of uniform keys
-        chosen = np.sort(np.argpartition(keys, size - 1, axis=1)[:, :size], axis=1)
-        yield from map(tuple, chosen.tolist())
+        subsets = np.sort(np.argpartition(keys, size - 1, axis=1)[:, :size], axis=1)
+        yield from map(tuple, subsets.tolist())
 
 
 def released(seed: int, eligible: int, size: int) -> Iterator[Subset]:
-    """As `ICEEvaluator` of ice-faithfulness 1.0.1 draws for the first example after this seed."""
+    """Draw as `ICEEvaluator` of ice-faithfulness 1.0.1 for the first example after this seed."""
     random = np.random.RandomState(seed % 2**32)
     while True:
         yield tuple(sorted(random.choice(eligible, size=size, replace=False).tolist()))

@@ -1,4 +1,4 @@
-"""What an ICE test comes to, in the terms of what its variant compares, and what its score is.
+"""The verdict and the score of an ICE test in words, by the scores that its variant compares.
 
 Source: Basu & Chakraborty, arXiv:2603.18579. `robust` compares probabilities; `paper` and
 `reference` compare NSR (Eq. 1), whose order turns where s(x) < s(empty).
@@ -28,7 +28,7 @@ Tone = Literal["good", "bad", "neutral"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A test in a word or two. chance: stands beside it."""
+    """A test's verdict in one or two words; `chance` is the text next to it."""
 
     text: str
     tone: Tone
@@ -62,11 +62,11 @@ READINGS: dict[Reading, str] = {
     "redundant": "Enough, but not needed: the rationale alone keeps the decision better than "
     "random ones do, and the rest of the text carries it too.",
     "sufficient": "Enough: the rationale alone keeps the decision better than random ones do. "
-    "Whether the rest would do so too cannot be told.",
+    "The test does not show whether the rest does so, too.",
     "partner": "Needed, but not alone: without the rationale the decision loses more than without "
     "random ones, and only together with the rest does it carry the decision.",
     "needed": "Needed: without the rationale the decision loses more than without random ones. "
-    "How it works together with the rest cannot be told.",
+    "The test does not show how it works together with the rest.",
     "no evidence": "Neither alone nor by its absence does the rationale move the decision clearly "
     "more than random ones do.",
     "against": "It speaks against the decision: random rationales serve it better.",
@@ -85,18 +85,18 @@ OF_NSR: dict[Outcome, str] = {
 
 
 def by_probability(report: IceResult) -> bool:
-    """Whether the probability of the target label is compared, and not NSR."""
+    """Return True if the probability of the target label is compared, False for NSR."""
     return report.provenance.variant == "robust"
 
 
 def alpha(report: IceResult) -> float | None:
-    """The level of the verdicts; None where the result does not tell."""
-    found = report.provenance.parameters.get("alpha")
-    return found if isinstance(found, float) else None
+    """Return the level of the verdicts, or None if the result lacks it."""
+    level = report.provenance.parameters.get("alpha")
+    return level if isinstance(level, float) else None
 
 
 def verdict(report: IceResult, test: IceTest) -> Verdict:
-    """In a word or two, with the win rate of chance."""
+    """Return the verdict in one or two words, with the win rate of chance."""
     chance = f"chance is 0.5{_spread(test)}"
     word, tone = WORDS["undecidable" if _min_p(report, test) is not None else test.verdict]
     rivals = f" (M = {test.null.draws})" if word == WORDS["undecidable"][0] else ""
@@ -104,7 +104,7 @@ def verdict(report: IceResult, test: IceTest) -> Verdict:
 
 
 def sentence(report: IceResult, test: IceTest) -> str:
-    """The same as a sentence or two."""
+    """Return the verdict as one or two sentences."""
     if test.verdict is None:
         return NOTHING
     least = _min_p(report, test)
@@ -121,7 +121,7 @@ def sentence(report: IceResult, test: IceTest) -> str:
 
 
 def score_text(report: IceResult) -> str | None:
-    """Meaning of the score, and its value under chance; None without a score."""
+    """Explain the score and its value under chance; None without a score."""
     if report.score is None:
         return None
     head = report.components.tests[0]
@@ -131,8 +131,8 @@ def score_text(report: IceResult) -> str | None:
             f"The score is the strict win rate of NSR (it counts ties as losses) of {which}; "
             "chance would have less than 0.5 where there are ties, as in short texts."
         )
-    own = [test for test in report.components.tests if test.aspect == head.aspect]
-    operators = sum(_same_trial(test, head) for test in own)
+    of_aspect = [test for test in report.components.tests if test.aspect == head.aspect]
+    operators = sum(_same_trial(test, head) for test in of_aspect)
     if operators == 1:
         return f"The score is the win rate of {which}; chance would have 0.5."
     return (
@@ -142,7 +142,7 @@ def score_text(report: IceResult) -> str | None:
 
 
 def _min_p(report: IceResult, test: IceTest) -> float | None:
-    """The least p that so few rivals allow, where no verdict could come of it; else None."""
+    """Return the least p that these draws allow if it prevents a verdict, else None."""
     if test.verdict == "undecidable":
         return test.null.attainable_p
     level = alpha(report)
@@ -155,7 +155,7 @@ def _min_p(report: IceResult, test: IceTest) -> float | None:
 
 
 def _spread(test: IceTest) -> str:
-    """Of this one test without ties: √((M + 2) / (12 M))."""
+    """Return the chance spread of one test without ties: √((M + 2) / (12 M))."""
     draws = test.null.draws
     if not draws:
         return ""
@@ -163,12 +163,16 @@ def _spread(test: IceTest) -> str:
 
 
 def _reverse_text(report: IceResult, test: IceTest) -> str:
-    """Under an operator that makes the target more probable than the whole text does, a higher NSR
-    is a lower probability."""
+    """Explain operators under which a higher NSR is a lower probability.
+
+    They make the target more probable than the whole text does.
+    """
     operators = [
-        one.operator
-        for one in report.components.tests
-        if _same_trial(one, test) and test.operator in (one.operator, "mean") and _is_reverse(one)
+        other.operator
+        for other in report.components.tests
+        if _same_trial(other, test)
+        and test.operator in (other.operator, "mean")
+        and _is_reverse(other)
     ]
     if not operators:
         return ""
@@ -185,8 +189,8 @@ def _is_reverse(test: IceTest) -> bool:
     return scores.full < scores.empty
 
 
-def _same_trial(one: IceTest, other: IceTest) -> bool:
-    return (one.explanation, one.k) == (other.explanation, other.k)
+def _same_trial(test: IceTest, other: IceTest) -> bool:
+    return (test.explanation, test.k) == (other.explanation, other.k)
 
 
 PROBLEMS = {  # code of a failed check → what is wrong, worst first
@@ -211,9 +215,9 @@ def finding(report: IceResult) -> Finding:
 
 
 def _beats(report: IceResult) -> Check:
-    """Return the check on both sides where both were tested, else on sufficiency alone.
+    """Return the check on both sides if both were tested, else on sufficiency.
 
-    The tests are corrected for there being two sides, and so is their reading.
+    The tests, and their combined reading, are corrected for two sides.
     """
     test = next(iter(report.components.tests), None)
     if test is None or test.verdict is None or report.score is None:
@@ -223,15 +227,19 @@ def _beats(report: IceResult) -> Check:
         return inconclusive(BEATS, "too-few-rivals", sentence(report, test))
     if reading is None or reading in ("undecidable", "undefined"):
         supports, contradicts = test.verdict == "faithful", test.verdict == "anti-faithful"
-        said = sentence(report, test)
+        message = sentence(report, test)
     else:
-        supports, contradicts, said = reading in SUPPORTING, reading == "against", READINGS[reading]
+        supports, contradicts, message = (
+            reading in SUPPORTING,
+            reading == "against",
+            READINGS[reading],
+        )
         p_values = [test.null.p_calibrated for test in report.components.tests]
         calibrated = next((p for p in p_values if p is not None), None)
         if calibrated is not None:  # of a text with few places
-            said += f" (p = {significant(calibrated)}, calibrated on other posts.)"
+            message += f" (p = {significant(calibrated)}, calibrated on other posts.)"
     if supports:
-        return passed(BEATS, said)
+        return passed(BEATS, message)
     if contradicts:
-        return failed(BEATS, "worse-than-random", said)
-    return inconclusive(BEATS, "no-clear-difference", said)
+        return failed(BEATS, "worse-than-random", message)
+    return inconclusive(BEATS, "no-clear-difference", message)

@@ -1,8 +1,8 @@
-"""A request in words: the same shape as one in tokens, so that nulls and operators do not differ.
+"""A request in words, in the same shape as a request in tokens, with the same nulls and operators.
 
-A word of the text is what a token is elsewhere: it has a position, offsets and an id; ids count the
-different strings of text and pool, of which the mask is the first. Rows of such positions and ids
-become variations in words, which any judge reads as strings. Source: specs "models" §4.2, §4.5.
+A word has a position, offsets and an id, like a token. The ids number the different strings of text
+and pool, and the mask has the first id. Rows of positions and ids become variations in words, which
+any judge reads as strings. Source: specs "models" §4.2, §4.5.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ MASK = 0  # its id
 
 
 def rows_of(request: IceRequest, model: Judge) -> RowKind:
-    """The units of the request's rationales: as asked, else tokens where there are some."""
+    """Return the units of the request's rationales: as requested, else tokens if available."""
     return request.rows or ("tokens" if "token_rows" in model.abilities else "words")
 
 
 def no_words(request: IceRequest) -> Obstacle | None:
-    """Why the request's text, or the other one, has no words."""
+    """Return the reason why the request's text, or its pair, has no words, or None."""
     whole = "\n".join(filter(None, (request.text, request.text_pair)))
-    found = find_language(whole, requested_language(request))
-    return words_obstacle(whole, found)
+    language = find_language(whole, requested_language(request))
+    return words_obstacle(whole, language)
 
 
 def read_words(request: IceRequest, example: Example, model: Judge) -> WordReading:
-    """Raises DegenerateInput where there is no word, or the model reads none."""
+    """Read the words. Raises DegenerateInput without a word, or if the model reads none."""
     spans = _spans(example, requested_language(request))
     read = example
     if "token_rows" in model.abilities:
         [tokens] = model.tokens([example])
         if tokens.truncated:
-            spans = [one for one in spans if one.end <= _end(tokens, one.of)]
+            spans = [span for span in spans if span.end <= _end(tokens, span.of)]
             ends = {of: max((s.end for s in spans if s.of == of), default=0) for of in TEXTS}
             pair = example.text_pair
             update = {
@@ -74,13 +74,13 @@ def read_words(request: IceRequest, example: Example, model: Judge) -> WordReadi
 
 @dataclass
 class WordStrings:
-    """The different strings of one request's words and of what fills them; an id each."""
+    """The ids of the different words of one request and of its fill texts."""
 
     strings: list[str] = field(default_factory=lambda: [""])  # the mask's is the model's affair
     _ids: dict[str, int] = field(default_factory=dict)
 
     def id_of(self, written: str) -> int:
-        """The known one, or the next."""
+        """Return the id of a known word, or the next free id."""
         if written not in self._ids:
             self._ids[written] = len(self.strings)
             self.strings.append(written)
@@ -89,13 +89,13 @@ class WordStrings:
     def read(
         self, example: Example, spans: Sequence[WordSpan], *, truncated: bool = False
     ) -> Tokens:
-        """Words in the shape of tokens: there is a mask, and neither unknown nor padding."""
+        """Return words in the shape of tokens: with a mask, without unknown and padding tokens."""
         texts = {"text": example.text, "text_pair": example.text_pair or ""}
         return Tokens(
-            ids=tuple(self.id_of(texts[one.of][one.start : one.end]) for one in spans),
-            parts=tuple(one.of for one in spans),
-            starts=tuple(one.start for one in spans),
-            ends=tuple(one.end for one in spans),
+            ids=tuple(self.id_of(texts[span.of][span.start : span.end]) for span in spans),
+            parts=tuple(span.of for span in spans),
+            starts=tuple(span.start for span in spans),
+            ends=tuple(span.end for span in spans),
             truncated=truncated,
             mask_id=MASK,
             unk_id=None,
@@ -105,10 +105,10 @@ class WordStrings:
 
 @dataclass
 class WordReading:
-    """The words of one request's example, cut to what the model reads, where it tells.
+    """The words of one request's example, cut to the length that the model reads, if it is known.
 
-    served: whether each row is a request to a server. doubts: warnings about how the model's
-    answers were read. uncertainty: the largest of a row so far.
+    served: True if each row is a request to a server. doubts: warnings about how the model's
+    answers were read. uncertainty: the largest of a row until now.
     """
 
     example: Example
@@ -120,22 +120,21 @@ class WordReading:
     uncertainty: float = 0.0
 
     def pool(self, example: Example) -> Tokens:
-        """The words of a text that fills, under the ids of this request. Raises BadInput for one
-        that has none."""
-        found = find_language(example.text)
-        if (obstacle := words_obstacle(example.text, found)) is not None:
+        """Return the words of a fill text with this request's ids, or raise BadInput."""
+        language = find_language(example.text)
+        if (obstacle := words_obstacle(example.text, language)) is not None:
             raise BadInput(f"{obstacle.code}: {obstacle.detail}", pointer="/infill_pool")
         return self.strings.read(example, _spans(example, None))
 
     def rows(self, rows: Sequence[Row]) -> WordRows:
-        """Variations of the example as any judge takes them."""
+        """Return variations of the example in a form that any judge reads."""
         return WordRows(example=self.example, words=self._words, rows=tuple(map(self._row, rows)))
 
     def _row(self, row: Row) -> WordRow:
         strings = self.strings.strings
         return WordRow(
             kept=row.kept,
-            masked=tuple(place for place, id_ in row.replaced if id_ == MASK),
+            masked=tuple(position for position, id_ in row.replaced if id_ == MASK),
             replaced=tuple((p, strings[id_]) for p, id_ in row.replaced if id_ != MASK),
         )
 
@@ -150,37 +149,36 @@ class WordReading:
         )
 
     def of_words(self, tokens: Tokens, values: Sequence[float]) -> Attributions:
-        """(W,) for each word the sum of its tokens' values: of each token, in the word that it
-        shares most characters with."""
+        """Return (W,) sums of token values; a token counts for the word that it overlaps most."""
         sums = np.zeros(len(self._words))
         for of in TEXTS:
-            own = [(n, word) for n, word in enumerate(self._words) if word.of == of]
-            starts = np.array([word.start for _, word in own])
-            ends = np.array([word.end for _, word in own])
+            numbered = [(n, word) for n, word in enumerate(self._words) if word.of == of]
+            starts = np.array([word.start for _, word in numbered])
+            ends = np.array([word.end for _, word in numbered])
             for start, end, part, value in zip(
                 tokens.starts, tokens.ends, tokens.parts, values, strict=True
             ):
-                if part != of or start is None or end is None or not own:
+                if part != of or start is None or end is None or not numbered:
                     continue
                 shared = np.minimum(ends, end) - np.maximum(starts, start)
                 best = int(np.argmax(shared))
                 if shared[best] > 0:
-                    sums[own[best][0]] += value
+                    sums[numbered[best][0]] += value
         return Attributions(values=tuple(sums.tolist()))
 
 
 def _spans(example: Example, language: str | None) -> list[WordSpan]:
-    """The words of text and pair."""
-    found = []
+    """Return the words of text and pair."""
+    spans = []
     texts: dict[Of, str] = {"text": example.text, "text_pair": example.text_pair or ""}
     whole = "\n".join(filter(None, texts.values()))
     code = find_language(whole, language).code
     for of, text in texts.items():
-        found += [WordSpan(start=a, end=b, of=of) for a, b in word_spans(text, code)]
-    return found
+        spans += [WordSpan(start=a, end=b, of=of) for a, b in word_spans(text, code)]
+    return spans
 
 
 def _end(tokens: Tokens, of: Of) -> int:
-    """Offset at which the model stops reading a text."""
+    """Return the offset at which the model stops reading a text."""
     ends = zip(tokens.parts, tokens.ends, strict=True)
     return max((end for part, end in ends if part == of and end is not None), default=0)

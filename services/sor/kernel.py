@@ -2,8 +2,7 @@
 
 Completeness is the plain mean over the items of Article 17(3) DSA without the facts, since the
 article gives no weights. The score is the harmonic mean of completeness and specificity: a
-statement without the facts of the post is worth nothing, and neither is one that only quotes the
-post.
+statement scores 0 without facts of the post, and also if it only quotes the post.
 """
 
 from __future__ import annotations

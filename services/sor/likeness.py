@@ -41,14 +41,16 @@ class BatchSimilarity:
 def compute_similarity(statements: Sequence[tuple[str, str]]) -> list[BatchSimilarity]:
     """Compare (statement, post) pairs, in the order of the batch."""
     sets = [shingles(*pair) for pair in check_each(statements)]
-    counts = Counter(shingle for own in sets for shingle in own)
+    counts = Counter(shingle for statement_shingles in sets for shingle in statement_shingles)
     nearest = _nearest(sets)
     results = []
-    for index, own in enumerate(sets):
-        if not own or len(sets) == 1:
+    for index, statement_shingles in enumerate(sets):
+        if not statement_shingles or len(sets) == 1:
             results.append(BatchSimilarity(None))
             continue
-        shared = sum(counts[shingle] > 1 for shingle in own) / len(own)
+        shared = sum(counts[shingle] > 1 for shingle in statement_shingles) / len(
+            statement_shingles
+        )
         similarity, other = nearest.get(index, (0.0, None))
         results.append(BatchSimilarity(shared, similarity, other))
     return results
@@ -89,10 +91,10 @@ def _candidates(sets: Sequence[Shingles]) -> Iterator[tuple[int, int]]:
     """Yield pairs that agree in a band, each once."""
     bands: dict[tuple[int, int, int], list[int]] = defaultdict(list)
     seen: set[tuple[int, int]] = set()
-    for index, own in enumerate(check_each(sets)):
-        if not own:
+    for index, statement_shingles in enumerate(check_each(sets)):
+        if not statement_shingles:
             continue
-        values = np.array(sorted(own), dtype=np.int64) % PRIME
+        values = np.array(sorted(statement_shingles), dtype=np.int64) % PRIME
         sketch = ((_FACTORS[:, None] * values + _SHIFTS[:, None]) % PRIME).min(axis=1)
         for start in range(0, HASHES, BAND):
             neighbours = bands[start, int(sketch[start]), int(sketch[start + 1])]

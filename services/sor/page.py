@@ -1,4 +1,4 @@
-"""The page of a `sor` job: what the statement says, where, and what it lacks."""
+"""The page of a `sor` job: the items of the statement, their positions, and missing items."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class MarkedField:
 
 @dataclass(frozen=True, slots=True)
 class SorView:
-    """What the template shows in addition to the report."""
+    """The values that the template shows in addition to the report."""
 
     kept: bool
     post: list[MarkedText]

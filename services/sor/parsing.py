@@ -1,6 +1,6 @@
 """Reading a statement of reasons: its items, the facts of its post, the ways of redress.
 
-The trained reader reads sentences of the normalised text. Of the database's fields, a code or a
+The trained reader reads sentences of the normalised text. In the database's fields, a code or a
 date discloses its item.
 """
 
@@ -27,7 +27,7 @@ OF_FACTS = ("statement", "decision_facts", *EXPLANATIONS)  # texts about the pos
 
 @dataclass(frozen=True)
 class ReadText:
-    """The statement or one of its fields, and what was read in its normalised text."""
+    """The statement or one of its fields, with the reading of its normalised text."""
 
     field: str
     text: str

@@ -145,9 +145,9 @@ def match_quotes(statement: StatementWords, post: PostWords) -> Quotes:
     for span, parts in statement.quoted:
         # quoting "the" points at nothing; two words of any kind do
         has_content = any(len(part) > 1 or part[0].is_content for part in parts)
-        places = post.find(parts) if has_content else []
-        located += [QuoteMatch(span, place) for place in places]
-        if parts and not places:
+        positions = post.find(parts) if has_content else []
+        located += [QuoteMatch(span, position) for position in positions]
+        if parts and not positions:
             missing.append(span)
     return located, missing
 

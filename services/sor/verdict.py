@@ -1,4 +1,4 @@
-"""The verdict on a statement of reasons: what it lacks, and whether it is about this post."""
+"""The verdict on a statement of reasons: its missing items, and its relation to the post."""
 
 from __future__ import annotations
 
