@@ -228,7 +228,7 @@ class HatexscoreRequest(ExplainableRequest):
         return _in_force(self.labels, self.predicted_label)
 
     @property
-    def decision(self) -> Label | None:
+    def decision_class(self) -> Label | None:
         """The class of the decision that was sent; None where none was."""
         sent = self.predicted_label
         return None if sent is None else _class_of(self.vocabulary, sent)
@@ -321,7 +321,7 @@ def judge_labels(
 
 def _fits(request: HatexscoreRequest, labels: Sequence[str]) -> bool:
     """A judge that cannot tell a further class leaves a check untested, and is no fault."""
-    decision = request.decision
+    decision = request.decision_class
     return decision not in (None, *SIDES) or bool(judge_labels(request, labels, decision))
 
 

@@ -173,11 +173,11 @@ def parsed_explanation(
     plain: what the offsets of the mentions are into; None: the explanation as sent.
     """
     statement = read.statement
-    if statement and not statement.is_named and request.decision not in (None, *SIDES):
+    if statement and not statement.is_named and request.decision_class not in (None, *SIDES):
         statement = None  # that it is no hate speech does not tell which other class it is
     is_read = read.is_read and (statement is not None or read.statement is None)
     stated = statement.label if statement else None
-    label = request.decision or stated
+    label = request.decision_class or stated
     obstacle = None if is_read else NOT_SURE
     named = {mention.in_text for mention in found if mention.counts}
     parsed = ParsedExplanation(
@@ -303,7 +303,7 @@ def unread(
         parsed,
         statement=None,
         htc=None,
-        label=request.decision,
+        label=request.decision_class,
         stated_label=None,
         groups=(),
         tgi=None,

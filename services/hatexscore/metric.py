@@ -104,7 +104,7 @@ class HateXScore(
         components = self._components(request, collected, obstacle)
         reasons = tuple(_reasons(request, parsed, components, obstacle))
         control = self._control(request, collected, components.qf)
-        sent, stated, quoting = request.decision, parsed.stated_label, parsed.quoting
+        sent, stated, quoting = request.decision_class, parsed.stated_label, parsed.quoting
         return HatexscoreResult(
             **self.envelope(
                 request, collected, self._validity_warnings(request, collected, obstacle)
@@ -199,7 +199,7 @@ class HateXScore(
             left = 1 - masked / len(request.text)  # share of the characters
             yield from ece_perturbed(collected.models[0], [("mask", left)])
         if contradicted(request, parsed):
-            yield CONTRADICTED.format(stated=parsed.stated_label, sent=request.decision)
+            yield CONTRADICTED.format(stated=parsed.stated_label, sent=request.decision_class)
         if obstacle is not None and obstacle.code == "model-disagrees":
             yield obstacle.detail
         elif side_of_label(parsed.label) == "hateful" and _opposing(collected, request.tau):
@@ -338,7 +338,7 @@ def _reasons(
 
 def contradicted(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
     """Whether the explanation concludes the opposite of the decision that was sent."""
-    sent, stated = request.decision, parsed.stated_label
+    sent, stated = request.decision_class, parsed.stated_label
     return sent is not None and stated is not None and sent != stated
 
 

@@ -152,7 +152,7 @@ def _apply_completion(
         return _without_result(request, parsed, UNREADABLE)
     statement, no_htc = _statement(request.explanation_text, answer)
     stated: Label | None = statement.label if statement else None
-    label = request.decision or stated
+    label = request.decision_class or stated
     groups, lost = _groups(request, answer, label)
     tgi = float(any(group.counts for group in groups))
     no_tgi = INVENTED if lost and not tgi else None

@@ -70,7 +70,7 @@ def _read(request: HatexscoreRequest, read: ConclusionRead) -> ParsedExplanation
         language,
         lexicon_of(request, language),
         # section 3.3; an unknown decision: the stricter test
-        hateful=(request.decision or read.label) != "non-hateful",
+        hateful=(request.decision_class or read.label) != "non-hateful",
     )
     stated = ConclusionRead(read.statement)
     parsed = parsed_explanation(request, languages, stated, _quoted(request, languages), found)

@@ -68,7 +68,7 @@ def _read(request: HatexscoreRequest) -> ParsedExplanation:
     languages = detect_languages(request, PRINTED)
     keyword = last_keyword(request.explanation_text)
     stated = _MEANING.get(keyword or "")
-    label = request.decision or stated
+    label = request.decision_class or stated
     lexicon = lexicon_of(request, languages.explanation)
     groups = prefix_matches(request.explanation_text, languages.explanation, lexicon)
     fixed_tau = () if request.tau in (0.3, TAU) else (f"variant reference: tau is fixed at {TAU}",)

@@ -58,7 +58,7 @@ def read_robust(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation
     plains = [plain_explanation(request, request.explanation_text) for request in requests]
     texts = list(map(_group_text, requests, languages, plains))
     hateful = [
-        (request.decision or one.label) in (None, "hateful")
+        (request.decision_class or one.label) in (None, "hateful")
         for request, one in zip(requests, conclusions, strict=True)
     ]
     mentions = read_mentions(texts, hateful)

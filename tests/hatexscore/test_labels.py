@@ -121,7 +121,7 @@ def test_a_model_without_a_label_of_the_hateful_side_is_refused() -> None:
 @pytest.mark.parametrize("variant", ["robust", "paper", "reference"])
 def test_the_canonical_words_are_always_accepted(variant: str) -> None:
     request = ask(labels=OWN, predicted_label="non-hateful", variant=variant)
-    assert request.decision == "non-hateful"
+    assert request.decision_class == "non-hateful"
 
 
 def test_mistakes_have_pointers() -> None:
@@ -218,7 +218,7 @@ def test_the_stated_class_is_compared_with_that_of_the_decision(
 def test_classes_of_the_caller() -> None:
     own = {"hateful": ["HATE"], "spam": ["spam"], "non-hateful": ["fine"]}
     request = ask(labels=own, predicted_label="spam", explanation="I call this spam.")
-    assert request.decision == "spam"
+    assert request.decision_class == "spam"
     with bound(FakeClassifier()):
         assert score(request).label_match is True
     for labels in ({"hateful": ["a b"], "spam": ["spam"]}, own | {"none": ["nothing"]}):

@@ -228,7 +228,7 @@ def test_without_models_a_quotation_must_wait() -> None:
 @pytest.mark.parametrize("name", CONTRACT.examples)
 def test_the_examples_of_the_contract_score(name: str) -> None:
     request = HatexscoreRequest.model_validate(CONTRACT.examples[name])
-    agreeing = surely if request.decision == "hateful" else lambda text: 1 - surely(text)
+    agreeing = surely if request.decision_class == "hateful" else lambda text: 1 - surely(text)
     with bound(FakeClassifier(agreeing)):
         report = score(request)
     assert report.score is not None
