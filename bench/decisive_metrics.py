@@ -71,7 +71,7 @@ def main() -> None:
         print(f"{verdict}: {_share(counts[verdict], len(results))}")
     print(f"decisive: {_decisive(results)}")
     if options.metric == "ice":
-        decided = [one for one in results if one["predicted_label"] == one["target"]]
+        decided = [one for one in results if one["model_decision"] == one["decision"]]
         print(f"decisive, of posts that the judge calls hateful: {_decisive(decided)}")
     print("untested:", *Counter(one["reason"] for r in results for one in r["untested"]).items())
     print("problems:", *Counter(code for r in results for code in r["problems"]).items())
@@ -96,7 +96,7 @@ def _rationales(data: Path, number: int, *, random: bool) -> Iterator[Json]:
         if random:
             marks = np.roll(marks, int(draws.integers(1, len(marks)))).tolist()
         spans = list(marked_spans(row | {"rationale_majority": marks}))
-        yield {"text": row["text"], "language": "en", "target": "hateful", "rationale": spans}
+        yield {"text": row["text"], "language": "en", "decision": "hateful", "rationale": spans}
 
 
 def _human(data: Path, number: int, *, random: bool) -> Iterator[Json]:

@@ -41,7 +41,7 @@ ICE: Json = {
         "explanations": [{"name": "mine", "rationale": [{"start": 0, "end": 16}]}],
         "human": [{"start": 6, "end": 28}],
     },
-    "a pair": PAIR | {"attribution": "attention", "target": "entailment", "draws": 30},
+    "a pair": PAIR | {"attribution": "attention", "decision": "entailment", "draws": 30},
     "all tokens": PAIR | {"attribution": "gradient", "eligible": "all", "variant": "reference"},
     "behind a server": {"text": TEXT, "model": NAME, "template": TEMPLATE, "attribution": "lime"},
     "too costly": ATTENTION
@@ -55,7 +55,7 @@ ICE: Json = {
     },
     "a span outside": {"text": "short", "rationale": [{"start": 0, "end": 99}]},
     "nothing to test": {"text": TEXT},
-    "unknown target": ATTENTION | {"target": "nobody"},
+    "unknown decision": ATTENTION | {"decision": "nobody"},
 }
 
 HATE = {

@@ -73,9 +73,9 @@ def main() -> None:
         seconds = (time.perf_counter() - started) / len(requests)
         print(f"\n### {study}: {len(requests)} examples, {seconds:.2f} s each\n", flush=True)
         print("\n".join(markdown(summed_up(scored))), flush=True)
-        known = {one.report.predicted_label or "" for one in scored} - {""}
+        known = {one.report.model_decision or "" for one in scored} - {""}
         for label in sorted(known):
-            some = [one for one in scored if one.report.predicted_label == label]
+            some = [one for one in scored if one.report.model_decision == label]
             print(f"\n#### {study}: predicted {label}, {len(some)} examples\n", flush=True)
             print("\n".join(markdown(summed_up(some))), flush=True)
 

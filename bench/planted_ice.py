@@ -49,7 +49,7 @@ class Asked:
             {
                 "text": self.text.text,
                 "rationale": self.text.spans(self.places),
-                "target": self.target,
+                "decision": self.target,
                 "null": self.kind,
                 "alternative": "two-sided" if self.two_sided else "greater",
             }

@@ -200,7 +200,7 @@ def _body(row: Json, design: Design) -> Json:
     """The label that is explained is one for all adapters, or they would not be comparable."""
     return {
         "text": row["text"],
-        "target": "hateful",
+        "decision": "hateful",
         "attribution": COMPUTED[:2],
         "explanations": [{"name": "human", "rationale": list(marked_spans(row))}],
         "operators": OPERATORS,

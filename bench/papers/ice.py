@@ -74,7 +74,7 @@ class IcePaper:
             row=case.row,
             outcome="answered",
             jobs=jobs_of([answer]),
-            decision=found.predicted_label,
+            decision=found.model_decision,
             result=found,
         )
 

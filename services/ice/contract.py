@@ -43,7 +43,6 @@ from shared.contracts.service import (
 )
 
 DEFAULT_MODEL = "embedded-hate"
-PREDICTED = "predicted"
 TOKEN_OPERATORS: tuple[Operator, ...] = ("mask_unk", "mask_pad")
 
 MethodName = Literal["attention", "gradient", "integrated_gradients", "lime"]
@@ -111,11 +110,12 @@ class IceRequest(LanguageRequest):
     text_pair: Annotated[str | None, Input] = Field(
         default=None, min_length=1, max_length=MAX_TEXT, description="second text, for encoders"
     )
-    target: Annotated[str, Parameter] = Field(
-        default=PREDICTED,
+    decision: Annotated[str | None, Parameter] = Field(
+        default=None,
         min_length=1,
         max_length=64,
-        description="the label whose probability is the score; `predicted`: the model's own",
+        description="the explained decision, a label of the model, whose probability is the score; "
+        "absent: the model's own",
     )
     template: Annotated[Template | None, Parameter] = Field(
         default=None, description="for causal models, and only those"
@@ -396,7 +396,7 @@ CONTRACT = MetricContract(
     summary="Does the explanation point at what matters, more than random tokens do?",
     request=IceRequest,
     report=IceResult,
-    explained="target",
+    explained="decision",
     model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
     cost=cost,
@@ -439,7 +439,7 @@ CONTRACT = MetricContract(
         ),
         chance="components.tests.0.win_rate",
         rivals=("Their words keep the model's decision", "random words do"),
-        label_stated="target",
+        label_stated="decision",
         chance_score=0.5,
     ),
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.ice.contract import PREDICTED, IceRequest, Method, Spans, Values, label
+from services.ice.contract import IceRequest, Method, Spans, Values, label
 from services.ice.kernel import Floats
 from services.ice.quotations import QuotationMissing, locate
 from services.ice.report import TEXTS, IceAttributedSpan, Of
@@ -189,13 +189,15 @@ def eligible_tokens(request: IceRequest, tokens: Tokens) -> Positions:
 
 
 def target_column(request: IceRequest, labels: Sequence[str], predicted: str) -> int:
-    """Return the column of the target label. Raises BadInput for a label that the model lacks."""
-    if request.target in labels:
-        return labels.index(request.target)
-    if request.target == PREDICTED:
-        return labels.index(predicted)
+    """Return the column of the target label: `decision`, or the predicted label.
+
+    Raises BadInput for a label that the model does not have.
+    """
+    target = request.decision or predicted
+    if target in labels:
+        return labels.index(target)
     names = ", ".join(labels)
-    raise BadInput(f"no label {request.target!r}; there are: {names}", pointer="/target")
+    raise BadInput(f"no label {target!r}; there are: {names}", pointer="/decision")
 
 
 def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -> Floats:

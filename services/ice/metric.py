@@ -21,7 +21,7 @@ from services.ice.comparison import (
     plausibilities,
     undefined_interactions,
 )
-from services.ice.contract import CONTRACT, PREDICTED, IceRequest
+from services.ice.contract import CONTRACT, IceRequest
 from services.ice.experiment import Experiment, Trial
 from services.ice.explanations import TokenizedInput, missing_quotation, span_tokens
 from services.ice.input_distance import (
@@ -101,8 +101,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             ),
             evidence=evidence(experiment),
             control=_chance(experiment, tests),
-            target=labels[tokenized.target],
-            predicted_label=predict_label(labels, probabilities, use.thresholds),
+            decision=labels[tokenized.target],
+            model_decision=predict_label(labels, probabilities, use.thresholds),
             probabilities=dict(zip(labels, probabilities, strict=True)),
             rows="tokens" if tokenized.words is None else "words",
             eligible_tokens=len(tokenized.eligible),
@@ -132,8 +132,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             components=IceComponents(tests=(), areas=(), comparisons=(), plausibility=()),
             evidence=(),
             control=None,
-            target=request.target,
-            predicted_label=None,
+            decision=request.decision,
+            model_decision=None,
             probabilities={},
             eligible_tokens=0,
             characters_read=(0, 0),
@@ -277,8 +277,8 @@ def _span_warnings(experiment: Experiment) -> Iterator[str]:
 
 def _of_variant(experiment: Experiment) -> Iterator[str]:
     tokenized = experiment.tokenized
-    if tokenized.variant.gold_label and tokenized.request.target == PREDICTED:
-        yield "variant paper scores the gold label; without `target` it is the predicted one"
+    if tokenized.variant.gold_label and tokenized.request.decision is None:
+        yield "variant paper scores the gold label; without `decision` it is the predicted one"
     least, dead_zone = tokenized.variant.least_confidence, tokenized.variant.dead_zone
     confidence = float(max(tokenized.probabilities))
     if least is not None and confidence < least:

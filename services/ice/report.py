@@ -323,8 +323,13 @@ class IceResult(Report):
     components: IceComponents
     evidence: tuple[IceRationaleEvidence, ...]
     control: IceChance | None = Field(description="null where undefined; see `warnings`")
-    target: Name = Field(description="the label whose probability is the score s")
-    predicted_label: Name | None = Field(description="null where the model was not asked")
+    decision: Name | None = Field(
+        description="the explained decision, the label whose probability is the score s: as sent, "
+        "else the model's own; null if none was sent and the model was not asked"
+    )
+    model_decision: Name | None = Field(
+        description="the model's own decision; null if the model was not asked"
+    )
     probabilities: dict[str, float] = Field(description="of the whole text, by label")
     rows: RowKind = Field(
         default="tokens",

@@ -46,7 +46,7 @@ class IceVariant:
     matched_null: bool = False  # random rationales are made in the way of the explanation's kind
     corrected: bool = False  # verdicts are corrected for all tests of the request
     nsr_beside: bool = False  # NSR is reported beside the statistic, not as it
-    gold_label: bool = False  # scores the gold label, which `target` names
+    gold_label: bool = False  # scores the gold label, which `decision` names
     last_attention: bool = False  # an encoder's attention is that of its last layer
     released_operators: bool = False  # baselines and fills as released
     calibrated: bool = True  # a classifier answers at its own temperature; else at 1

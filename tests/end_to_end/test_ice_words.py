@@ -55,11 +55,11 @@ class Place:
     double: ClassifierDouble
 
     def score(self, **fields: Any) -> httpx.Response:
-        body = {"text": TEXT, "model": "served", "target": "hateful", **ONE_SIDE, **fields}
+        body = {"text": TEXT, "model": "served", "decision": "hateful", **ONE_SIDE, **fields}
         return self.client.post("/v1/scores/ice", json=body, headers={"Prefer": "wait=30"})
 
     def result(self, **fields: Any) -> dict[str, Any]:
-        body = {"text": TEXT, "model": "served", "target": "hateful", **ONE_SIDE, **fields}
+        body = {"text": TEXT, "model": "served", "decision": "hateful", **ONE_SIDE, **fields}
         found: dict[str, Any] = finished(self.client, "/v1/scores/ice", body)["result"]
         return found
 

@@ -44,7 +44,7 @@ def bodies(jobs: int) -> Iterator[dict[str, Any]]:
         start = int(random.integers(30, 52))
         yield {
             "text": text,
-            "target": "yes",
+            "decision": "yes",
             "operators": ["delete", "mask_unk"],
             "rationale": [{"start": 0, "end": 11}],
             "attributions": [{"start": start, "end": start + 24, "value": 1.0}],

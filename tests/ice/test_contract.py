@@ -70,7 +70,7 @@ def test_without_text_numbers_and_names_stay_and_the_text_goes() -> None:
     with planted():
         kept = without_text(score(sent), sent)
     assert kept["components"]["tests"][0]["explanation"] == "gradient"
-    assert kept["target"] in ("no", "yes")
+    assert kept["decision"] in ("no", "yes")
     assert {item["text"] for item in kept["evidence"]} == {""}
     assert "w1" not in json.dumps(kept)
 

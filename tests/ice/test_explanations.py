@@ -28,7 +28,7 @@ def valued(*values: float) -> list[dict[str, float]]:
 
 def report(**fields: Any) -> IceResult:
     with planted():
-        return score(IceRequest.model_validate({"text": TEXT, "target": "yes", **fields}))
+        return score(IceRequest.model_validate({"text": TEXT, "decision": "yes", **fields}))
 
 
 def test_auprc_is_of_the_ranking_that_makes_the_rationale() -> None:

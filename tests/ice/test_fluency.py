@@ -81,7 +81,7 @@ class BothModels(PlantedModels):
 def fields(**more: Any) -> dict[str, Any]:
     passage = span(TEXT, [FIRST])[0]["start"], span(TEXT, [FIRST + SIZE - 1])[0]["end"]
     given = {"text": TEXT, "rationale": [{"start": passage[0], "end": passage[1]}]}
-    return given | {"fluency_model": "neighbours", "target": "yes", "draws": 99} | more
+    return given | {"fluency_model": "neighbours", "decision": "yes", "draws": 99} | more
 
 
 def scored(*requests: dict[str, Any], language: NeighbourModel | None = None) -> list[IceResult]:

@@ -43,7 +43,7 @@ def judges(tiny: TinyJudges) -> Iterator[TinyJudges]:
 
 
 def asked(model: str, **more: Any) -> IceRequest:
-    body = {"text": TEXT, "model": model, "rationale": ["are ruining"], "target": "hateful"}
+    body = {"text": TEXT, "model": model, "rationale": ["are ruining"], "decision": "hateful"}
     one_side = {"language": "en", "aspects": ["sufficiency"]}
     return IceRequest.model_validate(body | one_side | more)
 

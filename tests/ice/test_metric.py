@@ -43,7 +43,7 @@ def requests(draw: st.DrawFn) -> IceRequest:
         "operators": draw(st.sampled_from([("delete",), ("infill", "mask_unk"), ("mask",)])),
         "infill_pool": POOL,
         "draws": draw(st.sampled_from([1, 7, 50])),
-        "target": draw(st.sampled_from(["predicted", "no", "yes"])),
+        "decision": draw(st.sampled_from([None, "no", "yes"])),
         "rank_by": draw(st.sampled_from(["value", "magnitude"])),
     }
     if fields["variant"] == "robust":
@@ -97,7 +97,7 @@ def test_all_rows_of_a_batch_travel_in_one_call() -> None:
 
 def test_the_exact_test_of_a_report_is_brute_force() -> None:
     with planted():
-        report = score(ask(text="w1 w2 w3 w4 w5 w6 w7", k=0.45, target="yes"))
+        report = score(ask(text="w1 w2 w3 w4 w5 w6 w7", k=0.45, decision="yes"))
     test = report.components.tests[0]
     ids = [FIRST_WORD + n for n in range(1, 8)]
     scores = {s: noise((0, *(ids[p] for p in s), 1)) for s in combinations(range(7), 3)}
@@ -136,7 +136,12 @@ def test_explanations_of_one_text_meet_the_same_draws() -> None:
 
 def test_all_tests_of_an_explanation_read_the_same_draws() -> None:
     text = " ".join(word(n) for n in range(40))
-    tokens: dict[str, Any] = {"text": text, "attribution": None, "null": "tokens", "target": "yes"}
+    tokens: dict[str, Any] = {
+        "text": text,
+        "attribution": None,
+        "null": "tokens",
+        "decision": "yes",
+    }
     cause, other = [{"start": 0, "end": 5}], [{"start": 12, "end": 20}]
     with planted(weighted({0: 3.0, 1: 3.0}, bias=-3)):
         clear = score(ask(rationale=cause, draws=500, **tokens))
@@ -196,7 +201,7 @@ def test_plausibility_stands_beside_faithfulness() -> None:
     values = [{"start": 3, "end": 8, "value": 1.0}]  # w1 w2
     with planted():
         report = score(
-            ask(attribution=None, attributions=values, human=marked, k=0.2, target="yes")
+            ask(attribution=None, attributions=values, human=marked, k=0.2, decision="yes")
         )
     found = report.components.plausibility[0]
     assert (found.iou, found.precision, found.recall) == (1 / 3, 0.5, 0.5)
@@ -233,7 +238,7 @@ def test_operators_are_averaged_as_the_variant_says() -> None:
     operators = ["delete", "mask_unk"]
     with planted():
         robust = score(ask(operators=operators))
-        paper = score(ask(operators=operators, variant="paper", target="yes"))
+        paper = score(ask(operators=operators, variant="paper", decision="yes"))
     sides = [test for test in robust.components.tests if test.aspect == "sufficiency"]
     rates = [test.win_rate for test in sides]
     assert len(rates) == 2
@@ -247,7 +252,7 @@ def test_operators_are_averaged_as_the_variant_says() -> None:
 @pytest.mark.parametrize(
     ("fields", "pointer"),
     [
-        ({"target": "maybe"}, "/target"),
+        ({"decision": "maybe"}, "/decision"),
         ({"operators": ["infill"], "infill_pool": [TEXT]}, "/infill_pool"),
     ],
 )

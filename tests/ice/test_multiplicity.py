@@ -52,7 +52,7 @@ def random_request(number: int, **more: Any) -> IceRequest:
         for n in range(EXPLANATIONS)
     ]
     fields = {"text": text, "explanations": own, "k": BUDGETS, "operators": OPERATORS}
-    return IceRequest.model_validate(fields | {"target": "yes"} | more)
+    return IceRequest.model_validate(fields | {"decision": "yes"} | more)
 
 
 def noisy(requests: list[IceRequest]) -> list[IceResult]:
@@ -90,7 +90,7 @@ def passages_that_hold_up(count: int) -> float:
         IceRequest(
             text=(text := text_of(LENGTH, number)),
             rationale=span(text, [number % (LENGTH - 1), number % (LENGTH - 1) + 1]),
-            target="yes",
+            decision="yes",
         )
         for number in range(count)
     ]
@@ -134,7 +134,7 @@ def planted_tests(number: int, strength: float = 1.1) -> IceTest:
             "explanations": own,
             "attributions": [one | {"value": 1.0} for one in span(text, [0, 1, 2])],
             "k": 0.1,
-            "target": "yes",
+            "decision": "yes",
             "aspects": ["sufficiency"],
         }
     )
@@ -172,7 +172,7 @@ def test_an_adjusted_p_is_at_least_the_raw_one_and_alone_it_is_it() -> None:
             assert raw <= test.p_adjusted <= 1
     text = text_of(LENGTH)
     alone = IceRequest(
-        text=text, rationale=span(text, [3, 4]), aspects=("sufficiency",), target="yes"
+        text=text, rationale=span(text, [3, 4]), aspects=("sufficiency",), decision="yes"
     )
     [test] = noisy([alone])[0].components.tests
     assert test.p_adjusted == test.p_value
@@ -184,7 +184,7 @@ def test_other_explanations_and_a_batch_change_only_the_correction() -> None:
     mine = {"name": "mine", "attributions": random_values(text, random)}
     quoted = {"name": "quoted", "rationale": span(text, [3, 4, 5, 9, 12])}
     others = [{"name": f"n{n}", "attributions": random_values(text, random)} for n in range(3)]
-    fields = {"text": text, "k": (0.1, 0.2), "operators": ("delete", "mask"), "target": "yes"}
+    fields = {"text": text, "k": (0.1, 0.2), "operators": ("delete", "mask"), "decision": "yes"}
 
     def own(report: IceResult) -> list[dict[str, Any]]:
         return [

@@ -26,14 +26,14 @@ FEW, RUNS = 500, 1_500  # by day, by night
 
 
 def experiment(text: str, places: list[int], **more: Any) -> Experiment:
-    request = IceRequest(text=text, rationale=span(text, places), target="yes", **more)
+    request = IceRequest(text=text, rationale=span(text, places), decision="yes", **more)
     [(found, _)] = run_experiments([request])
     assert isinstance(found, Experiment)
     return found
 
 
 def first_test(text: str, places: list[int], **more: Any) -> IceTest:
-    request = IceRequest(text=text, rationale=span(text, places), target="yes", **more)
+    request = IceRequest(text=text, rationale=span(text, places), decision="yes", **more)
     return SERVICE.score(request).components.tests[0]
 
 
@@ -118,7 +118,7 @@ def test_a_causeless_passage_is_no_evidence_where_passages_are_its_rivals(kind: 
         [places] = random_spans(text, 4, 1) if number == 0 else [
             list(range(number % 37, number % 37 + 4))]  # fmt: skip
         requests.append(
-            IceRequest(text=text, rationale=span(text, places), target="yes", null=kind, draws=39)
+            IceRequest(text=text, rationale=span(text, places), decision="yes", null=kind, draws=39)
         )
     with planted(bigram):
         found = [report.components.tests[0] for report in SERVICE.score_batch(requests)]
@@ -145,7 +145,7 @@ def test_random_passages_win_half_and_their_p_is_uniform(runs: int, slack: float
             IceRequest(
                 text=text,
                 rationale=span(text, list(range(start, start + 6))),
-                target="yes",
+                decision="yes",
                 draws=19,
             )
         )

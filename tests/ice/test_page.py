@@ -99,7 +99,7 @@ def test_the_verdict_comes_first_in_words_with_its_chance() -> None:
     request = asked(
         attribution=None,
         rationale=[{"start": 0, "end": 5}],
-        target="yes",
+        decision="yes",
         null="tokens",
         draws=99,
         operators=["delete", "mask_unk"],
@@ -200,7 +200,7 @@ def test_every_component_of_the_report_is_on_the_page() -> None:
 
 @pytest.mark.parametrize("variant", ["paper", "reference"])
 def test_other_variants_draw_nsr_and_say_what_their_score_is(variant: str) -> None:
-    html = page(variant=variant, operators=["delete", "mask_unk"], target="yes")
+    html = page(variant=variant, operators=["delete", "mask_unk"], decision="yes")
     assert "each operator has its own" in html
     assert "counts ties as losses" in html
     assert ">NSR<" in html.partition("<svg")[2]
@@ -208,7 +208,7 @@ def test_other_variants_draw_nsr_and_say_what_their_score_is(variant: str) -> No
 
 @pytest.mark.parametrize(("draws", "too_few"), [(8, True), (18, True), (19, False), (99, False)])
 def test_too_few_rivals_are_not_called_inconclusive(draws: int, too_few: bool) -> None:
-    request = asked(draws=draws, target="yes")
+    request = asked(draws=draws, decision="yes")
     report = scored(request, probability=lambda ids: 0.25)
     test = report.components.tests[0]
     assert test.verdict == ("undecidable" if too_few else "inconclusive")
@@ -239,7 +239,7 @@ def test_where_nsr_turns_the_order_the_page_says_so(variant: str) -> None:
         variant=variant,
         attribution=None,
         rationale=[{"start": 0, "end": 5}],
-        target="yes",
+        decision="yes",
         draws=99,
         operators=["delete", "mask_unk"],
     )
@@ -264,7 +264,7 @@ def test_the_score_is_named_with_its_chance() -> None:
     said = words(page(operators=["delete", "mask_unk"]))
     assert "the mean over 2 operators; chance would have 0.5." in said
     assert "Standard deviation of the score by chance" in said
-    said = words(page(variant="paper", target="yes"))
+    said = words(page(variant="paper", decision="yes"))
     assert "strict win rate of NSR" in said
     assert "chance would have 0.5" not in said
 
@@ -367,7 +367,7 @@ def test_labels_and_words_have_no_bare_number_of_python() -> None:
 
 
 def test_a_saturated_model_has_a_picture_of_one_bar() -> None:
-    request = asked(target="yes")
+    request = asked(decision="yes")
     html = shown(request, scored(request, probability=lambda ids: 0.25))
     assert "score from 0.25 to 0.25" in html
 

@@ -23,7 +23,7 @@ SIZES = [  # and how far the mean and the standard deviation may be from the exp
     pytest.param(NIGHTLY, 0.01, 0.05, id="many", marks=pytest.mark.nightly),
 ]
 # p has one grid, of M + 1 steps, where all tests have as many draws; of 40 steps .05 is one
-ONE_SIDE = {"target": "yes", "draws": 39, "aspects": ("sufficiency",)}
+ONE_SIDE = {"decision": "yes", "draws": 39, "aspects": ("sufficiency",)}
 
 
 def text_of(length: int, number: int = 0) -> str:
@@ -97,7 +97,7 @@ def test_all_the_signal_wins_everything(operator: str, length: int) -> None:
                 rationale=span(text, [7]),
                 operators=(operator,),
                 infill_pool=tuple(pool),
-                target="yes",
+                decision="yes",
                 draws=19 if length == 25 else 39,
             )
         )
@@ -111,7 +111,7 @@ def test_several_tokens_with_all_the_signal_win_everything() -> None:
     text = text_of(40)
     signal = {3: 2.0, 9: 1.5, 17: 1.0, 30: 2.0}
     with planted(weighted(signal)):
-        report = score(IceRequest(text=text, rationale=span(text, sorted(signal)), target="yes"))
+        report = score(IceRequest(text=text, rationale=span(text, sorted(signal)), decision="yes"))
     test = report.components.tests[0]
     assert (test.win_rate, test.verdict) == (1.0, "faithful")
 
@@ -124,7 +124,7 @@ def test_none_of_the_signal_is_anti_faithful() -> None:
             IceRequest(
                 text=text,
                 rationale=span(text, list(range(30, 38))),
-                target="yes",
+                decision="yes",
                 null="tokens",
                 alternative="two-sided",
             )
@@ -143,7 +143,7 @@ def test_everything_but_the_one_token_that_counts_is_anti_faithful() -> None:
             IceRequest(
                 text=text,
                 rationale=span(text, others),
-                target="yes",
+                decision="yes",
                 null="tokens",
                 alternative="two-sided",
             )
@@ -155,7 +155,7 @@ def test_everything_but_the_one_token_that_counts_is_anti_faithful() -> None:
 
 def test_a_strict_win_rate_is_biased_by_ties_and_the_mid_rank_is_not() -> None:
     with planted(lambda ids: float(len(ids) % 2)):
-        found = found_in(random_rationales(40, 50, target="yes"))
+        found = found_in(random_rationales(40, 50, decision="yes"))
     assert {test.win_rate for test in found} == {0.5}
     assert {test.strict_win_rate for test in found} == {0.0}
     assert {test.tie_rate for test in found} == {1.0}

@@ -43,7 +43,7 @@ def scored(plant: str, places: list[int], count: int = WORDS, **more: Any) -> Ic
     text = text_of(count)
     if plant == "negation":
         text = " ".join(word(600 if n == BEFORE else n) for n in range(count))
-    fields: dict[str, Any] = {"alternative": "greater", "target": "yes"} | more
+    fields: dict[str, Any] = {"alternative": "greater", "decision": "yes"} | more
     with planted(PLANTS[plant]):
         return SERVICE.score(IceRequest(text=text, rationale=span(text, places), **fields))
 
@@ -101,7 +101,7 @@ def test_who_speaks_against_the_decision_is_against_it() -> None:
     with planted(weighted({CAUSE: -3.0}, bias=1.0)):
         report = SERVICE.score(
             IceRequest(
-                text=text, rationale=span(text, [CAUSE]), target="yes", alternative="two-sided"
+                text=text, rationale=span(text, [CAUSE]), decision="yes", alternative="two-sided"
             )
         )
     assert report.components.readings[0].reading == "against"
@@ -143,7 +143,7 @@ def test_an_additive_judge_has_no_interaction() -> None:
     weights = {number: float(np.sin(number)) for number in range(30)}
     with planted(weighted(weights, bias=0.3)):
         report = SERVICE.score(
-            IceRequest(text=text, attribution="attention", k=(0.1, 0.3), target="yes", draws=99)
+            IceRequest(text=text, attribution="attention", k=(0.1, 0.3), decision="yes", draws=99)
         )
     for one in report.components.readings:
         assert one.interaction == pytest.approx(0, abs=1e-9)
@@ -170,7 +170,7 @@ def test_too_few_rivals_are_undecidable_on_both_sides() -> None:
 def test_without_an_empty_text_there_is_no_interaction() -> None:
     text = text_of(60)
     with planted(PLANTS["token"], special=False):
-        report = SERVICE.score(IceRequest(text=text, rationale=span(text, [CAUSE]), target="yes"))
+        report = SERVICE.score(IceRequest(text=text, rationale=span(text, [CAUSE]), decision="yes"))
     [found] = report.components.readings
     assert (found.interaction, found.p_interaction, found.reading) == (None, None, "cause")
     assert any(one.startswith("delete: the interaction is null") for one in report.warnings)
@@ -192,7 +192,7 @@ def test_masks_and_fills_are_common_to_both_sides() -> None:
                 operators=("infill",),
                 infills=1,
                 infill_pool=("w90 w91 w92",),
-                target="yes",
+                decision="yes",
             )
         )
     own = [FIRST_WORD + n for n in range(12)]
@@ -238,11 +238,13 @@ def other_posts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("place", "verdict"), [(CAUSE, "holds_up"), (3, "not_tested")])
 def test_a_short_text_is_tested_by_a_p_that_other_posts_calibrate(place: int, verdict: str) -> None:
     text = text_of(12)
-    request = IceRequest(text=text, rationale=span(text, [place]), target="hateful", language="en")
+    request = IceRequest(
+        text=text, rationale=span(text, [place]), decision="hateful", language="en"
+    )
     with planted(PLANTS["token"], labels=("normal", "hateful")):
         report = SERVICE.score(request)
         two_sided = SERVICE.score(request.model_copy(update={"alternative": "two-sided"}))
-        other = SERVICE.score(request.model_copy(update={"target": "normal"}))
+        other = SERVICE.score(request.model_copy(update={"decision": "normal"}))
     sufficiency, necessity = report.components.tests
     assert sufficiency.verdict == "undecidable"
     assert sufficiency.null.p_calibrated is None

@@ -32,7 +32,7 @@ ONE_SIDE = {"aspects": ["sufficiency"]}
 
 
 def request(text: str = TEXT, **fields: Any) -> IceRequest:
-    body = {"text": text, "target": "yes", "rows": "words", "draws": 200, **ONE_SIDE, **fields}
+    body = {"text": text, "decision": "yes", "rows": "words", "draws": 200, **ONE_SIDE, **fields}
     return IceRequest.model_validate(body)
 
 
@@ -56,7 +56,7 @@ def test_words_on_an_encoder_are_the_strings_one_would_write(encoder: LocalClass
     words = text.split()
     rationale = [{"start": 4, "end": 14}]  # a passage of two words
     asked = request(text, model="m", rationale=rationale, operators=["delete", "mask"],
-                    target="LABEL_1")  # fmt: skip
+                    decision="LABEL_1")  # fmt: skip
     report = score(asked)
     assert (report.rows, report.eligible_tokens) == ("words", 7)
     others = [(n, n + 1) for n in range(6) if n != 1]
@@ -80,7 +80,7 @@ def test_words_on_an_encoder_are_the_strings_one_would_write(encoder: LocalClass
 @pytest.mark.parametrize("encoder", ["m"], indirect=True)
 def test_values_of_tokens_are_summed_over_words(encoder: LocalClassifier) -> None:
     text = "The unbelievably greenish garden"
-    asked = request(text, model="m", attribution="gradient", token_values=True, target="LABEL_1")
+    asked = request(text, model="m", attribution="gradient", token_values=True, decision="LABEL_1")
     report = score(asked)
     method = AttributionMethod(name="gradient")
     [values] = encoder.attributions([Example(text=text)], ["LABEL_1"], method)
@@ -101,7 +101,7 @@ def test_values_of_tokens_are_summed_over_words(encoder: LocalClassifier) -> Non
 @pytest.mark.parametrize("encoder", ["m"], indirect=True)
 def test_what_the_model_does_not_read_is_no_word(encoder: LocalClassifier) -> None:
     text = "garden " * 100
-    report = score(request(text, model="m", rationale=mention(0), target="LABEL_1"))
+    report = score(request(text, model="m", rationale=mention(0), decision="LABEL_1"))
     assert report.eligible_tokens == 62  # of 64 positions, two special ones
     assert report.characters_read[0] == 62 * 7 - 1
     assert any(one.startswith("text-cut") for one in report.warnings)

@@ -579,7 +579,7 @@ class IceRequest(TypedDict):
     accept_untrained_languages: NotRequired[bool]
     text: NotRequired[str]
     text_pair: NotRequired[str | None]
-    target: NotRequired[str]
+    decision: NotRequired[str | None]
     template: NotRequired[Template | None]
     prompt: NotRequired[PromptKeys | None]
     attribution: NotRequired[Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod | list[Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod] | None]

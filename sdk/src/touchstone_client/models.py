@@ -4411,12 +4411,12 @@ class IceRequest(Message):
     text_pair: Annotated[str | None, Field(description='second text, for encoders')] = (
         None
     )
-    target: Annotated[
-        str,
+    decision: Annotated[
+        str | None,
         Field(
-            description="the label whose probability is the score; `predicted`: the model's own"
+            description="the explained decision, a label of the model, whose probability is the score; absent: the model's own"
         ),
-    ] = 'predicted'
+    ] = None
     template: Annotated[
         Template | None, Field(description='for causal models, and only those')
     ] = None
