@@ -97,7 +97,7 @@ def reported(
     spans would not be random.
     """
     common: dict[str, Any] = {
-        "predicted_label": label,
+        "decision": label,
         "language": "en",
         "control_draws": draws,
     }

@@ -57,7 +57,7 @@ def score(lines: Sequence[Row]) -> list[Row]:
             {
                 "text": row["text"],
                 "explanation": row["explanation"],
-                "predicted_label": row["decision"],
+                "decision": row["decision"],
                 **({"language": row["language"]} if row.get("language") else {}),
             }
         )

@@ -64,7 +64,7 @@ class Explained:
         return HatexscoreRequest(
             text=self.text,
             explanation=self.explanation if explanation is None else explanation,
-            predicted_label=self.decision,
+            decision=self.decision,
             control_draws=0,
         )
 
@@ -144,7 +144,7 @@ def told_apart(rows: Sequence[Explained]) -> dict[str, Any]:
     pointing = scores(one for one in real if not is_echo(one))
     return {
         "posts": len(rows),
-        "read_right": sum(one.label_match is True for one in real),
+        "read_right": sum(one.decision_match is True for one in real),
         "without_a_score": sum(one.score is None for one in real),
         "why": Counter(why.code for one in real for why in one.reasons if why.component != "score"),
         "group_named": sum(one.components.tgi == 1 for one in real),
@@ -203,7 +203,7 @@ def measure(folder: Path = DATA) -> dict[str, Any]:
     return {
         "by_language_models": told_apart([one for one in rows if one.decision == DECISIONS[0]]),
         "non_toxic_read_right": [
-            sum(one.label_match is True for one in SERVICE.score_batch(other)),
+            sum(one.decision_match is True for one in SERVICE.score_batch(other)),
             len(other),
         ],
         "by_people": told_apart(rationales(folder)),

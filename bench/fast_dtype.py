@@ -48,7 +48,7 @@ LONGEST = 60  # tokens of a post
 MORE: dict[str, Json] = {
     "ice": {"draws": 99},
     "consistency": {"draws": 19, "model": "embedded-hate"},
-    "hatexscore": {"predicted_label": "hateful"},
+    "hatexscore": {"decision": "hateful"},
 }
 SIDE = 2_048  # of the square matrices of the peak
 ROWS, WIDTH = 64, 16

@@ -61,11 +61,11 @@ ICE: Json = {
 HATE = {
     "text": "Those immigrants are ruining our town",
     "explanation": 'It says "immigrants are ruining our town" and "ruining us". It is hateful.',
-    "predicted_label": "hateful",
+    "decision": "hateful",
 }
 HATEXSCORE: Json = {
     "weighed": HATE | {"weights": {"htc": 2.0, "qf": 0.5, "tgi": 1.0, "cc": 0.0}, "tau": 0.1},
-    "another rule": HATE | {"consistency_rule": "eq5", "predicted_label": "non-hateful"},
+    "another rule": HATE | {"consistency_rule": "eq5", "decision": "non-hateful"},
     "a platform's policy": HATE | {"policy": "meta", "language": "en", "control_draws": 5},
     "no explanation": HATE | {"explanation": ""},
     "no label": {"text": HATE["text"], "explanation": "I cannot tell."},

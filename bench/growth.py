@@ -143,7 +143,7 @@ def characters(size: int) -> Callable[[], object]:
     body = {
         "text": text,
         "explanation": f'It says "{quoted}". ' + text[: size - 80] + ". Conclusion: hateful.",
-        "predicted_label": "hateful",
+        "decision": "hateful",
         "probabilities": {"original": 0.8, "masked": 0.2},
     }
     return _score("hatexscore", [body])
@@ -209,7 +209,7 @@ def _job(number: int) -> dict[str, Any]:
 
 def _post(text: str, quoted: str) -> dict[str, Any]:
     explanation = f'It says "{quoted}". Conclusion: the text is hateful.'
-    return {"text": text, "explanation": explanation, "predicted_label": "hateful"}
+    return {"text": text, "explanation": explanation, "decision": "hateful"}
 
 
 def _score(name: str, bodies: list[dict[str, Any]]) -> Callable[[], object]:

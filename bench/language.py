@@ -95,7 +95,7 @@ def foreign(texts: Sequence[str]) -> list[HatexscoreResult]:
             HatexscoreRequest(
                 text=text,
                 explanation=f'It says "{text[:20]}". The text is hateful.',
-                predicted_label="hateful",
+                decision="hateful",
             )
             for text in texts
         ]

@@ -82,7 +82,7 @@ def hatexscore(model: Trained, texts: int) -> dict[str, Json]:
             request = HatexscoreRequest(
                 text=text.text,
                 explanation=f'It says "w{text.words[place]}". Conclusion: {label}.',
-                predicted_label=label,
+                decision=label,
                 language="en",
             )
             rows.setdefault(row, []).append((text, request))
@@ -103,7 +103,7 @@ def _quoted(pairs: Sequence[tuple[PlantedText, HatexscoreRequest]]) -> Json:
     reach = [one is not None and (one.attainable_p or 1) <= LEVEL for one in controls]
     p = [one.p_value if one is not None and can else None
          for one, can in zip(controls, reach, strict=True)]  # fmt: skip
-    signs = [1 if r.predicted_label == "hateful" else -1 for r in reports]
+    signs = [1 if r.decision == "hateful" else -1 for r in reports]
     opposes = [
         None if report.signed_drop is None else float(sign * report.signed_drop < 0)
         for sign, report in zip(signs, reports, strict=True)

@@ -99,7 +99,7 @@ def compared(model: str, rows: Sequence[LabelledExplanation]) -> list[ReadTwice]
 
 
 def _stated(parsed: ParsedExplanation) -> str | None:
-    return None if parsed.htc is None else parsed.stated_label or "none"
+    return None if parsed.htc is None else parsed.stated_decision or "none"
 
 
 def _group(parsed: ParsedExplanation) -> str | None:

@@ -234,7 +234,7 @@ def _quoting(row: Json, runs: Sequence[str]) -> Json:
     return {
         "text": row["text"],
         "explanation": f"It says {quoted}. Conclusion: hateful.",
-        "predicted_label": "hateful",
+        "decision": "hateful",
         "language": "en",
     }
 

@@ -29,6 +29,7 @@ Json = dict[str, Any]
 ROOT = Path(__file__).parents[1]
 OPPOSITE = {"hateful": "non-hateful", "non-hateful": "hateful", "toxic": "non-toxic"}
 NEAR = 0.1  # of a score
+OLD_NAMES = {"predicted_label": "decision"}  # of fields, when the cases were written
 
 
 def main() -> None:
@@ -46,7 +47,8 @@ def main() -> None:
         kind, door = case["kind"].split()[0], case["door"]
         if not door.startswith("POST /v1/"):
             continue
-        found = answered(door.rsplit("/", 1)[1], case["request"])
+        request = {OLD_NAMES.get(name, name): value for name, value in case["request"].items()}
+        found = answered(door.rsplit("/", 1)[1], request)
         faults = list(differences(case, found))
         checked[kind] += 1
         right[kind] += not faults
@@ -154,7 +156,7 @@ def _status(wanted: Any, found: Json) -> str | None:
 
 
 CHECKS: dict[str, Callable[[Any, Json], str | None]] = {
-    "stated_label": _label("stated_label"),
+    "stated_label": _label("stated_decision"),
     "decision": _label("decision"),
     "stance": _label("stance"),
     "htc": _part("htc"),

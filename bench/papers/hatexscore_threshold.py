@@ -35,11 +35,11 @@ def score_at(report: HatexscoreResult, tau: float) -> float | None:
 def consistency_at(report: HatexscoreResult, tau: float) -> float | None:
     """CC, 0 or 1, under this tau."""
     row = VARIANTS[report.provenance.variant]
-    if row.decision_aware and report.label_match is False:
+    if row.decision_aware and report.decision_match is False:
         return 0.0
     tau = tau if row.tau is None else row.tau
     rule = report.provenance.parameters["consistency_rule"]
-    label, qf = side_of_label(report.predicted_label), report.components.qf
+    label, qf = side_of_label(report.decision), report.components.qf
     groups = _groups(report)
     if not row.decision_aware or rule != "causal":
         return None if groups is None else kernel.consistency(rule, label, qf, groups, tau)

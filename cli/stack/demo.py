@@ -123,7 +123,7 @@ def _row_values(job: Json) -> Iterator[str]:
         yield from ("-", "-", "-", *("-" for _ in METRICS), str(reason))
         return
     result = stored_result(job["result"])
-    yield result["predicted_label"] or "?"
+    yield result["decision"] or "?"
     yield f"[bold]{result['verdict']}[/bold]"
     yield _number(result["score"])
     for name in METRICS:

@@ -6,6 +6,6 @@ ts = Touchstone()
 result = ts.hatexscore(
     text="Honestly, those immigrants are ruining our lovely old town.",
     explanation='It says "those immigrants are ruining our lovely old town". Hateful.',
-    predicted_label="hateful",
+    decision="hateful",
 )
 print(result.verdict, result.score, result.reason, result.components.qf)

@@ -4,4 +4,4 @@ from touchstone_client import Local
 
 ts = Local()
 request = {"text": "We lost again.", "explanation": "A complaint. The text is not hateful."}
-print(ts.hatexscore(request, predicted_label="non-hateful"))
+print(ts.hatexscore(request, decision="non-hateful"))

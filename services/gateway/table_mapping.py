@@ -1,7 +1,7 @@
 """Rows of an uploaded table to requests: the mapping of the client library, for the browser.
 
     {"custom_id": "post_id", "text": "body",
-     "predicted_label": {"column": "flag", "values": {"1": "hateful"}}, "metadata": ["market"]}
+     "decision": {"column": "flag", "values": {"1": "hateful"}}, "metadata": ["market"]}
 
 Columns that are not named are not sent. By default, columns of gold labels, marked passages and
 ratings become metadata, as batch reports look for them, and so do columns that hold few values.

@@ -87,7 +87,7 @@ def _categories(row: Row) -> set[str]:
 def _by_decision(rows: Sequence[Row]) -> dict[Decision, list[Row]]:
     found: dict[Decision, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.report.predicted_label or "unknown", []).append(row)
+        found.setdefault(row.report.decision or "unknown", []).append(row)
     return found
 
 
@@ -161,7 +161,7 @@ def _evidence(rows: Sequence[Row], over: Statistics) -> Interval | None:
 def _tested_p(report: HatexscoreResult) -> float | None:
     """Return p of a hateful decision, exact or calibrated, where it can reach `LEVEL`."""
     control = report.control
-    if report.predicted_label != "hateful" or report.components.qf is None or control is None:
+    if report.decision != "hateful" or report.components.qf is None or control is None:
         return None
     found = tested_p(control)
     return None if found is None else found[0]
@@ -185,7 +185,7 @@ def _known(rows: Sequence[Row]) -> list[Row]:
     return [
         row
         for row in rows
-        if row.report.predicted_label and row.report.probability_original is not None
+        if row.report.decision and row.report.probability_original is not None
     ]
 
 
@@ -226,12 +226,12 @@ def _worst(found: Counter[str]) -> str:
 
 def label_conflicts(rows: Sequence[Row]) -> HatexscoreLabelConflicts:
     """Sent labels against stated ones."""
-    matches = Counter(row.report.label_match for row in rows)
+    matches = Counter(row.report.decision_match for row in rows)
     return HatexscoreLabelConflicts(
         compared=matches[True] + matches[False],
         conflicting=matches[False],
-        no_conclusion=sum(row.report.stated_label is None for row in rows),
+        no_conclusion=sum(row.report.stated_decision is None for row in rows),
         conflicts=tuple(
-            row.custom_id or row.job_id for row in rows if row.report.label_match is False
+            row.custom_id or row.job_id for row in rows if row.report.decision_match is False
         )[:MOST_NAMED],
     )

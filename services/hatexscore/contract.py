@@ -145,7 +145,7 @@ class HatexscoreRequest(ExplainableRequest):
         description="words for the classes of the decision, in which the explanation is read: a "
         "built-in vocabulary, or your own, which replaces it (capitals match capitals only; digits "
         "and single characters in a label line only): `hateful`, `non-hateful` and, if you have "
-        "them, further classes, as in `three-way`; absent: as `predicted_label` tells, else "
+        "them, further classes, as in `three-way`; absent: as `decision` tells, else "
         "`default`",
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
@@ -153,7 +153,7 @@ class HatexscoreRequest(ExplainableRequest):
         description="how a causal model or a chat server is asked for P(hateful), in the place of "
         "its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)",
     )
-    predicted_label: Annotated[str | None, Parameter] = Field(
+    decision: Annotated[str | None, Parameter] = Field(
         default=None,
         max_length=60,
         examples=["hateful", "non-hateful", "toxic"],
@@ -225,12 +225,12 @@ class HatexscoreRequest(ExplainableRequest):
     @property
     def vocabulary(self) -> Vocabulary:
         """The label words in force."""
-        return _in_force(self.labels, self.predicted_label)
+        return _in_force(self.labels, self.decision)
 
     @property
     def decision_class(self) -> Label | None:
         """The class of the decision that was sent; None where none was."""
-        sent = self.predicted_label
+        sent = self.decision
         return None if sent is None else _class_of(self.vocabulary, sent)
 
     @property
@@ -257,7 +257,7 @@ class HatexscoreRequest(ExplainableRequest):
             raise ValidationError.from_exception_data(cls.__name__, [entry])
         return labels
 
-    @field_validator("predicted_label")
+    @field_validator("decision")
     @classmethod
     def _is_a_label(cls, label: str | None, info: ValidationInfo) -> str | None:
         if label is None or "labels" not in info.data:
@@ -342,7 +342,7 @@ _HATEFUL = {
     "why nobody on the council does anything about it.",
     "explanation": 'The post says "those immigrants are ruining" and blames immigrants as a group. '
     "Conclusion: the text is hateful.",
-    "predicted_label": "hateful",
+    "decision": "hateful",
 }
 _FIELDS = _HATEFUL | {
     "explanation": {
@@ -356,24 +356,24 @@ _FIELDS = _HATEFUL | {
 _CHINESE = {
     "text": "今天和同事一起看了一场很好的电影。",
     "explanation": "“很好的电影”只是对电影的评价，没有攻击任何人。结论：非仇恨。",
-    "predicted_label": "non-hateful",
+    "decision": "non-hateful",
 }
 _KOREAN = {
     "text": "오늘 도서관에서 좋은 책을 빌렸다.",
     "explanation": '"좋은 책을 빌렸다"는 일상을 말할 뿐이다. 이 글은 혐오 표현이 아닙니다.',
-    "predicted_label": "non-hateful",
+    "decision": "non-hateful",
 }
 _OWN_PROBABILITIES = {
     "text": "Muslims are kind neighbours",
     "explanation": 'The phrase "kind neighbours" praises Muslim people. The text is not hateful.',
-    "predicted_label": "non-hateful",
+    "decision": "non-hateful",
     "probabilities": {"original": 0.02, "masked": 0.02},
 }
 _OWN_LABELS = _HATEFUL | {
     "explanation": 'The post says "those immigrants are ruining", which blames all immigrants. I '
     "rate it as toxic.",
     "labels": "toxicity",
-    "predicted_label": "toxic",
+    "decision": "toxic",
 }
 _OWN_POLICY = {
     "text": "We lost the match again, cyclists everywhere",
@@ -419,7 +419,7 @@ def elicited(found: ElicitedExplanation) -> dict[str, Any]:
     named = {} if found.policy is None else {"policy": found.policy}
     decided = found.decision
     if decided is not None and _class_of(_in_force(None, decided), decided) is not None:
-        named["predicted_label"] = decided
+        named["decision"] = decided
     return {
         **named,
         **found.judged_by(HATEFUL),
@@ -439,7 +439,7 @@ CONTRACT = MetricContract(
     summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
     request=HatexscoreRequest,
     report=HatexscoreResult,
-    explained="predicted_label",
+    explained="decision",
     model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
     cost=cost,
@@ -465,7 +465,7 @@ CONTRACT = MetricContract(
             name="explanation", label="Explanation", hint="what a model said about its decision"
         ),
         FormField(
-            name="predicted_label",
+            name="decision",
             label="Decision",
             choices=("hateful", "non-hateful"),
             hint="empty: read from the explanation",
@@ -479,8 +479,8 @@ CONTRACT = MetricContract(
         passages=("quote",),
         chance="control.share_beaten",
         rivals=("Their quotes move the model", "random spans do"),
-        label_sent="predicted_label",
-        label_stated="stated_label",
+        label_sent="decision",
+        label_stated="stated_decision",
         facets=FACETS,
         groups=(
             RivalGroup(

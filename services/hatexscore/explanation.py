@@ -135,7 +135,7 @@ class ParsedExplanation:
     statement: ConclusionStatement | None
     htc: float | None
     label: Label | None
-    stated_label: Label | None
+    stated_decision: Label | None
     quoting: QuotedSpans
     groups: tuple[HatexscoreGroupEvidence, ...]
     tgi: float | None
@@ -186,7 +186,7 @@ def parsed_explanation(
         htc=None if obstacle else float(statement is not None),
         no_htc=obstacle,
         label=label,
-        stated_label=stated,
+        stated_decision=stated,
         quoting=quoting,
         groups=tuple(
             _as_sent(one, request.explanation_text, plain) if plain else one for one in found
@@ -298,13 +298,13 @@ def unread(
     reader: HatexscoreReaderUse | None,
 ) -> ParsedExplanation:
     """As parsed, without conclusion and groups, which nothing could read for this reason."""
-    unknown = [LABEL_UNKNOWN] if request.predicted_label is None else []
+    unknown = [LABEL_UNKNOWN] if request.decision is None else []
     return replace(
         parsed,
         statement=None,
         htc=None,
         label=request.decision_class,
-        stated_label=None,
+        stated_decision=None,
         groups=(),
         tgi=None,
         tgi_not_applicable=None,

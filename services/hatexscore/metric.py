@@ -104,7 +104,7 @@ class HateXScore(
         components = self._components(request, collected, obstacle)
         reasons = tuple(_reasons(request, parsed, components, obstacle))
         control = self._control(request, collected, components.qf)
-        sent, stated, quoting = request.decision_class, parsed.stated_label, parsed.quoting
+        sent, stated, quoting = request.decision_class, parsed.stated_decision, parsed.quoting
         return HatexscoreResult(
             **self.envelope(
                 request, collected, self._validity_warnings(request, collected, obstacle)
@@ -122,9 +122,9 @@ class HateXScore(
             probability_masked=collected.masked,
             probability_reading=collected.reading,
             **_drop_direction(collected),
-            predicted_label=parsed.label,
-            stated_label=stated,
-            label_match=sent == stated if sent and stated else None,
+            decision=parsed.label,
+            stated_decision=stated,
+            decision_match=sent == stated if sent and stated else None,
             conclusion=_conclusion(request, parsed),
             reader=parsed.reader,
             language=parsed.languages.found_text.code,
@@ -199,7 +199,7 @@ class HateXScore(
             left = 1 - masked / len(request.text)  # share of the characters
             yield from ece_perturbed(collected.models[0], [("mask", left)])
         if contradicted(request, parsed):
-            yield CONTRADICTED.format(stated=parsed.stated_label, sent=request.decision_class)
+            yield CONTRADICTED.format(stated=parsed.stated_decision, sent=request.decision_class)
         if obstacle is not None and obstacle.code == "model-disagrees":
             yield obstacle.detail
         elif side_of_label(parsed.label) == "hateful" and _opposing(collected, request.tau):
@@ -338,7 +338,7 @@ def _reasons(
 
 def contradicted(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
     """Whether the explanation concludes the opposite of the decision that was sent."""
-    sent, stated = request.decision_class, parsed.stated_label
+    sent, stated = request.decision_class, parsed.stated_decision
     return sent is not None and stated is not None and sent != stated
 
 

@@ -114,7 +114,7 @@ def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> Hatexsc
 
 def _explanation_marks(report: HatexscoreResult) -> Iterable[Mark]:
     if report.conclusion is not None:
-        said = f"conclusion: {report.stated_label}"
+        said = f"conclusion: {report.stated_decision}"
         yield Mark(report.conclusion.start, report.conclusion.end, "conclusion", said)
     for quote in report.hallucinated_quotes:
         yield Mark(quote.start, quote.end, "hallucinated", "quoted, but not in the text")

@@ -162,7 +162,7 @@ def _apply_completion(
         statement=statement,
         htc=None if no_htc else float(statement is not None),
         label=label,
-        stated_label=stated,
+        stated_decision=stated,
         groups=groups,
         tgi=None if no_tgi or absent else tgi,
         attacked=None if parsed.attacked is None else any(group.attacked for group in groups),

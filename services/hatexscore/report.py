@@ -357,13 +357,15 @@ class HatexscoreResult(ExplainableReport):
         exclude_if=lambda reading: reading is None,
         description="absent where a classifier's head tells P",
     )
-    predicted_label: Label | None = Field(
+    decision: Label | None = Field(
         default=None,
         description="in force: as sent, else as stated; `hateful`, `non-hateful`, or a further "
         "class of `labels`",
     )
-    stated_label: Label | None = Field(default=None, description="what the explanation concludes")
-    label_match: bool | None = Field(
+    stated_decision: Label | None = Field(
+        default=None, description="what the explanation concludes"
+    )
+    decision_match: bool | None = Field(
         default=None,
         description="whether the stated label is the one sent; null where either is absent",
     )
@@ -519,11 +521,11 @@ _QUOTED = 'exists($.evidence[*] ? (@.kind == "quote"))'
 FACETS = (
     ("group", "$.groups[*]"),
     ("category", '$.evidence[*] ? (@.kind == "group" && @.counts == true).category'),
-    ("conclusion", '"as sent" ? ($.label_match == true)'),
-    ("conclusion", '"another" ? ($.label_match == false)'),
-    ("conclusion", '"none sent" ? ($.label_match == null && $.stated_label != null)'),
-    ("conclusion", '"none" ? ($.stated_label == null && $.components.htc != null)'),
-    ("conclusion", '"unread" ? ($.stated_label == null && $.components.htc == null)'),
+    ("conclusion", '"as sent" ? ($.decision_match == true)'),
+    ("conclusion", '"another" ? ($.decision_match == false)'),
+    ("conclusion", '"none sent" ? ($.decision_match == null && $.stated_decision != null)'),
+    ("conclusion", '"none" ? ($.stated_decision == null && $.components.htc != null)'),
+    ("conclusion", '"unread" ? ($.stated_decision == null && $.components.htc == null)'),
     ("quotes", f'"all exact" ? (!({_MISSING}) && !({_ROUGH}) && {_QUOTED})'),
     ("quotes", f'"some roughly" ? (!({_MISSING}) && ({_ROUGH}))'),
     ("quotes", f'"some missing" ? ({_MISSING})'),

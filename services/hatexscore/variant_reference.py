@@ -77,7 +77,7 @@ def _read(request: HatexscoreRequest) -> ParsedExplanation:
         statement=None,
         htc=float(keyword is not None),
         label=label,
-        stated_label=stated,
+        stated_decision=stated,
         quoting=_quoted(request, languages.text),
         groups=groups,
         tgi=float(bool(groups)),

@@ -122,7 +122,7 @@ def _parsed(
 def _warnings(request: HatexscoreRequest, quoting: QuotedSpans) -> Iterator[str]:
     if request.vocabulary.of_decision:
         yield (
-            f"`predicted_label` chose the vocabulary {request.vocabulary.name}; the explanation is "
+            f"`decision` chose the vocabulary {request.vocabulary.name}; the explanation is "
             "read in its words and in the words of hate; set `labels` for another vocabulary"
         )
     if count := len(quoting.hallucinated):

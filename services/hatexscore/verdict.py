@@ -65,7 +65,7 @@ DISAGREES = (  # with the two ways out
 
 def finding(report: HatexscoreResult) -> Finding:
     """Return the verdict on the explanation, by its checks."""
-    if report.predicted_label == "non-hateful":
+    if report.decision == "non-hateful":
         carrying = CARRYING_DESCRIPTION
     else:
         carrying = CARRYING_QUOTES if quotes(report) else CARRYING_DESCRIPTION | {GROUP}
@@ -86,7 +86,7 @@ def checks(report: HatexscoreResult) -> Iterator[Check]:
 def _states_decision(report: HatexscoreResult) -> Check:
     if NO_EXPLANATION in report.warnings:
         return failed(STATES_DECISION, "no-explanation", "There is no explanation: it is empty.")
-    if report.stated_label is not None or report.components.htc == 1:
+    if report.stated_decision is not None or report.components.htc == 1:
         return passed(STATES_DECISION, "It states a decision.")
     missing = failed(STATES_DECISION, "no-decision", "It states no decision.")
     if report.components.htc == 0:
@@ -96,13 +96,13 @@ def _states_decision(report: HatexscoreResult) -> Check:
 
 
 def _states_this(report: HatexscoreResult) -> Check:
-    if report.label_match is None:
-        sent = report.provenance.parameters.get("predicted_label")
+    if report.decision_match is None:
+        sent = report.provenance.parameters.get("decision")
         which = "No decision was sent" if sent is None else "It states none"
         return not_applicable(STATES_THIS, f"{which}, so there are no two to compare.")
-    if report.label_match:
+    if report.decision_match:
         return passed(STATES_THIS, "It states the decision that was sent.")
-    stated, sent_class = report.stated_label, report.predicted_label
+    stated, sent_class = report.stated_decision, report.decision
     sides = {stated, sent_class} == {"hateful", "non-hateful"}
     return failed(
         STATES_THIS,
@@ -240,9 +240,9 @@ def _no_difference(control: HatexscoreRandomSpans, p: float) -> str:
 
 
 def _group_named(report: HatexscoreResult) -> Check:
-    if report.predicted_label == "non-hateful":
+    if report.decision == "non-hateful":
         return not_applicable(GROUP, "A non-hateful decision need not name a group.")
-    if report.predicted_label not in (None, "hateful"):
+    if report.decision not in (None, "hateful"):
         return not_applicable(GROUP, "Only a hateful decision must name a group.")
     if report.components.tgi is None:
         unknown = undefined(GROUP, report, "tgi", "score")
@@ -295,11 +295,9 @@ def _hangs_together(report: HatexscoreResult) -> Check:
     parts = report.components
     if parts.cc == 1:
         return passed(COHERENT, "Decision, quotes and group agree.")
-    if report.label_match is False or parts.htc == 0:
+    if report.decision_match is False or parts.htc == 0:
         return not_applicable(COHERENT, "It does not state the decision.")
-    if report.predicted_label == "non-hateful" and any(
-        mention.attacked for mention in mentions(report)
-    ):
+    if report.decision == "non-hateful" and any(mention.attacked for mention in mentions(report)):
         return inconclusive(
             COHERENT, "attack-told", "It tells of an attack on a group, and concludes non-hateful."
         )
@@ -340,8 +338,8 @@ def moved(report: HatexscoreResult) -> float | None:
 
 def is_positive(report: HatexscoreResult) -> bool:
     """Return True for a decision that rests on its quotes: hateful, or a further class."""
-    return side_of_label(report.predicted_label) == "hateful"
+    return side_of_label(report.decision) == "hateful"
 
 
 def _probability(report: HatexscoreResult) -> str:
-    return f"P({report.predicted_label})" if is_positive(report) else "P(hateful)"
+    return f"P({report.decision})" if is_positive(report) else "P(hateful)"

@@ -219,13 +219,13 @@ def test_a_table_is_uploaded_with_its_columns_mapped(
         expect(page.locator("h1")).to_contain_text("New batch of hatexscore")
         keys.choose(page.locator("select[name='c.text']"), "post")
         keys.choose(page.locator("select[name='c.explanation']"), "why")
-        keys.choose(page.locator("select[name='c.predicted_label']"), "flag")
+        keys.choose(page.locator("select[name='c.decision']"), "flag")
         again = page.get_by_role("button", name="Check again")
         keys.follow(again)
-        keys.choose(page.locator("select[name='v.predicted_label.1']"), "hateful")
-        keys.choose(page.locator("select[name='v.predicted_label.0']"), "non-hateful")
+        keys.choose(page.locator("select[name='v.decision.1']"), "hateful")
+        keys.choose(page.locator("select[name='v.decision.0']"), "non-hateful")
         keys.follow(again)
-        expect(page.locator("pre").first).to_contain_text('"predicted_label": "hateful"')
+        expect(page.locator("pre").first).to_contain_text('"decision": "hateful"')
         assert faults(page) == []
         keys.follow(page.get_by_role("button", name="Score 2 lines"))
         expect(page.locator("h1")).to_contain_text("Batch posts.csv")
@@ -233,7 +233,7 @@ def test_a_table_is_uploaded_with_its_columns_mapped(
         made = client.get("/v1/batches").json()["data"]
         content = client.get(f"/v1/files/{made[0]['input_file_id']}/content").text
     sent: list[dict[str, Any]] = [json.loads(line)["body"] for line in content.splitlines()]
-    assert [one["predicted_label"] for one in sent] == ["hateful", "non-hateful"]
+    assert [one["decision"] for one in sent] == ["hateful", "non-hateful"]
 
 
 @pytest.mark.full

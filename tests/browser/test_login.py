@@ -35,7 +35,7 @@ def test_a_chosen_file_outlives_the_session(locked: str, engine: Engine, visits:
     page = visits(locked)
     page.goto("/batches/new")
     log_in(page)
-    rows = b"text,explanation,predicted_label\nA post,It says so,hateful\n"
+    rows = b"text,explanation,decision\nA post,It says so,hateful\n"
     table = {"name": "posts.csv", "mimeType": "text/csv", "buffer": rows}
     page.get_by_label("File", exact=True).set_input_files(table)  # type: ignore[arg-type]
     page.context.clear_cookies()

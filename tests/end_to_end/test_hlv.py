@@ -108,7 +108,7 @@ def test_a_reasoning_model_is_scored_by_its_answer_and_by_its_chain(
     assert "attack on people" not in told["explanation"]
     hatexscore, cot2el = found["scores"]
     assert [hatexscore["metric"], cot2el["metric"]] == ["hatexscore", "cot2el"]
-    own = {"text": POST, "explanation": told["explanation"], "predicted_label": "hateful"}
+    own = {"text": POST, "explanation": told["explanation"], "decision": "hateful"}
     assert hatexscore == result_of_explanations(client, own | {"control_draws": 19})
     assert cot2el["status"] == "ok"
     assert {one["label"] for one in cot2el["evidence"]} == {"A", "B"}

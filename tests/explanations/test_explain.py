@@ -113,7 +113,7 @@ def test_no_text_of_the_model_stays_where_none_may() -> None:
         ("hatexscore", {"explain": {"prompt": "nothing"}}, "/explain/prompt"),
         ("hatexscore", {"explain": {"prompt": "ftc-label"}}, "/premise"),
         ("hatexscore", {"explain": {"prompt": LONG}, "text": "x" * 20_000}, "/explain/prompt"),
-        ("hatexscore", {"predicted_label": "hateful"}, ""),
+        ("hatexscore", {"decision": "hateful"}, ""),
         ("hatexscore", {"explain": {"target_label": "hateful"}}, "/explain/target_label"),
         (
             "hatexscore",

@@ -74,7 +74,7 @@ def _request(number: int, **more: Any) -> dict[str, Any]:
     said = {
         "text": f"post number {number} is quite friendly",
         "explanation": f"Post {number} greets its readers. Conclusion: the text is non-hateful.",
-        "predicted_label": "non-hateful",
+        "decision": "non-hateful",
     }
     return metrics()[METRIC].request.model_validate(said | more).model_dump(mode="json")
 

@@ -14,7 +14,7 @@ from shared.contracts.problems import MOST_FAULTS, MOST_MEMBERS, parse_strict
 
 TOKENS: list[Any] = [{}] * 5_000
 RESPONSE = {"text": "a", "tokens": TOKENS}
-HATEFUL = {"text": "a", "explanation": "b", "predicted_label": "hateful"}
+HATEFUL = {"text": "a", "explanation": "b", "decision": "hateful"}
 SPANS: list[Any] = [{}] * 20_000
 WRONG: dict[str, tuple[str, Any]] = {
     "lists in lists": (

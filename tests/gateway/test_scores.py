@@ -22,7 +22,7 @@ from tests.servers import finish_next
 GOOD: dict[str, Any] = {
     "text": "Those people never return their library books.",
     "explanation": '"never return their library books" is a complaint. Conclusion: non-hateful.',
-    "predicted_label": "non-hateful",
+    "decision": "non-hateful",
 }
 URL = "/v1/scores/hatexscore"
 

@@ -43,7 +43,7 @@ def row(name: str, **change: Any) -> Row:
 def rows() -> list[Row]:
     return [
         row("kind"),
-        row("conflict", predicted_label="hateful"),
+        row("conflict", decision="hateful"),
         row("silent", explanation="Nobody knows."),
         row("moved", probabilities={"original": 0.4, "masked": 0.1}),
     ]
@@ -86,7 +86,7 @@ def test_decisions_are_averaged_apart(rows: list[Row]) -> None:
     assert sum(own.results for own in report.by_decision.values()) == len(rows)
     for decision, own in report.by_decision.items():
         label = None if decision == "unknown" else decision
-        of = [row for row in rows if row.report.predicted_label == label]
+        of = [row for row in rows if row.report.decision == label]
         scores = [row.report.score for row in of if row.report.score is not None]
         assert own.results == len(of)
         assert own.score.value == (pytest.approx(np.mean(scores)) if scores else None)
@@ -102,7 +102,7 @@ def test_one_decision_is_averaged_as_the_whole() -> None:
 def test_a_model_that_decides_otherwise_is_told() -> None:
     def hateful(name: str, original: float) -> Row:
         probabilities = {"original": original, "masked": 0.1}
-        return row(name, predicted_label="hateful", probabilities=probabilities)
+        return row(name, decision="hateful", probabilities=probabilities)
 
     others = [hateful(f"o{number}", 0.2) for number in range(6)]
     agreeing = [hateful(f"a{number}", 0.6 + number / 10) for number in range(4)]
@@ -117,7 +117,7 @@ def test_a_model_that_decides_otherwise_is_told() -> None:
 
 def with_p(name: str, p: float | None, attainable: float = 0.005) -> Row:
     """A hateful result whose control found this p; None: without a control."""
-    plain = row(name, predicted_label="hateful", probabilities={"original": 0.9, "masked": 0.1})
+    plain = row(name, decision="hateful", probabilities={"original": 0.9, "masked": 0.1})
     control = p and HatexscoreRandomSpans(
         draws=20, quoted_drop=0.8, mean_drop=0.5, sd_drop=0.1, share_beaten=0.9,
         p_value=p, attainable_p=attainable,
@@ -151,7 +151,7 @@ def quoted(name: str, word: str) -> Row:
     request = HatexscoreRequest(
         text=f"{SHORT} {name}",
         explanation=f'It says "{word}". Conclusion: hateful.',
-        predicted_label="hateful",
+        decision="hateful",
         language="en",
     )
     with bound(FakeClassifier(lambda text: 0.9 if "bridge" in text else 0.6 + by_hash(text) / 10)):

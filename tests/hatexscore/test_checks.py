@@ -28,7 +28,7 @@ def judged(text: str, explanation: str, label: str | None, **more: Any) -> Hatex
     """Scored by a judge that finds hate in two words, and in no others."""
     judge = FakeClassifier(lambda one: 0.1 + 0.4 * ("lazy" in one) + 0.4 * ("immigrants" in one))
     with bound(judge):
-        return score(ask(text=text, explanation=explanation, predicted_label=label, **more))
+        return score(ask(text=text, explanation=explanation, decision=label, **more))
 
 
 def check(report: HatexscoreResult, name: str) -> Check:
@@ -130,7 +130,7 @@ PARAPHRASE = "A reader is glad about a building for books. Conclusion: the text 
 @pytest.mark.parametrize(("value", "verdict"), [(0.31, "holds_up"), (0.29, "not_tested")])
 def test_a_paraphrase_is_compared_by_its_sense(value: float, verdict: str) -> None:
     alike = FakeSimilarity(value)
-    sent = {"text": KIND, "explanation": PARAPHRASE, "predicted_label": "non-hateful"}
+    sent = {"text": KIND, "explanation": PARAPHRASE, "decision": "non-hateful"}
     requests = [
         HatexscoreRequest.model_validate(sent | more)
         for more in ({}, {"explanation": FINE}, {"language": "de"})
@@ -148,7 +148,7 @@ def test_words_of_the_post_are_left_out_of_the_comparison() -> None:
     alike = FakeSimilarity(0.1)
     said = 'The post says "library" and attacks nobody. Conclusion: the text is not hateful.'
     with bound(FakeClassifier(), alike):
-        SERVICE.score(HatexscoreRequest(text=KIND, explanation=said, predicted_label="non-hateful"))
+        SERVICE.score(HatexscoreRequest(text=KIND, explanation=said, decision="non-hateful"))
     [pair] = alike.pairs
     assert "library" not in pair.a
 
@@ -205,7 +205,7 @@ def test_quotes_that_do_less_than_anything_else_in_a_short_post_fail() -> None:
             ask(
                 text=text,
                 explanation='It says "calm", which attacks immigrants. Conclusion: hateful.',
-                predicted_label="hateful",
+                decision="hateful",
             )
         )
     assert report.control is not None
@@ -235,7 +235,7 @@ def test_only_what_beats_half_of_the_places_or_fewer_is_similar_to_random_words(
                 ask(
                     text=long,
                     explanation=f'It says "{quote}", an attack on immigrants. Conclusion: hateful.',
-                    predicted_label="hateful",
+                    decision="hateful",
                 )
             )
         said[quote] = check(report, "quotes-matter").sentence
@@ -246,7 +246,7 @@ def test_only_what_beats_half_of_the_places_or_fewer_is_similar_to_random_words(
 def turned(original: float, masked: float) -> Check:
     """Where every place of the post lowers P alike."""
     with bound(FakeClassifier(lambda one: masked if "[MASK]" in one else original)):
-        report = score(ask(text=POST, explanation=ATTACK, predicted_label="hateful"))
+        report = score(ask(text=POST, explanation=ATTACK, decision="hateful"))
     assert report.control is not None
     assert report.control.p_value == 1
     return check(report, "quotes-matter")

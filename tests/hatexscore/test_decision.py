@@ -36,7 +36,7 @@ def explained(label: Side, concluded: Side, p: float, masked: float, **more: Any
         {
             "text": TEXT,
             "explanation": f"{said}Conclusion: {concluded}.",
-            "predicted_label": label,
+            "decision": label,
             "language": "en",
             "probabilities": {"original": p, "masked": masked},
             **more,
@@ -53,16 +53,19 @@ def codes(report: HatexscoreResult, part: str) -> list[str]:
 @pytest.mark.parametrize("name", CASES)
 def test_concluding_the_opposite_never_raises_a_score(name: str) -> None:
     case = CASES[name]
-    fields = {key: case[key] for key in ("text", "predicted_label", "language")}
+    fields = {key: case[key] for key in ("text", "language")}
+    fields["decision"] = case["predicted_label"]
     sent = {"original": case["p_orig"], "masked": case["p_mask"]}
 
     def concluding(label: str) -> HatexscoreResult:
         explanation = f"{case['explanation']}\nConclusion: {label}."
         return score(HatexscoreRequest(**fields, explanation=explanation, probabilities=sent))
 
-    right, wrong = concluding(case["predicted_label"]), concluding(OTHER[case["predicted_label"]])
-    assert right.label_match is True
-    if wrong.label_match is not False:  # two conclusions contradict each other: the reader decides
+    right, wrong = concluding(fields["decision"]), concluding(OTHER[fields["decision"]])
+    assert right.decision_match is True
+    if (
+        wrong.decision_match is not False
+    ):  # two conclusions contradict each other: the reader decides
         assert wrong.components.htc in (None, 1)
         assert wrong.score is None or right.score is None or wrong.score <= right.score
         return
@@ -80,13 +83,13 @@ def test_concluding_the_opposite_never_raises_a_score(name: str) -> None:
 @pytest.mark.parametrize("variant", ["paper", "reference"])
 def test_the_printed_indicator_drops_the_decision(variant: str) -> None:
     report = explained("hateful", "non-hateful", 0.9, 0.2, variant=variant)
-    assert (report.label_match, report.components.htc) == (False, 1)
+    assert (report.decision_match, report.components.htc) == (False, 1)
     assert not any("the decision is" in warning for warning in report.warnings)
 
 
 def test_without_a_label_sent_nothing_is_contradicted() -> None:
-    report = explained("hateful", "hateful", 0.9, 0.2, predicted_label=None)
-    assert (report.label_match, report.components.htc, report.components.cc) == (None, 1, 1)
+    report = explained("hateful", "hateful", 0.9, 0.2, decision=None)
+    assert (report.decision_match, report.components.htc, report.components.cc) == (None, 1, 1)
 
 
 @pytest.mark.parametrize("rule", ["causal", "eq5", "reference"])
@@ -120,7 +123,7 @@ def test_a_model_that_decides_otherwise_is_no_witness(
 
 def test_a_model_in_process_that_decides_otherwise_is_told() -> None:
     asked = HatexscoreRequest(
-        text=TEXT, explanation=f"{ATTACKED}Conclusion: hateful.", predicted_label="hateful"
+        text=TEXT, explanation=f"{ATTACKED}Conclusion: hateful.", decision="hateful"
     )
     with bound(FakeClassifier(lambda text: 0.3 if "lazy" in text else 0.1)):
         report = score(asked)

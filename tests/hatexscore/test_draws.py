@@ -21,7 +21,7 @@ LONGER = "The old bridge near our village was closed by lazy tourists again, and
 def test_every_draw_is_reported_and_the_mean_is_theirs(variant: Variant) -> None:
     with bound(FakeClassifier(surely)):
         control = score(
-            ask(text=LONGER, variant=variant, predicted_label="hateful", control_draws=5)
+            ask(text=LONGER, variant=variant, decision="hateful", control_draws=5)
         ).control
     if variant == "reference":
         assert control is None
@@ -42,7 +42,7 @@ def test_the_draws_come_in_the_order_of_drawing() -> None:
                 ask(
                     text=LONGER,
                     explanation='It says "lazy tourists".',
-                    predicted_label="hateful",
+                    decision="hateful",
                     control_draws=draws,
                 )
             ).control

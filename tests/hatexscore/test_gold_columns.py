@@ -38,7 +38,7 @@ def line(number: int, gold: str, decided: str, rating: int) -> Json:
     body = {
         "text": text,
         "explanation": quotes if rating else f"Who knows? It is {decided}.",
-        "predicted_label": decided,
+        "decision": decided,
         "metadata": {
             "gold": gold,
             "gold_rationale": f"[[{start}, {start + len(QUOTED)}]]",

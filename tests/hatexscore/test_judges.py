@@ -42,7 +42,7 @@ def asking(model: str = "embedded-hate", **more: object) -> HatexscoreRequest:
             "text": TEXT,
             "explanation": 'It says "are ruining our town", blaming immigrants for it. '
             "Conclusion: hateful.",
-            "predicted_label": "hateful",
+            "decision": "hateful",
             "language": "en",
             "model": model,
             **more,
@@ -93,7 +93,7 @@ def test_the_same_request_by_every_kind_of_judge(
     oracle: Callable[[TinyJudges, str], float],
 ) -> None:
     original, masked = oracle(judges, TEXT), oracle(judges, MASKED)
-    report = SERVICE.score(asking(model, predicted_label=decided(original)))
+    report = SERVICE.score(asking(model, decision=decided(original)))
     assert report.masked_text == MASKED
     assert report.probability_original == pytest.approx(original, abs=1e-5)
     assert report.probability_masked == pytest.approx(masked, abs=1e-5)
@@ -116,7 +116,7 @@ def test_a_server_that_lists_some_tokens_is_as_sure_as_its_list(judges: TinyJudg
     [text], [masked] = (judge.judgements([Example(text=one)]) for one in (TEXT, MASKED))
     read_p = None if text.unread else text.unwrap()[0]
     label = "hateful" if read_p is None else decided(read_p)
-    report = SERVICE.score(asking("chat", predicted_label=label))
+    report = SERVICE.score(asking("chat", decision=label))
     told = report.probability_reading
     unlisted = [one.unread.code for one in (text, masked) if one.unread]
     if unlisted:
@@ -209,7 +209,7 @@ def test_heads_of_every_form_score(preset: str, more: str, tmp_path: Path) -> No
         column = model.labels.index("hateful")
         [original], [masked] = model.probabilities([TEXT]), model.probabilities([MASKED])
         label = decided(float(original[column]))
-        report = SERVICE.score(asking("m", control_draws=2, predicted_label=label))
+        report = SERVICE.score(asking("m", control_draws=2, decision=label))
     assert report.probability_original == pytest.approx(original[column], abs=1e-5)
     assert report.probability_masked == pytest.approx(masked[column], abs=1e-5)
     qf = faithful(float(original[column]), float(masked[column]))

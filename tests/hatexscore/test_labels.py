@@ -44,9 +44,9 @@ def three() -> ThreeClasses:
 
 def test_the_decision_is_reported_in_both_words() -> None:
     with bound(FakeClassifier()):
-        report = score(ask(predicted_label="toxic"))
-    assert report.predicted_label == "hateful"
-    assert (report.stated_label, report.label_match) == ("hateful", True)
+        report = score(ask(decision="toxic"))
+    assert report.decision == "hateful"
+    assert (report.stated_decision, report.decision_match) == ("hateful", True)
     assert report.provenance.parameters["vocabulary"] == "toxicity"
     assert report.conclusion is not None
     assert (report.conclusion.label, report.conclusion.by) == ("hateful", "reader")
@@ -57,7 +57,7 @@ def test_the_decision_is_reported_in_both_words() -> None:
 
 def test_a_verdict_on_hate_is_read_beside_the_words_of_any_decision() -> None:
     for sent in ["KEEP", "safe", "benign", "REMOVE", "unsafe", "toxic"]:
-        known = ask(predicted_label=sent)
+        known = ask(decision=sent)
         assert known.vocabulary.of_decision
         for said in ("Conclusion: not hateful.", "It is not hate speech.", "Label: no hate"):
             assert stated(said, known) == "non-hateful"
@@ -71,9 +71,9 @@ def stated(said: str, request: HatexscoreRequest) -> str | None:
 
 def test_a_vocabulary_that_nobody_named_is_told_of() -> None:
     with bound(FakeClassifier()):
-        kept = score(ask(predicted_label="KEEP", explanation="Conclusion: not hateful."))
-        named = score(ask(predicted_label="KEEP", labels="policy", explanation="It is a bus."))
-        plain = score(ask(predicted_label="no hate", explanation="Conclusion: not hateful."))
+        kept = score(ask(decision="KEEP", explanation="Conclusion: not hateful."))
+        named = score(ask(decision="KEEP", labels="policy", explanation="It is a bus."))
+        plain = score(ask(decision="no hate", explanation="Conclusion: not hateful."))
     assert (kept.components.htc, plain.components.htc, named.components.htc) == (1, 1, 0)
     assert [any("vocabulary" in one for one in of.warnings) for of in (kept, named, plain)] == [
         True,
@@ -84,11 +84,11 @@ def test_a_vocabulary_that_nobody_named_is_told_of() -> None:
 
 def test_own_words_replace_the_built_in_ones() -> None:
     with bound(FakeClassifier()):
-        unread = score(ask(labels=OWN, predicted_label="NOT"))
+        unread = score(ask(labels=OWN, decision="NOT"))
         read = score(ask(labels=OWN, explanation="The tweet is HOF."))
-    assert (unread.predicted_label, unread.stated_label) == ("non-hateful", None)
+    assert (unread.decision, unread.stated_decision) == ("non-hateful", None)
     assert unread.components.htc == 0
-    assert (read.predicted_label, read.stated_label) == ("hateful", "hateful")
+    assert (read.decision, read.stated_decision) == ("hateful", "hateful")
     assert read.provenance.parameters["vocabulary"] == OWN
 
 
@@ -104,9 +104,9 @@ def test_the_probability_is_the_sum_over_the_hateful_side(
     labels: str, variant: str, share: float
 ) -> None:
     with bound(FakeClassifier()):
-        whole = score(ask(labels=labels, variant=variant, predicted_label="hateful"))
+        whole = score(ask(labels=labels, variant=variant, decision="hateful"))
     with bound(three()):
-        report = score(ask(labels=labels, variant=variant, predicted_label="hateful"))
+        report = score(ask(labels=labels, variant=variant, decision="hateful"))
     assert whole.probability_original is not None
     assert report.probability_original == pytest.approx(share * whole.probability_original)
 
@@ -120,7 +120,7 @@ def test_a_model_without_a_label_of_the_hateful_side_is_refused() -> None:
 
 @pytest.mark.parametrize("variant", ["robust", "paper", "reference"])
 def test_the_canonical_words_are_always_accepted(variant: str) -> None:
-    request = ask(labels=OWN, predicted_label="non-hateful", variant=variant)
+    request = ask(labels=OWN, decision="non-hateful", variant=variant)
     assert request.decision_class == "non-hateful"
 
 
@@ -131,9 +131,9 @@ def test_mistakes_have_pointers() -> None:
     [error] = validation_problem(caught.value, body)["errors"]
     assert error["pointer"] == "#/labels/non-hateful/0"
     with pytest.raises(ValidationError) as caught:
-        ask(predicted_label="purple", labels=OWN)
+        ask(decision="purple", labels=OWN)
     [found] = caught.value.errors()
-    assert found["loc"] == ("predicted_label",)
+    assert found["loc"] == ("decision",)
     assert "HOF" in found["msg"]
     assert "NOT" in found["msg"]
 
@@ -166,9 +166,9 @@ def check_named(report: HatexscoreResult, name: str) -> Check:
 def test_a_judge_without_the_class_leaves_the_quotes_untested() -> None:
     judge = FakeClassifier()
     with bound(judge):
-        report = score(ask(predicted_label="offensive", explanation=OFFENDED))
+        report = score(ask(decision="offensive", explanation=OFFENDED))
     assert judge.calls == []
-    assert (report.predicted_label, report.stated_label) == ("offensive", "offensive")
+    assert (report.decision, report.stated_decision) == ("offensive", "offensive")
     assert check_named(report, MATTER).reason == "judge-has-no-such-label"
     assert (report.verdict, report.score, report.components.qf) == ("not_tested", None, None)
     assert [one.reason for one in report.untested] == ["judge-has-no-such-label"]
@@ -182,7 +182,7 @@ def test_a_judge_of_three_classes_tests_the_third() -> None:
     )
     text = f"{TEXT} and nobody has said a word about it in our street for more than two years now"
     with bound(judge):
-        report = score(ask(text=text, predicted_label="offensive", explanation=OFFENDED))
+        report = score(ask(text=text, decision="offensive", explanation=OFFENDED))
     assert report.probability_original == pytest.approx(0.9 * 0.95)
     assert report.components.qf == pytest.approx(0.9 * 0.85)
     assert (report.components.cc, report.verdict) == (1, "holds_up")
@@ -192,7 +192,7 @@ def test_a_judge_of_three_classes_tests_the_third() -> None:
 def test_probabilities_of_the_class_are_a_way_out() -> None:
     sent = {"original": 0.9, "masked": 0.2}
     with bound(FakeClassifier()):
-        report = score(ask(predicted_label="offensive", explanation=OFFENDED, probabilities=sent))
+        report = score(ask(decision="offensive", explanation=OFFENDED, probabilities=sent))
     assert report.components.qf == pytest.approx(0.7)
     assert report.verdict == "holds_up"
 
@@ -211,16 +211,16 @@ def test_the_stated_class_is_compared_with_that_of_the_decision(
     decision: str, said: str, reason: str | None
 ) -> None:
     with bound(FakeClassifier()):
-        report = score(ask(labels="three-way", predicted_label=decision, explanation=said))
+        report = score(ask(labels="three-way", decision=decision, explanation=said))
     assert check_named(report, STATES_THIS).reason == reason
 
 
 def test_classes_of_the_caller() -> None:
     own = {"hateful": ["HATE"], "spam": ["spam"], "non-hateful": ["fine"]}
-    request = ask(labels=own, predicted_label="spam", explanation="I call this spam.")
+    request = ask(labels=own, decision="spam", explanation="I call this spam.")
     assert request.decision_class == "spam"
     with bound(FakeClassifier()):
-        assert score(request).label_match is True
+        assert score(request).decision_match is True
     for labels in ({"hateful": ["a b"], "spam": ["spam"]}, own | {"none": ["nothing"]}):
         with pytest.raises(ValidationError):
             ask(labels=labels)

@@ -26,18 +26,18 @@ SWEDISH = {
     "text": "De här utlänningarna förstör hela vår fina gamla stad, säger jag er.",
     "explanation": 'Inlägget säger "förstör hela vår fina gamla stad" och angriper därmed '
     "utlänningar som grupp. Slutsats: texten är hatisk.",
-    "predicted_label": "hateful",
+    "decision": "hateful",
 }
 ENGLISH = {
     "text": "The old bridge near our village was closed by lazy tourists again",
     "explanation": 'It says "lazy tourists", blaming foreigners for it. Conclusion: hateful.',
-    "predicted_label": "hateful",
+    "decision": "hateful",
 }
 
 EXPLAINED = {
     "text": SWEDISH["text"],
     "explanation": 'It says "fina gamla stad", blaming foreigners for it. Conclusion: hateful.',
-    "predicted_label": "hateful",
+    "decision": "hateful",
 }
 
 
@@ -76,7 +76,7 @@ def test_a_swedish_post_with_a_swedish_explanation_has_no_number(variant: Varian
     assert report.languages.explanation is not None
     assert report.languages.text.by == report.languages.explanation.by == "model"
     assert {reason.detail for reason in report.reasons} <= set(report.warnings)
-    assert (report.conclusion, report.stated_label, report.groups) == (None, None, ())
+    assert (report.conclusion, report.stated_decision, report.groups) == (None, None, ())
 
 
 def test_a_model_that_learned_it_is_asked() -> None:
@@ -182,7 +182,7 @@ def test_a_part_without_weight_has_no_say_in_the_score() -> None:
 def test_every_null_has_a_reason_and_nothing_else_has_one() -> None:
     with bound(english()):
         changes: tuple[dict[str, Any], ...] = (
-            {}, SWEDISH, {"predicted_label": None}, {"explanation": "Nobody knows."}
+            {}, SWEDISH, {"decision": None}, {"explanation": "Nobody knows."}
         )  # fmt: skip
         for change in changes:
             report = score(ask({**ENGLISH, **change}))
@@ -221,8 +221,8 @@ def test_of_a_dutch_explanation_the_decision_is_read_and_the_groups_are_not() ->
     explanation = (
         "De post klaagt over toeristen, maar valt geen groep aan: dit is niet haatdragend."
     )
-    report = score(ask(ENGLISH, explanation=explanation, predicted_label="non-hateful"))
-    assert (report.explanation_language, report.stated_label) == ("nl", "non-hateful")
+    report = score(ask(ENGLISH, explanation=explanation, decision="non-hateful"))
+    assert (report.explanation_language, report.stated_decision) == ("nl", "non-hateful")
     assert (report.components.htc, codes(report)["tgi"]) == (1, ["no-rules"])
 
 

@@ -37,7 +37,7 @@ def requests(draw: st.DrawFn) -> HatexscoreRequest:
         text=draw(WRITING.filter(bool)),
         explanation=draw(WRITING),
         variant=draw(st.sampled_from(["robust", "paper", "reference"])),
-        predicted_label=draw(st.sampled_from(["hateful", "non-hateful", None])),
+        decision=draw(st.sampled_from(["hateful", "non-hateful", None])),
         language=draw(st.sampled_from(["auto", "en", "zh", "ko"])),
         seed=draw(st.integers(0, 3)),
     )
@@ -49,9 +49,7 @@ def ask(**fields: Any) -> HatexscoreRequest:
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(requests())
-@example(
-    HatexscoreRequest(text="ABSA㼃", explanation="“ABSA“혐오ᄀᄀᄀ다", predicted_label="hateful")
-)
+@example(HatexscoreRequest(text="ABSA㼃", explanation="“ABSA“혐오ᄀᄀᄀ다", decision="hateful"))
 def test_any_request_is_survived_and_stays_in_its_ranges(request: HatexscoreRequest) -> None:
     with bound(FakeClassifier()):
         report = score(request)
@@ -92,7 +90,7 @@ def test_the_report_begins_as_every_metric_s_report_does() -> None:
 def test_a_call_for_p_one_for_random_spans_and_no_text_twice() -> None:
     asked = [ask(), ask(), ask(seed=1), ask(explanation="nothing quoted")]
     with bound(FakeClassifier(surely)) as model:
-        score_batch([one.model_copy(update={"predicted_label": "hateful"}) for one in asked])
+        score_batch([one.model_copy(update={"decision": "hateful"}) for one in asked])
     assert len(model.calls) == 2
     texts = [text for call in model.calls for text in call]
     assert len(texts) == len(set(texts)) > 2
@@ -100,7 +98,7 @@ def test_a_call_for_p_one_for_random_spans_and_no_text_twice() -> None:
 
 def test_the_whole_report_of_a_good_explanation() -> None:
     with bound(FakeClassifier(lambda text: 0.9 if "lazy" in text else 0.2)):
-        report = score(ask(predicted_label="hateful"))
+        report = score(ask(decision="hateful"))
     assert report.components.model_dump() == {
         "htc": 1.0,
         "qf": pytest.approx(0.7),
@@ -113,7 +111,7 @@ def test_the_whole_report_of_a_good_explanation() -> None:
     assert ("quote", "exact") in kinds
     assert ("quote", "fuzzy") in kinds
     assert report.groups
-    assert report.label_match is True
+    assert report.decision_match is True
     assert report.conclusion is not None
     assert report.conclusion.text == "Conclusion: hateful."
     assert report.control is not None
@@ -153,7 +151,7 @@ def test_an_empty_explanation_scores_zero() -> None:
     with bound(FakeClassifier()):
         for label in ("hateful", "non-hateful", None):
             for empty in ("", " \n"):
-                report = score(ask(explanation=empty, predicted_label=label))
+                report = score(ask(explanation=empty, decision=label))
                 assert (report.score, report.verdict) == (0, "problem_found")
                 assert report.reason.startswith("There is no explanation")
 
@@ -167,13 +165,13 @@ def test_a_text_may_be_explained_in_another_language() -> None:
             )
         )
     assert (report.language, report.explanation_language) == ("ko", "en")
-    assert report.stated_label == "hateful"
+    assert report.stated_decision == "hateful"
 
 
 def test_an_unknown_label_leaves_faithfulness_undefined() -> None:
     with bound(FakeClassifier()):
         report = score(ask(explanation='It says "lazy tourists" of foreigners.'))
-    assert (report.predicted_label, report.components.qf, report.score) == (None, None, None)
+    assert (report.decision, report.components.qf, report.score) == (None, None, None)
     assert any("label is unknown" in warning for warning in report.warnings)
 
 

@@ -38,7 +38,7 @@ def quoting(*quoted: str, text: str = WORDS, seed: int = 0) -> HatexscoreRequest
     return HatexscoreRequest(
         text=text,
         explanation=f"It says {marked}. Conclusion: hateful.",
-        predicted_label="hateful",
+        decision="hateful",
         language="en",
         control_draws=200,
         seed=seed,
@@ -290,9 +290,9 @@ def test_each_look_is_one_more_call_for_all_and_changes_no_byte() -> None:
 @pytest.mark.parametrize("decided", ["hateful", None])
 def test_where_there_is_no_qf_no_random_span_is_asked_about(decided: str | None) -> None:
     """The model decides otherwise, or nobody says what was decided; the drops are told."""
-    unclear = {"predicted_label": decided, "explanation": 'It says "bridge".'}
+    unclear = {"decision": decided, "explanation": 'It says "bridge".'}
     asked = quoting("bridge", text=LONG).model_copy(update=unclear)
-    witness = quoting("winter", text=LONG).model_copy(update={"predicted_label": "non-hateful"})
+    witness = quoting("winter", text=LONG).model_copy(update={"decision": "non-hateful"})
     judge = FakeClassifier(lambda text: 0.3 if "bridge" in text else 0.1)
     with bound(judge):
         alone = score(asked)

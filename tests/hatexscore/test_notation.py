@@ -53,7 +53,7 @@ def test_an_object_reads_as_its_fields(
     }
     written = json.dumps({name: fields[name] for name in order}, indent=indent)
     found = read(f"```json\n{written}\n```" if fenced else written)
-    assert found.stated_label == label
+    assert found.stated_decision == label
     assert {group.text for group in found.groups if group.counts} == {"immigrants"}
     assert [quote.text for quote in found.quoting.evidence] == [
         "lazy tourists",
@@ -75,7 +75,7 @@ def test_the_variants_of_old_read_the_explanation_as_sent() -> None:
     asked = {"text": TEXT, "explanation": json.dumps({"label": "hateful", "why": SAID})}
     for name in ("paper", "reference"):
         request = HatexscoreRequest.model_validate({**asked, "variant": name, "language": "en"})
-        assert VARIANTS[request.variant].read([request])[0].stated_label == "hateful"
+        assert VARIANTS[request.variant].read([request])[0].stated_decision == "hateful"
 
 
 SAID_IN_FIELDS: dict[str | None, tuple[str, ...]] = {
@@ -94,7 +94,7 @@ def test_yes_and_no_are_the_words_of_whoever_reads_fields() -> None:
         for value in values:
             for form in ("Hateful: {}", "- **Hate speech:** {}", '{{"hateful": "{}"}}'):
                 line = form.format(value)
-                assert read(line).stated_label == label, line
+                assert read(line).stated_decision == label, line
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,11 @@ def test_yes_and_no_are_the_words_of_whoever_reads_fields() -> None:
 def test_a_field_on_the_violation_decides_before_its_topic(
     explanation: str, label: str | None
 ) -> None:
-    assert read(explanation).stated_label == label
+    assert read(explanation).stated_decision == label
 
 
 def test_of_boxes_what_is_ticked_is_said() -> None:
     for boxes in ["(x) {} ( ) {}", "[x] {}\n[ ] {}", "\u25a1 {1}\n\u2705 {0}"]:
         for ticked, other in (("hateful", "not hateful"), ("not hateful", "hateful")):
             said = "non-hateful" if ticked.startswith("not") else "hateful"
-            assert read(boxes.format(ticked, other)).stated_label == said
+            assert read(boxes.format(ticked, other)).stated_decision == said

@@ -113,7 +113,7 @@ def test_what_is_no_quotation_of_the_text_is_listed_with_its_kind() -> None:
 def test_a_model_that_disagrees_is_told_above_the_parts() -> None:
     request = ask(
         explanation='"lazy tourists" insults foreigners. Hateful.',
-        predicted_label="hateful",
+        decision="hateful",
         probabilities={"original": 0.2, "masked": 0.1},
     )
     html = shown(request, scored(request))
@@ -214,7 +214,7 @@ def test_a_strip_shows_every_draw(draws: list[float], observed: float) -> None:
 
 
 def test_a_page_without_labels_of_the_caller_shows_them() -> None:
-    request = ask(predicted_label="hateful", probabilities={"original": 0.9, "masked": 0.2})
+    request = ask(decision="hateful", probabilities={"original": 0.9, "masked": 0.2})
     assert not view(request, scored(request)).own_labels
 
 
@@ -241,16 +241,16 @@ def test_the_sheet_styles_marks_of_texts_and_no_mark_of_a_chart() -> None:
 
 
 def test_a_model_that_disagrees_is_a_banner() -> None:
-    html = page(predicted_label="hateful", probabilities={"original": 0.3, "masked": 0.1})
+    html = page(decision="hateful", probabilities={"original": 0.3, "masked": 0.1})
     assert "The asked model disagrees" in html
     assert "The asked model disagrees" not in page(
-        predicted_label="hateful", probabilities={"original": 0.9, "masked": 0.1}
+        decision="hateful", probabilities={"original": 0.9, "masked": 0.1}
     )
 
 
 def test_a_part_that_does_not_apply_is_not_called_undefined() -> None:
     request = ask(
-        text="We lost the match again", predicted_label="non-hateful",
+        text="We lost the match again", decision="non-hateful",
         explanation='It says "lost the match". Conclusion: non-hateful.',
         probabilities={"original": 0.2, "masked": 0.1},
     )  # fmt: skip

@@ -302,7 +302,7 @@ def request(characters: int, quoted: int, different: int) -> HatexscoreRequest:
         f'"{passages_[place % different].strip(chr(34))}"' for place in range(quoted)
     )
     return HatexscoreRequest(
-        text=text, explanation=explanation[:20_000], language="en", predicted_label="hateful"
+        text=text, explanation=explanation[:20_000], language="en", decision="hateful"
     )
 
 

@@ -217,8 +217,8 @@ def test_an_invented_quote_is_dropped() -> None:
 
 def test_an_invented_conclusion_is_dropped() -> None:
     with reading(ANSWER | {"conclusion_quote": "Dit is haat."}):
-        report = score(ask(predicted_label=None))
-    assert (report.components.htc, report.conclusion, report.stated_label) == (None, None, None)
+        report = score(ask(decision=None))
+    assert (report.components.htc, report.conclusion, report.stated_decision) == (None, None, None)
     assert codes(report)["htc"] == ["quote-not-found"]
 
 
@@ -243,7 +243,7 @@ def test_only_an_attacked_group_is_the_target_of_a_hateful_decision() -> None:
     named = ANSWER["groups"][0] | {"attacked": False}
     with reading(ANSWER | {"groups": [named]}):
         hateful = score(ask())
-        harmless = score(ask(predicted_label="non-hateful"))
+        harmless = score(ask(decision="non-hateful"))
     assert (hateful.components.tgi, harmless.components.tgi) == (0, 1)
 
 

@@ -198,7 +198,7 @@ def test_eight_languages_are_read() -> None:
 def test_every_example_of_the_contract_states_a_conclusion(name: str) -> None:
     [found] = VARIANTS["robust"].read([HatexscoreRequest.model_validate(CONTRACT.examples[name])])
     assert found.htc == 1
-    assert found.stated_label == found.label
+    assert found.stated_decision == found.label
 
 
 def whole(rows: Sequence[Row]) -> list[ParsedExplanation]:
@@ -207,7 +207,7 @@ def whole(rows: Sequence[Row]) -> list[ParsedExplanation]:
             HatexscoreRequest(
                 text=row["text"],
                 explanation=row["explanation"],
-                predicted_label=row.get("decision", "hateful"),
+                decision=row.get("decision", "hateful"),
                 labels=row.get("labels"),
             )
             for row in rows
@@ -225,7 +225,7 @@ def test_whole_explanations_are_read(language: str, verdicts: float, groups: flo
     rows = load(DATA / f"explanations.{language}.jsonl")
     found = whole(rows)
     both = list(zip(rows, found, strict=True))
-    check_pairs(((row, row["expected"]["htc"], one.stated_label) for row, one in both), verdicts)
+    check_pairs(((row, row["expected"]["htc"], one.stated_decision) for row, one in both), verdicts)
     right = sum(one.tgi == row["expected"]["tgi"] for row, one in both)
     assert right >= groups * len(rows)
     quoted = (

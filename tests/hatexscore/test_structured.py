@@ -47,7 +47,7 @@ def by_words(text: str) -> float:
 
 def scored(explanation: Any, text: str = POST, **more: Any) -> HatexscoreResult:
     body = {"text": text, "explanation": explanation, "language": "en", **more}
-    request = HatexscoreRequest.model_validate({"predicted_label": "hateful", **body})
+    request = HatexscoreRequest.model_validate({"decision": "hateful", **body})
     with binding(cast(Models, NotRead(FakeClassifier(by_words)))):
         return CONTRACT.judged(SERVICE.score(request))
 
@@ -95,9 +95,7 @@ def test_what_is_no_label_or_no_listed_group_is_not_tested() -> None:
 
 def test_a_further_class_is_compared_with_the_decision() -> None:
     for decision, outcome in (("offensive", "passed"), ("normal", "failed")):
-        result = scored(
-            FIELDS | {"decision": decision}, labels="three-way", predicted_label="offensive"
-        )
+        result = scored(FIELDS | {"decision": decision}, labels="three-way", decision="offensive")
         assert outcomes(result)["states-this-decision"] == outcome
 
 

@@ -38,7 +38,7 @@ def score(row: Row) -> HatexscoreResult:
     request = HatexscoreRequest(
         text=row["text"],
         explanation=row["explanation"],
-        predicted_label=decision,
+        decision=decision,
         labels=row.get("labels"),
         probabilities=JUDGED[decision],
     )

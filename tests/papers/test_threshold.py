@@ -41,7 +41,7 @@ def scored(fields: dict[str, Any]) -> HatexscoreResult:
 def test_stored_parts_give_what_is_computed_afresh(variant: str, rule: str | None) -> None:
     changed = 0
     for row, (original, masked) in product(ROWS, PROBABILITIES):
-        fields = {name: row[name] for name in ("text", "explanation", "predicted_label")
+        fields = {name: row[name] for name in ("text", "explanation", "decision")
                   if name in row}  # fmt: skip
         told = {"original": original, "masked": masked}
         fields |= {"variant": variant, "probabilities": told, "control_draws": 0}

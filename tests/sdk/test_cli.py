@@ -385,8 +385,8 @@ def test_a_moment_is_a_date_or_a_time_ago(typed: RecordedService, since: str) ->
     [
         ("Text,Explanation,Language,Predicted_label\na,b,en,non-hateful\n", "non-hateful"),
         ("Text,Explanation,Predicted Label\na,b,hateful\n", "hateful"),
-        ("sep=;\ntext;explanation;predicted_label\na;b;hateful\n", "hateful"),
-        ("text,explanation,predicted_label,,\na,b,hateful,,\n", "hateful"),
+        ("sep=;\ntext;explanation;decision\na;b;hateful\n", "hateful"),
+        ("text,explanation,decision,,\na,b,hateful,,\n", "hateful"),
         ("post,rationale,decision\na,b,hateful\n", "hateful"),
     ],
 )
@@ -397,19 +397,19 @@ def test_no_decision_of_a_table_is_lost(
     command = ["submit", str(tmp_path / "posts.csv"), "--metric", "hatexscore", "--yes"]
     assert main(command) == 0
     [line] = [one for one in typed.sent["POST /v1/files"].splitlines() if b'"custom_id"' in one]
-    assert json.loads(line)["body"]["predicted_label"] == label
+    assert json.loads(line)["body"]["decision"] == label
 
 
 def test_a_class_label_is_refused_with_its_cure(
     typed: RecordedService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    row = {"text": "a", "explanation": "b", "predicted_label": 1}
+    row = {"text": "a", "explanation": "b", "decision": 1}
     table = pytest.importorskip("pyarrow").Table.from_pylist([row])
     parquet.write_table(table, tmp_path / "int_label.parquet")
     command = ["submit", str(tmp_path / "int_label.parquet"), "--metric", "hatexscore"]
     assert main(command) == WRONG
-    cure = "--value predicted_label:hateful=1"
+    cure = "--value decision:hateful=1"
     assert cure in capsys.readouterr().err
     assert main([*command, *cure.split(" ")]) == 0
 
@@ -430,7 +430,7 @@ def test_the_decision_is_an_option(typed: RecordedService) -> None:
     score = ["score", "hatexscore", "--text", "a", "--explanation", "b", "--decision", "hateful"]
     assert main(score) == 0
     sent = json.loads(typed.sent["POST /v1/scores/hatexscore"])
-    assert sent["predicted_label"] == "hateful"
+    assert sent["decision"] == "hateful"
 
 
 def test_completion_knows_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,7 @@ SCALARS = st.one_of(
 JSON = st.recursive(SCALARS, lambda of: st.lists(of, max_size=2) | st.dictionaries(WORDS, of))
 NAMES = st.sampled_from(
     ["text", "explanation", "seed", "tau", "k", "policy", "labels", "reader_model", "metadata",
-     "predicted_label", "question", "rationale", "unheard-of", "id"]
+     "decision", "question", "rationale", "unheard-of", "id"]
 )  # fmt: skip
 REQUESTS = st.lists(st.dictionaries(NAMES, JSON, max_size=5), min_size=1, max_size=6)
 
@@ -151,7 +151,7 @@ def test_csv_of_somebody_else(tmp_path: Path, bom: bytes, how: str) -> None:
     file.write_bytes(bom + text.getvalue().encode())
     reading = Reading(delimiter=";") if how == "semicolon" else Reading()
     columns = {
-        "predicted_label": {"column": "flag", "values": {"1": "hateful"}},
+        "decision": {"column": "flag", "values": {"1": "hateful"}},
         "metadata": ["model"], "seed": {"value": 7}, "labels": "spans",
     }  # fmt: skip
     with batch_file(file, "/v1/scores/hatexscore", columns, reading) as (name, content):
@@ -161,7 +161,7 @@ def test_csv_of_somebody_else(tmp_path: Path, bom: bytes, how: str) -> None:
     assert [one["custom_id"] for one in lines] == ["1", "2"]
     assert [number for number, raw in enumerate(raws, 1) if raw.strip()] == [2, 4], "as in the file"
     assert lines[0]["body"] == {
-        "text": "'=a\nb", "explanation": '7 "x"', "predicted_label": "hateful",
+        "text": "'=a\nb", "explanation": '7 "x"', "decision": "hateful",
         "metadata": {"model": "v7"}, "seed": 7, "labels": '[{"start": 0}]',
     }  # fmt: skip
     assert lines[1]["body"] == {"text": "7", "explanation": "b", "metadata": {}, "seed": 7}
@@ -217,15 +217,15 @@ def test_columns_are_guessed_by_name_then_by_synonym() -> None:
 def test_a_mapping_in_words_is_the_one_in_json() -> None:
     assert from_words([], [], [], []) is None
     said = from_words(
-        ["custom_id=post_id", "text=body", "predicted_label=flag"],
-        ["predicted_label:hateful=1", "predicted_label:non-hateful=0"],
+        ["custom_id=post_id", "text=body", "decision=flag"],
+        ["decision:hateful=1", "decision:non-hateful=0"],
         [("seed", "7")],
         ["model,market"],
     )
     assert said == {
         "custom_id": "post_id",
         "text": "body",
-        "predicted_label": {"column": "flag", "values": {"1": "hateful", "0": "non-hateful"}},
+        "decision": {"column": "flag", "values": {"1": "hateful", "0": "non-hateful"}},
         "seed": {"value": 7},
         "metadata": ["model", "market"],
     }

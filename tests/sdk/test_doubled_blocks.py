@@ -91,7 +91,7 @@ def batch(service: Service) -> str:
 
 @end_to_end
 def test_a_table_goes_to_a_bucket(service: Service, folder: Path) -> None:
-    table(folder / "posts.csv", ",", "body", "why", "predicted_label", "model", "market")
+    table(folder / "posts.csv", ",", "body", "why", "decision", "model", "market")
     typed = block("docs/guide/data.md", "touchstone submit posts.csv")
     shell(typed.replace("s3://ours", f"file://{folder}/bucket"), folder, service)
     assert (folder / "bucket" / "scores.parquet").read_bytes()[:4] == b"PAR1"
@@ -100,7 +100,7 @@ def test_a_table_goes_to_a_bucket(service: Service, folder: Path) -> None:
 @pytest.mark.nightly
 @end_to_end
 def test_a_batch_is_sent_reported_and_compared(service: Service, folder: Path, batch: str) -> None:
-    table(folder / "posts.csv", ",", "body", "explanation", "predicted_label", "model", "market")
+    table(folder / "posts.csv", ",", "body", "explanation", "decision", "model", "market")
     text = (folder / "posts.csv").read_text("utf-8").replace(',"1",', ',"hateful",')
     (folder / "posts.csv").write_text(text, "utf-8")
     typed = block("docs/guide/api.md", "touchstone submit")

@@ -72,7 +72,7 @@ def test_rows_and_frames(here: Local) -> None:
     post = {
         "text": "Honestly, those immigrants are ruining our lovely old town.",
         "explanation": 'It says "those immigrants are ruining our lovely old town". Hateful.',
-        "predicted_label": "hateful",
+        "decision": "hateful",
     }
     told: list[tuple[int, int | None]] = []
     scores = here.score_many(

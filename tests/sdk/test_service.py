@@ -41,7 +41,7 @@ T = TypeVar("T")
 POST: dict[str, Any] = {
     "text": "Honestly, those immigrants are ruining our lovely old town.",
     "explanation": 'It says "those immigrants are ruining our lovely old town". Hateful.',
-    "predicted_label": "hateful",
+    "decision": "hateful",
     "control_draws": 5,
 }
 GIVEN = POST | {"probabilities": {"original": 0.9, "masked": 0.1}}  # no model is asked
@@ -214,7 +214,7 @@ def test_the_command_line_from_a_table_to_a_comparison(
         frame.assign(explanation=why, model_name=name).to_csv(file, index=False)
         given = f"--field=probabilities={json.dumps(GIVEN['probabilities'])}"
         command = ["submit", str(file), "--metric=hatexscore", given, "--keep=model_name"]
-        maps = [f"--map={one}={one}" for one in ("text", "explanation", "predicted_label")]
+        maps = [f"--map={one}={one}" for one in ("text", "explanation", "decision")]
         assert main([*command, *maps, "--wait", f"--output={target}"]) == 0
         batches.append(capsys.readouterr().out.strip())
         scores = pd.read_parquet(target)
@@ -384,7 +384,7 @@ def test_a_frame_becomes_a_frame(ts: Touchstone) -> None:
     columns = {
         "text": "post",
         "explanation": "why",
-        "predicted_label": {"column": "flag", "values": {"1": "hateful", "0": "non-hateful"}},
+        "decision": {"column": "flag", "values": {"1": "hateful", "0": "non-hateful"}},
         "probabilities": {"value": GIVEN["probabilities"]},
     }
     found = ts.score_many(frame, "hatexscore", columns=columns, progress=False)

@@ -39,14 +39,14 @@ def test_what_a_mapping_can_say() -> None:
     row = {"body": "x", "flag": 1, "model": "v7", "market": None, "spans": [{"start": 0, "end": 1}]}
     columns = {
         "text": "body",
-        "predicted_label": {"column": "flag", "values": {"1": "hateful"}},
+        "decision": {"column": "flag", "values": {"1": "hateful"}},
         "seed": {"value": 7},
         "metadata": ["model", "market"],
         "rationale": "spans",
     }
     assert ColumnMapping(columns).request(row) == {
         "text": "x",
-        "predicted_label": "hateful",
+        "decision": "hateful",
         "seed": 7,
         "metadata": {"model": "v7"},
         "rationale": [{"start": 0, "end": 1}],
@@ -133,10 +133,10 @@ def test_a_table_of_any_library_becomes_another_of_it(library: str) -> None:
     columns = {
         "text": "text",
         "explanation": "explanation",
-        "predicted_label": {"column": "flag", "values": {"1": "hateful"}},
+        "decision": {"column": "flag", "values": {"1": "hateful"}},
     }
     frame = framed(table, columns)
-    assert [row.fields.get("predicted_label") for row in frame.rows()] == ["hateful", None]
+    assert [row.fields.get("decision") for row in frame.rows()] == ["hateful", None]
     result = result_of("hatexscore")
     frame.add(1, result, "job_1")
     frame.add(0, BadRequest(422, {"detail": "no"}), None)

@@ -117,7 +117,7 @@ def test_hatexscore_keeps_its_numbers_and_names(name: str) -> None:
     full = score(request)
     kept = without_text(full, request)
     whole = full.model_dump(mode="json")
-    for field in ("score", "components", "groups", "stated_label", "language", "label_match"):
+    for field in ("score", "components", "groups", "stated_decision", "language", "decision_match"):
         assert kept[field] == whole[field]
     assert kept["masked_text"] is None
     assert [quote["start"] for quote in kept["evidence"]] == [

@@ -3,7 +3,7 @@
 from touchstone_client import Touchstone
 
 ts = Touchstone()
-result = ts.hatexscore(text=post, explanation=why, predicted_label="hateful")
+result = ts.hatexscore(text=post, explanation=why, decision="hateful")
 result.score, result.verdict, result.reason
 """
 

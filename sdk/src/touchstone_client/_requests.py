@@ -842,7 +842,7 @@ class HatexscoreRequest(TypedDict):
     explanation: NotRequired[str | ExplanationFields]
     labels: NotRequired[Literal['default', 'hate', 'toxicity', 'safety', 'policy', 'three-way', 'sentiment-free'] | dict[str, list[str]] | None]
     prompt: NotRequired[PromptKeys | None]
-    predicted_label: NotRequired[str | None]
+    decision: NotRequired[str | None]
     reader: NotRequired[Literal['rules', 'llm', 'auto']]
     reader_model: NotRequired[str | None]
     policy: NotRequired[Literal['un', 'meta', 'twitter', 'youtube'] | dict[str, list[str]]]

@@ -4010,7 +4010,7 @@ class HatexscoreRequest(Message):
     labels: Annotated[
         Literal['default', 'hate', 'toxicity', 'safety', 'policy', 'three-way', 'sentiment-free'] | dict[str, list[str]] | None,
         Field(
-            description='words for the classes of the decision, in which the explanation is read: a built-in vocabulary, or your own, which replaces it (capitals match capitals only; digits and single characters in a label line only): `hateful`, `non-hateful` and, if you have them, further classes, as in `three-way`; absent: as `predicted_label` tells, else `default`'
+            description='words for the classes of the decision, in which the explanation is read: a built-in vocabulary, or your own, which replaces it (capitals match capitals only; digits and single characters in a label line only): `hateful`, `non-hateful` and, if you have them, further classes, as in `three-way`; absent: as `decision` tells, else `default`'
         ),
     ] = None
     prompt: Annotated[
@@ -4019,7 +4019,7 @@ class HatexscoreRequest(Message):
             description="how a causal model or a chat server is asked for P(hateful), in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)"
         ),
     ] = None
-    predicted_label: Annotated[
+    decision: Annotated[
         str | None,
         Field(
             description='the explained decision, `hateful`, `non-hateful`, or a class or word of `labels`; if absent, the one that the explanation states'

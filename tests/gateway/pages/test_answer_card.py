@@ -156,7 +156,7 @@ def test_a_file_with_texts_becomes_the_same_requests_again(
     content = client.get(f"/v1/files/{batch['input_file_id']}/content").text.splitlines()
     bodies = [json.loads(one)["body"] for one in content]
     assert [one["text"] for one in bodies] == [row["text"] for row in rows]
-    assert bodies[0]["predicted_label"] == "non-hateful"
+    assert bodies[0]["decision"] == "non-hateful"
     assert bodies[0]["probabilities"] == {"original": 0.9, "masked": 0.2}
     lines = [json.loads(one) for one in client.get(f"{path}.jsonl?texts=1").text.splitlines()]
     assert lines[0]["request"]["text"] == rows[0]["text"]

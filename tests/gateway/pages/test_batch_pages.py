@@ -82,8 +82,8 @@ ERROR = {"type": "x/invalid-request", "title": "t", "status": 422, "detail": "@t
 BIN = re.compile('<rect class="bin".*?</rect>')
 PARTS = re.compile('<svg class="part".*?</tr>', re.DOTALL)
 LINES = [
-    judged("fine", score=0.9, label_match=True, components={"htc": 1.0}, warnings=["w"]),
-    judged("low", score=0.1, label_match=False),
+    judged("fine", score=0.9, decision_match=True, components={"htc": 1.0}, warnings=["w"]),
+    judged("low", score=0.1, decision_match=False),
     judged(
         HOSTILE,
         score=0.75,

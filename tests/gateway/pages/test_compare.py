@@ -161,7 +161,7 @@ def test_a_line_without_a_partner_says_why(
 ) -> None:
     left, right = batches
     set_text_keys(engine, *batches)
-    decided = {"predicted_label": "hateful"}
+    decided = {"decision": "hateful"}
     with engine.begin() as connection:
         for side, number, request in (
             (left, 8, {"text": "post number 1 is quite friendly"}),

@@ -60,7 +60,7 @@ def test_a_number_that_says_nothing_is_grey(
 ) -> None:
     problems = ["opposite-decision"] if verdict == "problem_found" else []
     result = a_result(0.9) | {"verdict": verdict, "problems": problems}
-    result["label_match"] = not problems
+    result["decision_match"] = not problems
     text = client.get(f"/jobs/{put(engine, 'hatexscore', result)}").text
     assert ('class="score unsure"' in text) is grey
     assert ("scored as if it spoke for <em>hateful</em>" in text) is (verdict == "problem_found")

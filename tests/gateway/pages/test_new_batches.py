@@ -85,8 +85,8 @@ def test_a_table_with_other_names_is_scored(scene: Scene, mark: bytes, delimiter
     address = uploaded(scene.client, mark + CSV.replace(",", delimiter).encode())
     shown = scene.client.get(address).text
     assert "2 lines" in shown
-    mapped = "&c.custom_id=id&c.text=comment&c.explanation=why&c.predicted_label=flag&m=market"
-    values = "&v.predicted_label.1=hateful&v.predicted_label.0=non-hateful"
+    mapped = "&c.custom_id=id&c.text=comment&c.explanation=why&c.decision=flag&m=market"
+    values = "&v.decision.1=hateful&v.decision.0=non-hateful"
     answer = confirmed(scene.client, address + mapped + values, keep="posts")
     assert answer.status_code == 303, answer.text
     batch_id = answer.headers["location"].rpartition("/")[2]
@@ -98,7 +98,7 @@ def test_a_table_with_other_names_is_scored(scene: Scene, mark: bytes, delimiter
         "body": {
             "text": "a text",
             "explanation": "it is hateful",
-            "predicted_label": "hateful",
+            "decision": "hateful",
             "metadata": {"market": "de"},
         },
     }
@@ -140,7 +140,7 @@ def test_the_natural_table_is_scored_as_it_is_uploaded(scene: Scene) -> None:
     assert made[1]["body"] == {
         "text": "a text 1",
         "explanation": "it is hateful",
-        "predicted_label": "hateful",
+        "decision": "hateful",
         "language": "en",
         "metadata": {"model": "hermes-1"},
     }
@@ -191,7 +191,7 @@ def test_columns_of_several_words_are_guessed(scene: Scene) -> None:
     sent = sent_by(scene.client.get(uploaded(scene.client, f"{head}\n{rows}".encode())))
     assert sent["c.text"] == "Tweet Body"
     assert sent["c.explanation"] == "LLM Rationale v2"
-    assert sent["c.predicted_label"] == "Moderator verdict"
+    assert sent["c.decision"] == "Moderator verdict"
 
 
 @pytest.mark.parametrize(
@@ -207,15 +207,15 @@ def test_a_workbook_and_parquet_are_refused(scene: Scene, content: bytes, said: 
     ("content", "lines"),
     [
         (b"sep=;\nText;Explanation;Predicted Label\na;b;hateful\n", [3]),
-        (b'text,explanation,predicted_label,,\n"a\nb",b,hateful,,\na,b,hateful,,\n', [2, 4]),
+        (b'text,explanation,decision,,\n"a\nb",b,hateful,,\na,b,hateful,,\n', [2, 4]),
     ],
 )
 def test_tables_as_spreadsheets_write_them(content: bytes, lines: list[int]) -> None:
     rows = list(rows_of(BytesIO(content)))
     assert [number for number, _ in rows] == lines
-    columns = guess_columns(["text", "explanation", "predicted_label"], list(rows[0][1]))
-    assert rows[0][1][columns["predicted_label"]] == "hateful"
-    assert set(columns) == {"text", "explanation", "predicted_label"}
+    columns = guess_columns(["text", "explanation", "decision"], list(rows[0][1]))
+    assert rows[0][1][columns["decision"]] == "hateful"
+    assert set(columns) == {"text", "explanation", "decision"}
 
 
 def test_what_people_say_is_kept_as_metadata_by_itself(scene: Scene) -> None:
@@ -259,8 +259,8 @@ def test_what_is_wrong_is_said_by_line_and_nothing_is_made(
 
 def test_one_broken_line_among_thousands_is_named_in_a_file_of_a_spreadsheet(scene: Scene) -> None:
     rows = [f"post {number};it is hateful;{number % 2}" for number in range(2, 2_001)]
-    chosen = "&c.text=post&c.explanation=why&c.predicted_label=flag"
-    chosen += "&v.predicted_label.1=hateful&v.predicted_label.0=non-hateful"
+    chosen = "&c.text=post&c.explanation=why&c.decision=flag"
+    chosen += "&v.decision.1=hateful&v.decision.0=non-hateful"
     broken = rows[1_417 - 2]
     rows[1_417 - 2] += ";too many"
     address = uploaded(scene.client, spreadsheet(rows))
@@ -271,7 +271,7 @@ def test_one_broken_line_among_thousands_is_named_in_a_file_of_a_spreadsheet(sce
     batch_id = made.headers["location"].rpartition("/")[2]
     requests = requests_of(scene, batch_id)
     assert len(requests) == len(rows)
-    assert requests[1_417 - 2]["body"]["predicted_label"] == "hateful"
+    assert requests[1_417 - 2]["body"]["decision"] == "hateful"
     assert scene.client.post(f"/v1/batches/{batch_id}/cancel").json()["status"] in STOPPED
 
 
@@ -333,8 +333,8 @@ def test_too_many_rows_are_told_alike_when_they_are_shown_and_when_they_are_sent
 def test_ids_labels_and_metadata_are_not_blurred_where_one_chooses_columns(scene: Scene) -> None:
     shown = scene.client.get(
         uploaded(scene.client, CSV.encode())
-        + "&c.custom_id=id&c.text=comment&c.explanation=why&c.predicted_label=flag&m=market"
-        + "&v.predicted_label.1=hateful&v.predicted_label.0=non-hateful"
+        + "&c.custom_id=id&c.text=comment&c.explanation=why&c.decision=flag&m=market"
+        + "&v.decision.1=hateful&v.decision.0=non-hateful"
     ).text
     rows = shown[shown.index('id="rows"') : shown.index('id="requests"')]
     cells = re.findall(
@@ -442,13 +442,13 @@ def test_what_is_selected_is_scored_whether_it_was_shown_again_or_not(scene: Sce
     address = uploaded(scene.client, b"post,why,flag,note\na,b,hateful,x\nc,d,non-hateful,y\n")
     shown = scene.client.get(address)
     assert 'name="csrf"' not in mapping_form(shown.text)  # no address holds the token
-    chosen: dict[str, str | list[str]] = {"c.predicted_label": "flag", "m": ["note"]}
+    chosen: dict[str, str | list[str]] = {"c.decision": "flag", "m": ["note"]}
     answer = confirmed(scene.client, address, **chosen)
     made = requests_of(scene, answer.headers["location"].rpartition("/")[2])
-    assert [one["body"]["predicted_label"] for one in made] == ["hateful", "non-hateful"]
+    assert [one["body"]["decision"] for one in made] == ["hateful", "non-hateful"]
     assert [one["body"]["metadata"] for one in made] == [{"note": "x"}, {"note": "y"}]
     before = scene.client.get("/v1/batches").json()["data"]
-    refused = confirmed(scene.client, address, **{"c.predicted_label": "note"})
+    refused = confirmed(scene.client, address, **{"c.decision": "note"})
     assert refused.status_code == 422
     assert "2 lines cannot be scored" in refused.text
     assert '<option value="note" selected>note</option>' in refused.text
@@ -481,11 +481,11 @@ def test_names_of_labels_and_columns_of_few_values_are_guessed(scene: Scene) -> 
     sent = sent_by(scene.client.get(address))
     assert sent["c.text"] == "Message"
     assert sent["c.explanation"] == "rationale"
-    assert sent["c.predicted_label"] == "Verdict"  # `label` may be what people say
+    assert sent["c.decision"] == "Verdict"  # `label` may be what people say
     assert sent["m"] == ["label", "writer"]
     many = "".join(f"a,b,kind {n}\n" for n in range(9))
     sent = sent_by(scene.client.get(uploaded(scene.client, f"post,why,label\n{many}".encode())))
-    assert sent["c.predicted_label"] == ""
+    assert sent["c.decision"] == ""
 
 
 @pytest.mark.parametrize(

@@ -76,12 +76,12 @@ NAMED = {
 }  # fmt: skip
 OWN_RESULTS: dict[str, list[dict[str, Any]]] = {
     "hatexscore": [
-        {"groups": ["Women", "a=b & c"], "stated_label": "hateful", "label_match": True}
+        {"groups": ["Women", "a=b & c"], "stated_decision": "hateful", "decision_match": True}
         | {"evidence": [NAMED, NAMED | {"group": "Girls"}, ROUGHLY | {"match": "exact"}]},
-        {"groups": ["Women"], "stated_label": "non-hateful", "label_match": False}
+        {"groups": ["Women"], "stated_decision": "non-hateful", "decision_match": False}
         | {"hallucinated_quotes": [INVENTED], "evidence": [ROUGHLY]},
-        {"groups": [], "stated_label": "hateful", "label_match": None, "evidence": [ROUGHLY]},
-        {"groups": [], "stated_label": None, "label_match": None, "evidence": []},
+        {"groups": [], "stated_decision": "hateful", "decision_match": None, "evidence": [ROUGHLY]},
+        {"groups": [], "stated_decision": None, "decision_match": None, "evidence": []},
     ],
     "haf": [{"stance": "toxic"}, {"stance": "toxic"}, {"stance": "unclear"}, {"stance": None}],
     "ftc": [

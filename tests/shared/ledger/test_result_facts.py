@@ -242,7 +242,7 @@ class TestPages:
                     "verdict": "not_tested" if score is None else "holds_up",
                     "reason": "so",
                     "components": {"htc": 1.0, "qf": score},
-                    "label_match": number == 3 or None,
+                    "decision_match": number == 3 or None,
                     "provenance": {"models": [{"name": f"m{number % 3}"}]},
                 }
                 for number, score in enumerate(SCORES)

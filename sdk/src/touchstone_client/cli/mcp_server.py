@@ -58,7 +58,7 @@ class Tools:
 
     def score_explanation(self, metric: str, fields: dict[str, Any]) -> dict[str, Any]:
         """Score one explanation. metric: of list_metrics; fields: of its request, such as text,
-        explanation and predicted_label. It waits up to a minute; later, get_result returns the
+        explanation and decision. It waits up to a minute; later, get_result returns the
         answer."""
         job = self._ts.jobs.create(metric, fields)
         try:

@@ -13,12 +13,11 @@ METADATA = "metadata"
 SYNONYMS = {
     "text": ("post", "comment", "content", "body", "message", "tweet"),
     "explanation": ("rationale", "reason", "why"),
-    "predicted_label": ("prediction", "predicted", "decision", "verdict", "label"),
     "decision": ("predicted_label", "prediction", "predicted", "verdict", "label"),
     "premise": ("sentence1",),
     "hypothesis": ("sentence2",),
 }
-IN_ORDER = ("predicted_label", "decision")  # the first synonym counts: `label` may be a person's
+IN_ORDER = ("decision",)  # the first synonym counts: `label` may be a person's
 PARTS = ("probabilities.original", "probabilities.masked")  # fields that are part of an object
 GOLD = ("gold", "gold_rationale", "rating")  # the defaults of a report's `gold`
 RATING_OF = "rating_"  # one column per person

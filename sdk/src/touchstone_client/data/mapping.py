@@ -1,7 +1,7 @@
 """Columns of a table to fields of requests: one mapping for files, frames and the command line.
 
     {"custom_id": "post_id", "text": "body",
-     "predicted_label": {"column": "flag", "values": {"1": "hateful", "0": "non-hateful"}},
+     "decision": {"column": "flag", "values": {"1": "hateful", "0": "non-hateful"}},
      "metadata": ["model", "market"], "seed": {"value": 7}}
 
 Columns that are not named are not sent. Without a mapping, columns of gold labels, marked

@@ -208,7 +208,7 @@ def test_one_request_of_a_metric_scores_alike_here_and_behind_the_server(
     asked = {
         "text": text,
         "explanation": 'It says "are ruining our town" of immigrants. Conclusion: hateful.',
-        "predicted_label": "hateful",
+        "decision": "hateful",
         "control_draws": 3,
         "prompt": {"style": "raw", "user": user, "verbalizers": verbalizers},
     }

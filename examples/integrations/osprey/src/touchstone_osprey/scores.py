@@ -26,7 +26,7 @@ async def score(ts: AsyncTouchstone, text: str, explanation: str, label: str = "
     away."""
     fields: dict[str, Any] = {"text": text, "explanation": explanation}
     if label:
-        fields["predicted_label"] = label
+        fields["decision"] = label
     try:
         result = await ts.hatexscore(**fields, wait=RULE_SECONDS)
     except TouchstoneError as error:
