@@ -109,7 +109,7 @@ def _human(data: Path, number: int, *, random: bool) -> Iterator[Json]:
 
 
 def _at_random(request: FtcRequest) -> Iterator[Json]:
-    label = request.label or "entailment"
+    label = request.decision or "entailment"
     supplied = []
     for made in extract(
         label, request.hypothesis, written_out(request.explanation), printed=False

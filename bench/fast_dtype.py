@@ -193,8 +193,8 @@ def _reasons_body(row: Json) -> Json:
 
 
 def _inference_body(row: Json) -> Json:
-    asked = ("premise", "hypothesis", "label")
-    return {name: row[name] for name in asked} | {"explanation": row["explanation_1"]}
+    pair = {name: row[name] for name in ("premise", "hypothesis")}
+    return pair | {"decision": row["label"], "explanation": row["explanation_1"]}
 
 
 MAKE: dict[str, Callable[[Json], Json | None]] = {"ftc": _inference_body, "haf": _reasons_body}

@@ -79,7 +79,7 @@ def body(row: Json, source: str, explained: Json, inputs: str) -> Json:
         "premise": row["premise"],
         "hypothesis": row["hypothesis"],
         "explanation": explained[explanation],
-        "label": row[label],
+        "decision": row[label],
         "draws": 50 if inputs == "all" else 0,
         "study": {"inputs": inputs},
     }
@@ -135,7 +135,7 @@ def with_progress(source: str, rows: Iterator[Row]) -> Iterator[Row]:
 def summed_up(rows: Sequence[Row]) -> dict[str, Json]:
     """True explanations, those of them that explain the model's own label, and those of others."""
     own = [row for row in rows if row.request.study and row.request.study.inputs == "all"]
-    faithful = [row for row in own if _own_label(row.report) == row.report.label]
+    faithful = [row for row in own if _own_label(row.report) == row.report.decision]
     asked = FtcBatchReportRequest(jobs=("all",), seed=SEED)
 
     def report(some: Sequence[Row]) -> FtcBatchReport:

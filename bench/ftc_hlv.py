@@ -62,7 +62,7 @@ def requests(number: int, draws: int) -> list[FtcRequest]:
                 premise=f"{who} {verb} playing {one} {where}, scene {place}.",
                 hypothesis=f"{who} {verb} playing {other} {where}.",
                 explanation=EXPLAINED[place % 3].format(one=one, other=other),
-                label=("contradiction", "neutral", "entailment")[place % 3],
+                decision=("contradiction", "neutral", "entailment")[place % 3],
                 language="en",
                 seed=place,
                 draws=draws,

@@ -43,14 +43,14 @@ def human(row: Json, explained: Json) -> FtcRequest:
         premise=row["premise"],
         hypothesis=row["hypothesis"],
         explanation=explained["explanation_1"],
-        label=row["label"],
+        decision=row["label"],
         language="en",
     )
 
 
 def at_random(request: FtcRequest, each: int = 1) -> Iterator[FtcRequest]:
     """For each counterfactual some whose phrase is any of its class."""
-    label = request.label or "entailment"
+    label = request.decision or "entailment"
     for made in extract(label, request.hypothesis, request.explanation_text, printed=False).made:
         others = random_phrases(request.model_copy(update={"seed": SEED}), made).texts
         for text in others[:each]:

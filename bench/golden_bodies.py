@@ -164,13 +164,14 @@ MARKET = {
     "premise": "A woman walks down a street with a bag.",
     "hypothesis": "A woman is going to the market.",
     "explanation": "A woman on a street is not always going to the market.",
-    "label": "neutral",
+    "decision": "neutral",
 }
 FTC: Json = {
-    "written": CURVE | {"label": "entailment", "extractor": "llm", "writer": NAME},
+    "written": CURVE | {"decision": "entailment", "extractor": "llm", "writer": NAME},
     "written, neutral": MARKET | {"extractor": "llm", "writer": NAME},
     "the model's label": CURVE,
-    "own phrases": CURVE | {"label": "entailment", "substitutes": ["a hill", "a dog"], "draws": 10},
+    "own phrases": CURVE
+    | {"decision": "entailment", "substitutes": ["a hill", "a dog"], "draws": 10},
     "own targets": MARKET
     | {
         "counterfactuals": [{"kind": "a", "text": "A woman is going to the market with a bag."}],
@@ -179,7 +180,7 @@ FTC: Json = {
     },
     "a study": CURVE
     | {
-        "label": "entailment",
+        "decision": "entailment",
         "study": {
             "simulation": {
                 "from_input": "neutral",

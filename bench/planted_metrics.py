@@ -238,7 +238,7 @@ def _inferred(nouns: Sequence[str], noun: str, kind: str, *, follows: bool) -> F
         premise=f"A {nouns[0]}, a {nouns[1]} and a {nouns[2]} are in the park.",
         hypothesis=f"There is a {kind} in the park.",
         explanation=f"A {noun} {relation} a {kind}.",
-        label="entailment" if follows else "neutral",
+        decision="entailment" if follows else "neutral",
         language="en",
         substitutes=POOL,
     )

@@ -101,7 +101,7 @@ def test_ftc_asks_for_its_draws_and_a_few(model: Counting) -> None:
         premise=(WORDS * 300)[:20_000],
         hypothesis="A man sleeps in the garden",
         explanation=(WORDS * 300)[:20_000],
-        label="neutral",
+        decision="neutral",
         counterfactuals=counterfactuals,
         draws=200,
     )

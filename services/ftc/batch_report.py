@@ -84,7 +84,10 @@ def las_of(rows: Sequence[Row], over: Statistics) -> FtcLas | None:
         return None
     table = np.array(
         [
-            (_gain(answers, row.report.label), float(answers.from_explanation == row.report.label))
+            (
+                _gain(answers, row.report.decision),
+                float(answers.from_explanation == row.report.decision),
+            )
             for row, answers in simulations
         ]
     )
@@ -106,7 +109,7 @@ def _simulations(rows: Sequence[Row]) -> list[tuple[Row, FtcSimulation]]:
         for row in rows
         if row.request.study is not None
         and row.request.study.simulation is not None
-        and row.report.label is not None
+        and row.report.decision is not None
     ]
 
 
@@ -135,8 +138,10 @@ def _lra(
     noisy_results: Sequence[tuple[Row, FtcSimulation, FtcPerturbation]],
     over: Statistics,
 ) -> FtcLra:
-    stable = np.array([float(noisy.label == row.report.label) for row, _, noisy in noisy_results])
-    gain = np.array([_gain(simulated, row.report.label) for row, simulated, _ in noisy_results])
+    stable = np.array(
+        [float(noisy.label == row.report.decision) for row, _, noisy in noisy_results]
+    )
+    gain = np.array([_gain(simulated, row.report.decision) for row, simulated, _ in noisy_results])
     described = [
         (index, float(noisy.simulated == simulated.from_input_and_explanation))
         for index, (_, simulated, noisy) in enumerate(noisy_results)
@@ -161,7 +166,7 @@ def simulatability_of(rows: Sequence[Row]) -> tuple[FtcSimulatability, ...]:
         voted = [
             (edited, row.request.study.human_labels[edited.kind])
             for row in rows
-            if row.report.label == label and row.request.study is not None
+            if row.report.decision == label and row.request.study is not None
             for edited in row.report.counterfactuals
             if edited.kind == kind and edited.kind in row.request.study.human_labels
         ]
@@ -389,7 +394,7 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> FtcBatchReport:
     significant = [_significant(row.report) for row in controlled]
     common = over.envelope()
     gaining = [row for row in explained if row.report.components.gain is not None]
-    strata = [[row for row in gaining if row.report.label == label] for label in ORIGINAL]
+    strata = [[row for row in gaining if row.report.decision == label] for label in ORIGINAL]
     groups = [
         np.array([row.report.components.gain for row in stratum], np.float64) for stratum in strata
     ]
@@ -444,7 +449,7 @@ def _count(names: Iterable[str | None]) -> dict[str, int]:
 
 def _cases(rows: Sequence[Row], over: Statistics) -> Iterable[FtcCaseScores]:
     for case in (*ORIGINAL, "neutral a", "neutral b"):
-        of_label = [row for row in rows if row.report.label == case.split()[0]]
+        of_label = [row for row in rows if row.report.decision == case.split()[0]]
         keys = over.keys(of_label)
         scored = [
             (satisfied, key)
@@ -482,7 +487,7 @@ def _win_rate(report: FtcResult, case: Case) -> float | None:
 
 
 def _macro(covered: Sequence[Row], over: Statistics) -> FtcScores:
-    by_label = [[row for row in covered if row.report.label == label] for label in ORIGINAL]
+    by_label = [[row for row in covered if row.report.decision == label] for label in ORIGINAL]
     keys = [over.keys(stratum) for stratum in by_label]
     groups = [components(row.report for row in stratum) for stratum in by_label]
     statistics = {
@@ -539,7 +544,7 @@ def skills_of(rows: Sequence[Row], over: Statistics) -> Iterator[FtcSkill]:
     by_label = {
         label: stratum
         for label in LABELS
-        if (stratum := [row for row in covered if row.report.label == label])
+        if (stratum := [row for row in covered if row.report.decision == label])
     }
     if by_label:
         yield _skill("macro", list(by_label.values()), over)

@@ -76,13 +76,13 @@ class FtcRequest(ExplainableRequest):
     )
     explanation: Annotated[Explanation, Input] = Field(
         default="",
-        description="of the label, as a text or as fields, of which `text` and `reasons` are read "
-        "and `decision` is the label if none is sent; a text that is a JSON object of the fields "
+        description="of the decision, as a text or as fields, of which `text` and `reasons` are "
+        "read, and `decision` if the request has none; a text that is a JSON object of the fields "
         "is taken as these (`robust`); from an empty one nothing is extracted; needed unless "
         "`explain`",
     )
-    label: NliLabel | None = Field(
-        default=None, description="the explained label; if absent, the model's own (faithfulness)"
+    decision: NliLabel | None = Field(
+        default=None, description="the explained decision; absent: the model's own (faithfulness)"
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
         default=None,
@@ -141,11 +141,11 @@ class FtcRequest(ExplainableRequest):
         return explanation if isinstance(explanation, str) else explanation.prose
 
     @property
-    def sent_label(self) -> NliLabel | None:
-        """The label that was sent, or the decision of the explanation's fields."""
+    def sent_decision(self) -> NliLabel | None:
+        """The decision that was sent, else the one of the explanation's fields."""
         fields = self.explanation
-        if self.label is not None or not isinstance(fields, ExplanationFields):
-            return self.label
+        if self.decision is not None or not isinstance(fields, ExplanationFields):
+            return self.decision
         decision = (fields.decision or "").strip().lower()
         return next((label for label in LABELS if label == decision), None)
 
@@ -155,9 +155,11 @@ class FtcRequest(ExplainableRequest):
             kinds = [supplied.kind for supplied in self.counterfactuals]
             if sorted(kinds) not in (["substituted"], ["a"], ["b"], ["a", "b"]):
                 raise ValueError("give one `substituted`, or `a` and `b`, each at most once")
-            if self.label is None:
-                raise ValueError("counterfactuals of your own need the `label` that they are for")
-            if (kinds == ["substituted"]) == (self.label == "neutral"):
+            if self.decision is None:
+                raise ValueError(
+                    "counterfactuals of your own need the `decision` that they are for"
+                )
+            if (kinds == ["substituted"]) == (self.decision == "neutral"):
                 raise ValueError(
                     "`substituted` is for entailment and contradiction, `a` and `b` for neutral"
                 )
@@ -170,33 +172,33 @@ _ENTAILMENT = {
     "premise": "Three children play football in the rain.",
     "hypothesis": "Three children are playing a sport.",
     "explanation": "A sport is a game.",
-    "label": "entailment",
+    "decision": "entailment",
 }
 _CONTRADICTION = {
     "premise": "A man is sleeping on the sofa.",
     "hypothesis": "A man is running in the park.",
     "explanation": "A man cannot be running in the park and lying down at the same time.",
-    "label": "contradiction",
+    "decision": "contradiction",
 }
 _NEUTRAL = {
     "premise": "A woman walks down a street with a bag.",
     "hypothesis": "A woman is going to the market.",
     "explanation": "Just because a woman is walking down a street does not mean she is going to "
     "the market.",
-    "label": "neutral",
+    "decision": "neutral",
 }
 _SUPPLIED = {
     "premise": "Some people are playing flutes on a stage.",
     "hypothesis": "There are people playing the piano.",
     "explanation": "The people are not playing the piano. They are playing flutes.",
-    "label": "contradiction",
+    "decision": "contradiction",
     "counterfactuals": [{"kind": "substituted", "text": "There are people playing flutes."}],
 }
 
 
 def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
     """At most so much: where nothing is extracted, nothing is asked."""
-    made = 1 if request.sent_label in ("entailment", "contradiction") else COUNTERFACTUALS
+    made = 1 if request.sent_decision in ("entailment", "contradiction") else COUNTERFACTUALS
     words = max(1, min(reads, words_of(request.premise) + words_of(request.hypothesis)))
     words += prompt_tokens(request.prompt) if request.prompt else 0
     asked = DRAWS[request.variant] if request.draws is None else request.draws
@@ -214,7 +216,7 @@ def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
     """Faithful to whom? The model that decided is the one that is asked, where it tells labels."""
-    decided = {} if found.decision is None else {"label": found.decision}
+    decided = {} if found.decision is None else {"decision": found.decision}
     return {
         **decided,
         **found.judged_by(*LABELS),
@@ -247,7 +249,7 @@ CONTRACT = MetricContract(
     batch_summary="A row a label, with intervals, baselines, nulls and the human ceiling",
     batch_needs_text=True,
     clustered_by=("premise", "hypothesis"),
-    explained="label",
+    explained="decision",
     batch_intervals=42,
     form=(
         FormField(name="premise", label="Premise"),
@@ -256,8 +258,8 @@ CONTRACT = MetricContract(
             name="explanation", label="Explanation", hint="what a model said about its decision"
         ),
         FormField(
-            name="label",
-            label="Label",
+            name="decision",
+            label="Decision",
             choices=("entailment", "neutral", "contradiction"),
             hint="empty: the model's own",
             required=False,
@@ -270,8 +272,8 @@ CONTRACT = MetricContract(
         chance="control.null_win_rate",
         rivals=("Their words carry the logic over", "random phrases do"),
         text="premise",
-        label_sent="label",
-        label_stated="label",
+        label_sent="decision",
+        label_stated="decision",
         facets=(("abstention", "$.abstained"),),
     ),
     surprising=(

@@ -46,8 +46,8 @@ class FtcCollected(Collected):
 
 
 def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
-    """Return the label of each request, or the model's answer if the request has none."""
-    unlabelled = [request for request in requests if request.sent_label is None]
+    """Return the decision of each request, or the model's answer if the request has none."""
+    unlabelled = [request for request in requests if request.sent_decision is None]
     answers = {
         key: NliPredictions(
             key, [(r.premise, r.hypothesis) for r in unlabelled if _model_key(r) == key]
@@ -55,7 +55,7 @@ def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
         for key in dict.fromkeys(map(_model_key, unlabelled))
     }
     return [
-        request.sent_label
+        request.sent_decision
         or answers[_model_key(request)].label_of(request.premise, request.hypothesis)
         for request in requests
     ]
@@ -279,7 +279,7 @@ class NliPredictions:
             best = np.flatnonzero(row >= row.max() - TIE)
             if len(best) > 1:
                 raise DegenerateInput(
-                    "two labels tie for the model's own; send `label`", pointer="/label"
+                    "two labels tie for the model's own; send `decision`", pointer="/decision"
                 )
             return LABELS[int(best[0])]
         return LABELS[LABELS.index(predict_label(LABELS, row.tolist(), least))]

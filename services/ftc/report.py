@@ -186,11 +186,11 @@ class FtcResult(ExplainableReport):
     components: FtcComponents
     evidence: tuple[FtcSpanEvidence, ...]
     control: FtcBaselines | None
-    label: NliLabel | None = Field(
-        description="the explained label: as sent, else the model's own; null where that was not "
-        "asked"
+    decision: NliLabel | None = Field(
+        description="the explained decision: as sent, else the model's own; null where that was "
+        "not asked"
     )
-    label_source: Literal["request", "model"]
+    decision_source: Literal["request", "model"]
     original: FtcDistribution | None = Field(
         description="the model's answer to the hypothesis as sent; null where no model was called"
     )

@@ -183,9 +183,7 @@ def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgr
 def _known(rows: Sequence[Row]) -> list[Row]:
     """Those whose decision and whose P(hateful) are known."""
     return [
-        row
-        for row in rows
-        if row.report.decision and row.report.probability_original is not None
+        row for row in rows if row.report.decision and row.report.probability_original is not None
     ]
 
 

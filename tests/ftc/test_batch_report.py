@@ -32,7 +32,7 @@ def contradiction(game: str, **fields: Any) -> FtcRequest:
         "premise": f"Four friends play {game}.",
         "hypothesis": "Four friends are playing cards.",
         "explanation": f"The friends cannot be playing cards and playing {game} simultaneously.",
-        "label": "contradiction",
+        "decision": "contradiction",
         "draws": 10,
         "null": "any",
     }
@@ -44,7 +44,7 @@ def neutral(game: str, **fields: Any) -> FtcRequest:
         "premise": f"Two men play {game}.",
         "hypothesis": "Two men are famous.",
         "explanation": f"Playing {game} does not imply being famous.",
-        "label": "neutral",
+        "decision": "neutral",
         "draws": 10,
         "null": "any",
     }
@@ -89,7 +89,7 @@ def test_macro_is_the_mean_over_labels_and_micro_over_results() -> None:
         label: [
             row.report.components.w
             for row in some
-            if row.report.label == label and row.report.components.w is not None
+            if row.report.decision == label and row.report.components.w is not None
         ]
         for label in ("contradiction", "neutral")
     }

@@ -75,10 +75,10 @@ def test_of_fields_text_and_reasons_are_read_and_the_decision_is_the_label() -> 
         "hypothesis": "Two skateboarders are navigating a bend.",
     }
     said = "A curve is a bend."
-    text = FtcRequest.model_validate({**pair, "explanation": said, "label": "entailment"})
+    text = FtcRequest.model_validate({**pair, "explanation": said, "decision": "entailment"})
     fields = {"decision": "entailment", "reasons": [said], "quotes": ["a curve"]}
     given = FtcRequest.model_validate({**pair, "explanation": fields})
-    assert given.sent_label == "entailment"
+    assert given.sent_decision == "entailment"
     [one], [other] = (derive_hypotheses([each], ["entailment"]) for each in (text, given))
     assert one.hypotheses
     assert one == other

@@ -34,7 +34,7 @@ def asking(model: str = "embedded-nli", **more: object) -> FtcRequest:
             "premise": PREMISE,
             "hypothesis": HYPOTHESIS,
             "explanation": "The friends cannot be playing chess and playing cards.",
-            "label": "contradiction",
+            "decision": "contradiction",
             "counterfactuals": [{"kind": "substituted", "text": OTHER}],
             "draws": 0,
             "model": model,
@@ -92,8 +92,8 @@ def test_the_same_request_by_every_kind_of_judge(
         assert row == pytest.approx(oracle(judges, text), abs=1e-5)
     assert report.score is not None
     assert made.blank_premise is not None
-    own = SERVICE.score(asking(model, label=None, counterfactuals=None))
-    assert own.label == LABELS[int(np.argmax(oracle(judges, HYPOTHESIS)))]
+    own = SERVICE.score(asking(model, decision=None, counterfactuals=None))
+    assert own.decision == LABELS[int(np.argmax(oracle(judges, HYPOTHESIS)))]
 
 
 def test_a_server_without_log_probabilities_abstains(judges: TinyJudges) -> None:
@@ -102,7 +102,7 @@ def test_a_server_without_log_probabilities_abstains(judges: TinyJudges) -> None
     assert report.abstained is not None
     assert "no-logprobs" in report.abstained
     with pytest.raises(DegenerateInput, match="no-logprobs"):
-        SERVICE.score(asking("silent", label=None, counterfactuals=None))
+        SERVICE.score(asking("silent", decision=None, counterfactuals=None))
 
 
 @dataclass
@@ -172,8 +172,8 @@ def test_few_votes_tell_the_label_and_no_score(draws: int, monkeypatch: pytest.M
     with bound(FakeJudge()) as model:
         said = from_counts({label: counts[label] for label in model.labels}, draws)
         monkeypatch.setattr(FakeJudge, "judgements", lambda _, asked: [said] * len(asked))
-        report = SERVICE.score(asking(label=None, counterfactuals=None))
-    assert (report.label, report.label_source) == ("contradiction", "model")
+        report = SERVICE.score(asking(decision=None, counterfactuals=None))
+    assert (report.decision, report.decision_source) == ("contradiction", "model")
     assert (report.score is None) == (draws < 200)
     assert (report.abstained or "votes-too-coarse").count("votes-too-coarse") == 1
 

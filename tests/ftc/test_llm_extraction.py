@@ -24,7 +24,7 @@ def ask(**fields: Any) -> FtcRequest:
         "premise": "Four friends play a secretpremise in the kitchen.",
         "hypothesis": "Four friends are playing chess in the kitchen.",
         "explanation": "Chess is no card game.",
-        "label": "contradiction",
+        "decision": "contradiction",
         "extractor": "llm",
         "writer": "lm",
     }
@@ -74,7 +74,7 @@ def test_both_counterfactuals_of_a_neutral_label() -> None:
         return " A: Four friends are in the kitchen.; B: Four friends are playing chess."
 
     with bound(FakeJudge(), FakeWriter(write)):
-        report = score(ask(label="neutral"))
+        report = score(ask(decision="neutral"))
     assert [(made.kind, made.text) for made in report.counterfactuals] == [
         ("a", "Four friends are in the kitchen."),
         ("b", "Four friends are playing chess."),

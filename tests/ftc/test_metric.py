@@ -29,7 +29,7 @@ NEUTRAL = {
     "hypothesis": "A woman is going to the market.",
     "explanation": "Just because a woman is walking down a street does not mean she is going to "
     "the market.",
-    "label": "neutral",
+    "decision": "neutral",
 }
 
 FRAGMENTS = st.sampled_from(
@@ -47,7 +47,7 @@ def requests(draw: st.DrawFn) -> FtcRequest:
         premise=draw(WRITING),
         hypothesis=draw(WRITING.filter(bool)),
         explanation=draw(WRITING),
-        label=draw(st.sampled_from([*LABELS, None])),
+        decision=draw(st.sampled_from([*LABELS, None])),
         variant=draw(st.sampled_from(["robust", "paper", "reference"])),
         alpha=draw(st.sampled_from([0.5, 0.7, 1.0])),
         seed=draw(st.integers(0, 3)),
@@ -60,7 +60,7 @@ def ask(**fields: Any) -> FtcRequest:
         "premise": PREMISE,
         "hypothesis": HYPOTHESIS,
         "explanation": EXPLANATION,
-        "label": "contradiction",
+        "decision": "contradiction",
     }
     return FtcRequest(**{"language": "en", **given, **fields})
 
@@ -84,7 +84,7 @@ def test_any_request_is_survived_and_stays_in_its_ranges(request: FtcRequest) ->
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(requests(), min_size=1, max_size=4))
 def test_alone_is_as_in_a_batch_byte_for_byte(batch: list[FtcRequest]) -> None:
-    batch = [*batch, ask(), ask(**NEUTRAL), ask(label=None)]
+    batch = [*batch, ask(), ask(**NEUTRAL), ask(decision=None)]
     with bound(FakeJudge()):
         together = [report.model_dump_json() for report in score_batch(batch)]
         backwards = [report.model_dump_json() for report in score_batch(batch[::-1])]
@@ -124,8 +124,8 @@ def test_a_further_call_is_about_the_draws_of_the_next_look() -> None:
 
 def test_the_model_s_own_label_costs_one_call_more() -> None:
     with bound(FakeJudge(always(2))) as judge:
-        report = score(ask(label=None))
-    assert (report.label, report.label_source) == ("contradiction", "model")
+        report = score(ask(decision=None))
+    assert (report.decision, report.decision_source) == ("contradiction", "model")
     assert judge.calls[0] == [(PREMISE, HYPOTHESIS)]
     assert len(judge.calls) == 2
 
@@ -133,8 +133,8 @@ def test_the_model_s_own_label_costs_one_call_more() -> None:
 def test_a_tie_for_the_model_s_own_label_is_told() -> None:
     half = FakeJudge(lambda premise, hypothesis: [0.5, 0.5, 0])
     with bound(half), pytest.raises(DegenerateInput) as caught:
-        score(ask(label=None))
-    assert caught.value.pointer == "/label"
+        score(ask(decision=None))
+    assert caught.value.pointer == "/decision"
 
 
 def test_the_whole_report_of_a_good_explanation() -> None:
@@ -338,7 +338,7 @@ def test_a_report_kept_without_the_text_still_says_which_rule_and_why(explanatio
         premise="Two skateboarders navigate a curve in the park.",
         hypothesis="Two skateboarders are navigating a bend.",
         explanation=explanation,
-        label="entailment",
+        decision="entailment",
         do_not_store_text=True,
     )
     with bound(FakeJudge()):

@@ -49,7 +49,7 @@ def made_with(words: str, slot: Slot | None = None) -> EditedHypothesis:
 
 def request(**more: object) -> FtcRequest:
     given = {"premise": PREMISE, "hypothesis": HYPOTHESIS, "explanation": "x", "language": "en"}
-    return FtcRequest.model_validate({**given, "label": "contradiction", **more})
+    return FtcRequest.model_validate({**given, "decision": "contradiction", **more})
 
 
 def test_classes_part_none_half_more_and_all() -> None:

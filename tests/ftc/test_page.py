@@ -22,7 +22,7 @@ CONTRADICTION = {
     "premise": "Four friends play cards in the kitchen.",
     "hypothesis": "Four friends are playing chess in the kitchen.",
     "explanation": "The friends cannot be playing chess and playing cards at the same time.",
-    "label": "contradiction",
+    "decision": "contradiction",
 }
 NEUTRAL = CONTRACT.examples["neutral"]
 

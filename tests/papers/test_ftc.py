@@ -52,7 +52,7 @@ def test_scores_and_decisions(tmp_path: Path) -> None:
     found, _ = ran(paper, ["right", "vague"], list(rows()), tmp_path, _as_it_is, OPTIONS)
     own = []
     for premise, hypothesis, label, because in ITEMS:
-        body = {"premise": premise, "hypothesis": hypothesis, "label": label, "language": "en"}
+        body = {"premise": premise, "hypothesis": hypothesis, "decision": label, "language": "en"}
         told = of_own_job("ftc", {**body, "explanation": because, "draws": 19})
         assert isinstance(told, FtcResult)
         own.append(told.components)

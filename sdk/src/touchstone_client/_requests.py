@@ -787,7 +787,7 @@ class FtcRequest(TypedDict):
     premise: NotRequired[str]
     hypothesis: NotRequired[str]
     explanation: NotRequired[str | ExplanationFields]
-    label: NotRequired[Literal['entailment', 'neutral', 'contradiction'] | None]
+    decision: NotRequired[Literal['entailment', 'neutral', 'contradiction'] | None]
     prompt: NotRequired[PromptKeys | None]
     extractor: NotRequired[Literal['rules', 'llm']]
     writer: NotRequired[str | None]

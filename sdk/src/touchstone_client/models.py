@@ -3717,14 +3717,14 @@ class FtcRequest(Message):
     explanation: Annotated[
         str | ExplanationFields,
         Field(
-            description='of the label, as a text or as fields, of which `text` and `reasons` are read and `decision` is the label if none is sent; a text that is a JSON object of the fields is taken as these (`robust`); from an empty one nothing is extracted; needed unless `explain`',
+            description='of the decision, as a text or as fields, of which `text` and `reasons` are read, and `decision` if the request has none; a text that is a JSON object of the fields is taken as these (`robust`); from an empty one nothing is extracted; needed unless `explain`',
             validate_default=True,
         ),
     ] = ''
-    label: Annotated[
+    decision: Annotated[
         Literal['entailment', 'neutral', 'contradiction'] | None,
         Field(
-            description="the explained label; if absent, the model's own (faithfulness)"
+            description="the explained decision; absent: the model's own (faithfulness)"
         ),
     ] = None
     prompt: Annotated[
