@@ -130,10 +130,10 @@ class ConsistencyRequest(ExplainableRequest):
         json_schema_extra=_without_default,
         description="explanation of the model's answer; required unless `explain` is set",
     )
-    label: Annotated[LabelText | None, Parameter] = Field(
+    decision: Annotated[LabelText | None, Parameter] = Field(
         default=None,
-        description="the answer that is explained; absent: the model's answer. If the model gives "
-        "another answer, there is no score",
+        description="the explained decision, an answer of the model; absent: the model's answer. "
+        "If the model gives another answer, there is no score",
     )
     cited: Annotated[tuple[ConsistencySpan, ...], Input] = Field(
         default=(),
@@ -366,7 +366,7 @@ def elicited(explanation: ElicitedExplanation) -> dict[str, Any]:
         "model": explanation.model,
     }
     if not explanation.judge_labels or explanation.decision in explanation.judge_labels:
-        fields["label"] = explanation.decision
+        fields["decision"] = explanation.decision
     if explanation.turns:
         turns = [turn.model_dump() for turn in explanation.turns]
         fields["explanation_prompt"] = {"turns": turns, "style": explanation.style}
@@ -386,7 +386,7 @@ CONTRACT = MetricContract(
     summary="Does a model's own explanation predict its answers, and rest on the same words?",
     request=ConsistencyRequest,
     report=ConsistencyResult,
-    explained="label",
+    explained="decision",
     model_kinds=("causal", "classifier"),
     default_model=None,
     model_optional=True,
@@ -412,8 +412,8 @@ CONTRACT = MetricContract(
     facts=FactPaths(
         passages=("cited",),
         chance="control.simulatability.win_rate",
-        label_stated="label",
-        label_sent="label",
+        label_stated="decision",
+        label_sent="decision",
         chance_score=0.5,
         rivals=("They predict the model's answers", "random citations do"),
     ),

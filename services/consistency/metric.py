@@ -139,7 +139,7 @@ class Consistency(
         return ConsistencyResult(
             **self.envelope(request, collected, _warnings(answers, simulated, agreed)),
             score=score,
-            label=answers.label or None,
+            decision=answers.label or None,
             parts=tuple(part for part, value in scores.items() if value is not None),
             cited_by=answers.cited.by,
             components=components,
@@ -167,7 +167,7 @@ class Consistency(
         return ConsistencyResult(
             **self.envelope(request, collected),
             score=None,
-            label=None,
+            decision=None,
             parts=(),
             cited_by=None,
             components=NOTHING,

@@ -199,7 +199,7 @@ def _read_predictions(answers: Answers) -> None:
     request, predictions = answers.request, answers.request.predictions
     if predictions is None:
         raise RuntimeError("a request has neither model nor predictions")  # the contract forbids it
-    answers.label = request.label or predictions.answer
+    answers.label = request.decision or predictions.answer
     if predictions.answer != answers.label:
         answers.obstacle = DISAGREES
         return
@@ -241,10 +241,10 @@ def _read_answer(answers: Answers, use: ModelUse, judgement: Judgement) -> None:
     if judgement.read_share < 1:
         answers.warnings.append(text_cut(use.name, judgement.read_share))
     label = predict_label(judgement.labels, judgement.probabilities, use.thresholds)
-    answers.label = answers.request.label or label
+    answers.label = answers.request.decision or label
     if answers.label not in judgement.labels:
         labels = ", ".join(judgement.labels)
-        raise BadInput(f"{use.name} has no such label; it has {labels}", pointer="/label")
+        raise BadInput(f"{use.name} has no such label; it has {labels}", pointer="/decision")
     if label != answers.label:
         answers.obstacle = DISAGREES
 

@@ -101,8 +101,8 @@ class ConsistencyResult(ExplainableReport):
     """The result. Higher is better: the mean of the tests that could be run."""
 
     range: tuple[float, float] = (0.0, 1.0)
-    label: Annotated[str, Column] | None = Field(
-        description="the answer that is explained; null: not read"
+    decision: Annotated[str, Column] | None = Field(
+        description="the explained decision, an answer of the model; null: not read"
     )
     parts: tuple[ConsistencyPart, ...] = Field(description="the tests in the score")
     cited_by: CitedBy | None = Field(description="how the citations were found; null: no citations")

@@ -92,7 +92,7 @@ def test_a_language_model_here_has_both_parts(variant: str) -> None:
 def test_contributions_are_differences_of_the_model_s_own_numbers() -> None:
     asked = request(parts=["attribution"])
     report = SERVICE.score(asked)
-    label = report.label
+    label = report.decision
     assert label is not None
     without = TEXT.replace("fence ", "")
     prompts = [explanation_prompt(asked, label, text) for text in (TEXT, without)]
@@ -106,8 +106,8 @@ def test_alone_as_among_others() -> None:
     several = [request(), request(text=f"{TEXT}, too", draws=19), request(parts=["attribution"])]
     alone = [SERVICE.score(one) for one in several]
     for one, own in zip(SERVICE.score_batch(several), alone, strict=True):
-        assert (one.label, one.components.simulatability) == (
-            own.label,
+        assert (one.decision, one.components.simulatability) == (
+            own.decision,
             own.components.simulatability,
         )
         values = [[word.answer, word.explanation] for word in one.word_values]
@@ -152,7 +152,7 @@ def test_its_own_explanation_is_scored_in_the_same_job() -> None:
         "text": TEXT,
         "explanation": found.elicitation.explanation,
         "model": "tiny",
-        "label": "safe",
+        "decision": "safe",
         "language": "en",
         "parts": ["attribution"],
         "explanation_prompt": report.provenance.parameters["explanation_prompt"],

@@ -73,7 +73,7 @@ def codes(report: ConsistencyResult) -> dict[str, str]:
 def test_what_is_cited_and_what_the_edits_did() -> None:
     report = scored()
     assert report.score == pytest.approx(1.0, abs=1e-3)
-    assert (report.label, report.cited_by) == ("yes", "quotations")
+    assert (report.decision, report.cited_by) == ("yes", "quotations")
     parts = report.components
     assert (parts.words, parts.cited_words) == (13, 1)
     assert (parts.edits, parts.simulatable) == (26, 26)  # 13 places, deleted and masked
@@ -136,11 +136,11 @@ def test_who_cites_the_whole_text_has_nothing_to_be_compared_with() -> None:
 
 
 def test_an_explanation_of_another_answer_is_none_of_its_own() -> None:
-    report = scored(label="no")
+    report = scored(decision="no")
     assert (report.score, report.components.edits) == (None, 0)
     assert set(codes(report).values()) == {"model-disagrees"}
     with pytest.raises(BadInput, match="no such label"):
-        scored(label="maybe")
+        scored(decision="maybe")
 
 
 def test_a_model_that_does_not_answer_is_not_scored() -> None:

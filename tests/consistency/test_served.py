@@ -73,7 +73,7 @@ def test_a_served_model_has_both_parts_and_they_are_those_of_its_weights_here(
 ) -> None:
     there, here = scored(body, "served"), scored(body, "own")
     assert there.parts == here.parts == ("simulatability", "attribution")
-    assert there.label == here.label
+    assert there.decision == here.decision
     assert there.components.simulatability == here.components.simulatability
     for way in ("answer", "explanation"):
         own, other = ([getattr(word, way) for word in one.word_values] for one in (here, there))
@@ -106,7 +106,7 @@ def test_a_job_over_the_queue_has_the_result_of_a_call(
     found = ConsistencyResult.model_validate(stored_result(job["result"]))
     own = scored(body, "served")
     assert found.score == pytest.approx(own.score, abs=NEAR)
-    assert (found.parts, found.label, found.verdict) == (own.parts, own.label, own.verdict)
+    assert (found.parts, found.decision, found.verdict) == (own.parts, own.decision, own.verdict)
     assert found.provenance.parameters == own.provenance.parameters
     lines = [
         {"custom_id": model, "method": "POST", "url": URL, "body": body | {"model": model}}
@@ -117,5 +117,5 @@ def test_a_job_over_the_queue_has_the_result_of_a_call(
     bodies = [one["response"]["body"] for one in scene.file(batch["output_file_id"])]
     results = [stored_result(one["result"]) for one in bodies]
     assert [one["parts"] for one in results] == [["simulatability", "attribution"]] * 2
-    assert {one["label"] for one in results} == {found.label}
+    assert {one["decision"] for one in results} == {found.decision}
     assert [one["score"] for one in results] == pytest.approx([found.score] * 2, abs=NEAR)

@@ -729,7 +729,7 @@ class ConsistencyRequest(TypedDict):
     explain: NotRequired[Literal[True] | Explain | None]
     text: NotRequired[str]
     explanation: NotRequired[str]
-    label: NotRequired[str | None]
+    decision: NotRequired[str | None]
     cited: NotRequired[list[ConsistencySpan]]
     edits: NotRequired[list[ConsistencyEdit]]
     predictions: NotRequired[ConsistencyPredictions | None]

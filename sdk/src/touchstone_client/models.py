@@ -5205,10 +5205,10 @@ class ConsistencyRequest(Message):
             description="explanation of the model's answer; required unless `explain` is set"
         ),
     ] = None
-    label: Annotated[
+    decision: Annotated[
         str | None,
         Field(
-            description="the answer that is explained; absent: the model's answer. If the model gives another answer, there is no score"
+            description="the explained decision, an answer of the model; absent: the model's answer. If the model gives another answer, there is no score"
         ),
     ] = None
     cited: Annotated[
@@ -5505,7 +5505,7 @@ class IceResult(MetricResult):
 class InferenceResult(Message):
     operation: Literal['describe', 'tokens', 'judge', 'judgements', 'judge_rows', 'judge_words', 'probabilities', 'truncated', 'attributions', 'generate', 'score']
     answer: Annotated[
-        Description | list[Tokens] | list[list[float]] | list[Judgement] | list[list[list[float]]] | list[WordJudgements] | list[bool] | list[Attributions] | list[Completion],
+        Description | list[Tokens | list[float] | Judgement | list[list[float]] | WordJudgements | bool | Attributions | Completion],
         Field(description='as the operation says; rows in the order of the request'),
     ]
     labels: Annotated[

@@ -151,5 +151,5 @@ def test_what_a_report_says_in_words_of_its_own_has_columns_and_what_it_quotes_h
 
 
 def test_a_word_of_the_caller_s_in_a_column_goes_with_the_other_texts() -> None:
-    hint = field_type(ConsistencyResult.model_fields["label"])
+    hint = field_type(ConsistencyResult.model_fields["decision"])
     assert not is_internal("violates our rules", hint)
