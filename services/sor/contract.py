@@ -70,11 +70,11 @@ class SorRequest(ExplainableRequest):
         description="configured language model that reads; its quotes must occur in the statement "
         "word for word",
     )
-    label: Annotated[str | None, Parameter] = Field(
+    decision: Annotated[str | None, Parameter] = Field(
         default=None,
         min_length=1,
         max_length=200,
-        description="the decision, as a label of `model`; absent: the model's label for the post",
+        description="the explained decision, a label of `model`; absent: the model's own",
     )
     faithfulness_draws: int = Field(
         default=99,
@@ -100,8 +100,8 @@ class SorRequest(ExplainableRequest):
             raise ValueError("there is no published method; set `variant` to `robust`")
         if self.reader == "llm" and (self.reader_model is None or self.fields is not None):
             raise ValueError("the reader `llm` needs a `reader_model` and a plain `statement`")
-        if self.label is not None and self.model is None and self.explain is None:
-            raise ValueError("`label` is a label of `model`; name the model too")
+        if self.decision is not None and self.model is None and self.explain is None:
+            raise ValueError("`decision` is a label of `model`; name the model too")
         return self
 
     def documents(self) -> dict[str, str]:

@@ -141,12 +141,12 @@ def _test(
     if unread is not None:
         return FactsTested(use=judge.use, reason=_reason(unread.code, unread.detail))
     first = judgements[0]
-    label = request.label or predict_label(
+    label = request.decision or predict_label(
         first.labels, first.probabilities or (), judge.use.thresholds
     )
     if label not in first.labels:
         labels = ", ".join(first.labels)
-        raise BadInput(f"{judge.use.name} has no such label; it has {labels}", pointer="/label")
+        raise BadInput(f"{judge.use.name} has no such label; it has {labels}", pointer="/decision")
     p = [(row.probabilities or ())[row.labels.index(label)] for row in judgements]
     drops = p[0] - np.array(p[1:], np.float64)
     observed, null = float(drops[0]), drops[1:]
@@ -154,7 +154,7 @@ def _test(
     languages = ModelLanguages(judge.use.name, judge.languages)
     return FactsTested(
         SorFaithfulness(
-            label=label,
+            decision=label,
             p=p[0],
             p_without=p[1],
             drop=observed,

@@ -140,9 +140,9 @@ class SorMaskNull(Null):
 class SorFaithfulness(Message):
     """Does the model's decision rest on the words of the post that the statement names?"""
 
-    label: Annotated[str, Word] = Field(description="the request's label, or else the model's")
-    p: Part = Field(description="P of the label for the whole post")
-    p_without: Part = Field(description="P of the label without the named words")
+    decision: Annotated[str, Word] = Field(description="as sent, or else the model's own")
+    p: Part = Field(description="P of the decision for the whole post")
+    p_without: Part = Field(description="P of the decision without the named words")
     drop: float = Field(ge=-1, le=1, description="`p` - `p_without`; higher: they carry more of it")
     words: Count = Field(description="words of the post that were deleted")
     null: SorMaskNull

@@ -79,7 +79,7 @@ def test_facts_that_carry_the_decision_beat_all_other_words() -> None:
     report = scored(FAITHFUL)
     found = report.faithfulness
     assert found is not None
-    assert found.label == "touting"
+    assert found.decision == "touting"
     assert found.p == pytest.approx(0.91)
     assert found.drop > 0.5
     assert found.null.win_rate is not None
@@ -172,10 +172,10 @@ def test_a_language_that_the_model_did_not_learn_is_no_number() -> None:
 
 
 def test_a_label_of_the_decision_is_asked_about() -> None:
-    found = scored(FAITHFUL, label="harmless").faithfulness
+    found = scored(FAITHFUL, decision="harmless").faithfulness
     assert found is not None
     assert found.drop < 0  # without the facts it is more harmless
     with pytest.raises(BadInput):
-        scored(FAITHFUL, label="spam")
+        scored(FAITHFUL, decision="spam")
     with pytest.raises(ValidationError):
-        SorRequest(text=POST, statement=FAITHFUL, label="touting")
+        SorRequest(text=POST, statement=FAITHFUL, decision="touting")

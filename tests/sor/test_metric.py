@@ -276,7 +276,7 @@ def test_evidence_of_fields_has_the_fields_offsets() -> None:
         {"text": POST, "statement": "x", "fields": {"puid": "1"}},
         {"text": POST, "fields": {}},
         {"text": POST, "statement": "x", "variant": "paper"},
-        {"text": POST, "statement": "x", "label": "hateful"},
+        {"text": POST, "statement": "x", "decision": "hateful"},
         {"text": POST, "fields": {"application_date": "tomorrow"}},
         {"text": "", "statement": "x"},
     ],

@@ -906,5 +906,5 @@ class SorRequest(TypedDict):
     other_posts: NotRequired[list[str]]
     reader: NotRequired[Literal['auto', 'rules', 'llm']]
     reader_model: NotRequired[str | None]
-    label: NotRequired[str | None]
+    decision: NotRequired[str | None]
     faithfulness_draws: NotRequired[int]

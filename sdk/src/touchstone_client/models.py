@@ -4971,10 +4971,10 @@ class SorRequest(Message):
             description='configured language model that reads; its quotes must occur in the statement word for word'
         ),
     ] = None
-    label: Annotated[
+    decision: Annotated[
         str | None,
         Field(
-            description="the decision, as a label of `model`; absent: the model's label for the post"
+            description="the explained decision, a label of `model`; absent: the model's own"
         ),
     ] = None
     faithfulness_draws: Annotated[
