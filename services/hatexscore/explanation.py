@@ -49,7 +49,7 @@ OTHER_GROUPS = (
     "asks whether one is named, not which"
 )
 LABEL_UNKNOWN = (
-    "the predicted label is unknown: none was sent and the explanation states none, "
+    "the decision is unknown: none was sent and the explanation states none, "
     "so that what depends on it is undefined"
 )
 

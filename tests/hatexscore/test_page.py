@@ -155,7 +155,7 @@ def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
     report = scored(request)
     html = shown(request, report)
     for symbol in ("QF", "CC"):
-        assert why(view(request, report), symbol).startswith("the predicted label is unknown")
+        assert why(view(request, report), symbol).startswith("the decision is unknown")
     assert html.count('title="undefined"') >= 2
 
 

@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def table(file: Path, separator: str, *names: str) -> None:
-    """Two posts: under these names, those of text, explanation and predicted label first."""
+    """Two posts: under these names, those of text, explanation and decision first."""
     posts = [json.loads(line) for line in POSTS.read_text("utf-8").splitlines()[:2]]
     rows = [[post["text"], post["explanation"], "1", "v7", "en"] for post in posts]
     quoted = [[f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in row] for row in rows]

@@ -33,7 +33,6 @@ from touchstone_client.data.mapping import ColumnMapping, from_words, require_fi
 from touchstone_client.data.readers import Reading, table_of
 from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
 
-DECISIONS = ("decision", "predicted_label", "label", "target")
 MOST_SHOWN = 20
 MOST_UPLOADS = 10  # of a file, each without the lines that were refused so far
 
@@ -76,21 +75,13 @@ def request_of(options: Namespace) -> dict[str, Any]:
         if not isinstance(fields, dict):
             raise WrongUse(f"{options.request} is not a JSON object")
         fields = {name: item for name, item in fields.items() if name not in IDS}
-    words = {name: getattr(options, name) for name in ("text", "explanation", "model")}
-    words[_decision_field(options.metric)] = options.decision
+    words = {name: getattr(options, name) for name in ("text", "explanation", "decision", "model")}
     fields |= {name: value for name, value in words.items() if value is not None}
     for name, value in options.field:
         fields[name] = value_of(value, types_of(options.metric, name) or TEXT)
     if not fields:
         raise WrongUse("no request: give --text and --explanation, a JSON file, or - for stdin")
     return fields
-
-
-def _decision_field(metric: str) -> str:
-    """Return the metric's field for the explained decision."""
-    request = request_type(metric)
-    fields = request.model_fields if request else {}
-    return next((name for name in DECISIONS if name in fields), DECISIONS[0])
 
 
 def _unread(options: Namespace, raw: bytes, error: ValueError) -> str:
