@@ -72,8 +72,8 @@ VALUES (:report, 'hatexscore-report', 'succeeded', '{}', CAST(:result AS json), 
 """
 FILL = """
 INSERT INTO result_facts (source, line, batch_id, tenant, custom_id, metric, status, verdict, score,
-    chance, parts, label_sent, label_stated, language, model, reasons, surprise, sentence, warnings,
-    snippet, metadata, rules, finished_at, job_id, text_key)
+    chance, parts, decision_sent, decision_stated, language, model, reasons, surprise, sentence,
+    warnings, snippet, metadata, rules, finished_at, job_id, text_key)
 SELECT :batch, n, :batch, 'default', 'line ' || n, 'hatexscore', 'succeeded',
     (ARRAY['holds_up', 'problem_found', 'not_tested'])[n % 3 + 1],
     CASE WHEN n % 5 <> 4 THEN (n * :factor % 1000) / 999.0 END, (n * 31 % 100) / 99.0,

@@ -412,8 +412,8 @@ CONTRACT = MetricContract(
     facts=FactPaths(
         passages=("cited",),
         chance="control.simulatability.win_rate",
-        label_stated="decision",
-        label_sent="decision",
+        decision_stated="decision",
+        decision_sent="decision",
         chance_score=0.5,
         rivals=("They predict the model's answers", "random citations do"),
     ),

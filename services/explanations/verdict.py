@@ -88,9 +88,9 @@ SURPRISING = (
 FACTS = FactPaths(
     score="scores.0.score",
     model="provenance.model.name",
-    label_stated="elicitation.decision",
+    decision_stated="elicitation.decision",
     language="elicitation.language",
     more_texts=INPUTS,
-    label_sent="target_label",
+    decision_sent="target_label",
     score_range=(0.0, 1.0),
 )

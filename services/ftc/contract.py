@@ -272,8 +272,8 @@ CONTRACT = MetricContract(
         chance="control.null_win_rate",
         rivals=("Their words carry the logic over", "random phrases do"),
         text="premise",
-        label_sent="decision",
-        label_stated="decision",
+        decision_sent="decision",
+        decision_stated="decision",
         facets=(("abstention", "$.abstained"),),
     ),
     surprising=(

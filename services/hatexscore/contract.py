@@ -479,8 +479,8 @@ CONTRACT = MetricContract(
         passages=("quote",),
         chance="control.share_beaten",
         rivals=("Their quotes move the model", "random spans do"),
-        label_sent="decision",
-        label_stated="stated_decision",
+        decision_sent="decision",
+        decision_stated="stated_decision",
         facets=FACETS,
         groups=(
             RivalGroup(

@@ -439,7 +439,7 @@ CONTRACT = MetricContract(
         ),
         chance="components.tests.0.win_rate",
         rivals=("Their words keep the model's decision", "random words do"),
-        label_stated="decision",
+        decision_stated="decision",
         chance_score=0.5,
     ),
 )

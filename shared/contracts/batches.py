@@ -112,7 +112,7 @@ class WantedEffect(Message):
 SplitKey = Annotated[
     str,
     StringConstraints(
-        pattern=r"^(metadata\..{1,64}|model|variant|language|verdict|label_sent|label_stated)$"
+        pattern=r"^(metadata\..{1,64}|model|variant|language|verdict|decision_sent|decision_stated)$"
     ),
 ]
 
@@ -163,7 +163,7 @@ class BatchReportRequest(JobRequest):
         default=(),
         max_length=8,
         description="what the scores are split by, see `splits`: `metadata.<key>`, `model`, "
-        "`variant`, `language`, `verdict`, `label_sent`, `label_stated`",
+        "`variant`, `language`, `verdict`, `decision_sent`, `decision_stated`",
     )
     gold: GoldColumns = Field(
         default=GoldColumns(),

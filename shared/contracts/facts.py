@@ -82,7 +82,7 @@ class FactPlan:
             "score": facts.score,
             "model": facts.model,
             "chance": facts.chance,
-            "label_stated": facts.label_stated,
+            "decision_stated": facts.decision_stated,
             "language": facts.language,
         }
         parts = {f"part {name}": path for name, path in self.contract.parts.items()}

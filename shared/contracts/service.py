@@ -84,7 +84,7 @@ class FactPaths:
     """Where a table of results finds what it shows: dotted paths into a report, or a request.
 
     parts: of a report; none: every number of its `components`. chance: the metric's own figure
-    against chance, the share of random rivals that are beaten. text, label_sent: of a request;
+    against chance, the share of random rivals that are beaten. text, decision_sent: of a request;
     more_texts: where it may have others instead. chance_score: the score that chance has; None: it
     depends on the text. rivals: of `chance`, how many results are told: "RIVALS[0] better than
     RIVALS[1]". score_range: where a report does not tell its own. groups: of results, where
@@ -98,11 +98,11 @@ class FactPaths:
     model: str = "provenance.models.0.name"
     parts: tuple[str, ...] = ()
     chance: str = ""
-    label_stated: str = ""
+    decision_stated: str = ""
     language: str = "languages.text.code"
     text: str = "text"
     more_texts: tuple[str, ...] = ()
-    label_sent: str = ""
+    decision_sent: str = ""
     score_range: tuple[float, float] | None = None
     chance_score: float | None = None
     rivals: tuple[str, str] | None = None

@@ -48,7 +48,7 @@ DOCUMENT = cast(case((func.strpos(RAW, r"\u0000") > 0, WITHOUT_NUL), else_=RAW),
 SNIPPET = 160  # characters of a text
 MOST_FACETS, LONGEST_FACET = 100, 200  # of a row; characters of one
 PROMPTED = "$.provenance.models[*].prompt_sha256"
-WORDS = ("metric_version", "variant", "text_key", "model", "label_stated", "language")
+WORDS = ("metric_version", "variant", "text_key", "model", "decision_stated", "language")
 KEY = ("source", "line")
 NO_RESULT = {
     "failed": "There is no result: the job failed.",
@@ -265,7 +265,9 @@ def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
         "created_at": job and job.created_at,
         "finished_at": job and job.finished_at,
         **_facts_of_result(plan, line["status"], job),
-        "label_sent": None if plan.contract is None else _word(request.get(plan.facts.label_sent)),
+        "decision_sent": None
+        if plan.contract is None
+        else _word(request.get(plan.facts.decision_sent)),
         "snippet": _snippet(plan, request),
         "reasons": reasons,
         "facets": _facets(plan, line["status"], job),

@@ -306,8 +306,8 @@ result_facts = Table(  # the results table: one row per ended line or job
     Column("score", Double),
     Column("chance", Double),  # the metric's own figure against chance
     Column("parts", ARRAY(Double), nullable=False),  # in the order of the contract
-    Column("label_sent", String),
-    Column("label_stated", String),
+    Column("decision_sent", String),
+    Column("decision_stated", String),
     Column("language", String),
     Column("reasons", ARRAY(String), nullable=False),  # why it is surprising
     Column("facets", ARRAY(String), nullable=False, server_default="{}"),  # as `group=…`

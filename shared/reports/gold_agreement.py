@@ -67,8 +67,8 @@ def metric_source(contract: MetricContract) -> GoldSource:
     def decision(row: Row) -> str | None:
         labels = (
             value_at(row.report, facts.decision or "-"),
-            getattr(row.request, facts.label_sent or "-", None),
-            value_at(row.report, facts.label_stated or "-"),
+            getattr(row.request, facts.decision_sent or "-", None),
+            value_at(row.report, facts.decision_stated or "-"),
         )
         return next((label for label in labels if isinstance(label, str)), None)
 

@@ -76,8 +76,8 @@ def _split(over: BatchStatistics[Any], by: str) -> ScoreSplit:
 def value_of(over: BatchStatistics[Any], row: Row, by: str) -> str | None:
     """Return a result's value of a property, or None.
 
-    `by` is `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent` or
-    `label_stated`.
+    `by` is `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `decision_sent` or
+    `decision_stated`.
     """
     key = by.removeprefix("metadata.")
     if key != by:
@@ -94,8 +94,8 @@ def value_of(over: BatchStatistics[Any], row: Row, by: str) -> str | None:
         "variant": lambda: provenance.variant,
         "language": lambda: None if languages is None else languages.text.code,
         "verdict": lambda: report.verdict,
-        "label_sent": lambda: getattr(row.request, facts.label_sent or "-", None),
-        "label_stated": lambda: value_at(report, facts.label_stated),
+        "decision_sent": lambda: getattr(row.request, facts.decision_sent or "-", None),
+        "decision_stated": lambda: value_at(report, facts.decision_stated),
     }
     value = properties[by]()
     return value if isinstance(value, str) else None

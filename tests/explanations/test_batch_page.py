@@ -71,8 +71,8 @@ def test_every_line_stands_in_the_table_with_decision_explanation_and_score(
     [
         ("reason=refused", "1"),
         ("reason=unparsable", "2"),
-        ("label_stated=hateful", "034"),
-        ("label_stated=hateful&score_from=0", "03"),
+        ("decision_stated=hateful", "034"),
+        ("decision_stated=hateful&score_from=0", "03"),
         ("hatexscore_from=0&hatexscore_to=1", "03"),
         ("haf_from=0", ""),
         ("verdict=not_tested", "01234"),
@@ -93,7 +93,7 @@ def test_an_opened_line_shows_the_text_and_the_answer(scene: Answered, path: str
 
 
 def test_a_table_of_them_is_a_file(scene: Answered, path: str) -> None:
-    file = scene.client.get(f"{path}/results.csv?label_stated=hateful").text
+    file = scene.client.get(f"{path}/results.csv?decision_stated=hateful").text
     found = list(csv.DictReader(io.StringIO(file)))
     assert [one["custom_id"] for one in found] == ["0", "3", "4"]
     assert [bool(one["scores.hatexscore.score"]) for one in found] == [True, True, False]

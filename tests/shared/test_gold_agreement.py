@@ -21,7 +21,7 @@ from shared.reports.estimates import BatchStatistics
 from shared.reports.gold_agreement import GoldResults, metric_source
 from tests.echo_metric import ECHO, EchoReport, EchoRequest, echo
 
-LABELLED = replace(ECHO, facts=FactPaths(label_stated="label", passages=("passage",)))
+LABELLED = replace(ECHO, facts=FactPaths(decision_stated="label", passages=("passage",)))
 TEXT = "0123456789" * 4
 
 

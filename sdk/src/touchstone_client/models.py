@@ -2905,7 +2905,7 @@ class BatchReportRequest(Message):
     by: Annotated[
         list[str],
         Field(
-            description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
+            description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `decision_sent`, `decision_stated`'
         ),
     ] = []
     gold: Annotated[

@@ -48,7 +48,7 @@ from shared.ledger.judgements import JudgementFilter
 from shared.reports.charts.engine import in_the_dark
 
 LINES_AT_ONCE = 200
-OF_TABLE = ("chance", "label_sent", "label_stated", "language", "model")
+OF_TABLE = ("chance", "decision_sent", "decision_stated", "language", "model")
 REASONS, CHECKS, MASKED = "reasons", "checks", "masked_text"
 NAMES = {"sentence": "reason"}  # of a row → as results call it
 IN_FRONT = (*FIRST, "verdict", "sentence")  # of a row

@@ -33,8 +33,8 @@ LEVEL = 0.05
 MUCH = 0.1  # between the undefined shares of two values
 COLUMNS = {
     "model": "model",
-    "label_sent": "label sent",
-    "label_stated": "label stated",
+    "decision_sent": "decision sent",
+    "decision_stated": "decision stated",
     "language": "language",
     "verdict": "verdict",
     "variant": "variant",

@@ -70,8 +70,8 @@ from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
 
 OF_RIGHT = (
-    "verdict", "reason", "custom_id", "text", "label_sent", "label_stated", "language", "meta",
-    "judged", "judged_by",
+    "verdict", "reason", "custom_id", "text", "decision_sent", "decision_stated", "language",
+    "meta", "judged", "judged_by",
 )  # fmt: skip
 HERE = {"judged_by": "by"}  # `by` of this page is what slices are made by
 OF_PAGE = frozenset({"left", "right", "by", "show", "out"})

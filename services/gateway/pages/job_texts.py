@@ -51,7 +51,7 @@ async def load_row_detail(gateway: State, batch: Batch, line: int) -> RowDetail:
     def read(connection: Connection) -> RowDetail | None:
         facts = result_facts.c
         row = connection.execute(
-            select(facts.job_id, func.coalesce(facts.label_sent, facts.label_stated)).where(
+            select(facts.job_id, func.coalesce(facts.decision_sent, facts.decision_stated)).where(
                 facts.tenant == batch.tenant, facts.batch_id == batch.id, facts.line == line
             )
         ).one_or_none()

@@ -34,8 +34,8 @@ NAMES = {  # of a filter → how a chip says it
     "reason": "problem",
     "why": "not tested because",
     "without": "leaves out",
-    "label_sent": "label sent",
-    "label_stated": "label stated",
+    "decision_sent": "decision sent",
+    "decision_stated": "decision stated",
     "model": "model",
     "language": "language",
     "variant": "variant",
@@ -64,10 +64,12 @@ REPEATED = frozenset({"col", "line", "facet", "without"})
 NO_FILTER = "there is no such filter"
 SAID = 60  # characters of an ignored value that are repeated
 NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs"})
-SPLIT = re.compile(r"metadata\..{1,64}|model|variant|language|verdict|label_sent|label_stated")
+SPLIT = re.compile(
+    r"metadata\..{1,64}|model|variant|language|verdict|decision_sent|decision_stated"
+)
 SORTS = (
     "surprise", "line", "custom_id", "verdict", "score", "chance", "model", "status",
-    "label_sent", "label_stated", "why", "text", "judged",
+    "decision_sent", "decision_stated", "why", "text", "judged",
 )  # fmt: skip
 Pair = tuple[str, str]
 

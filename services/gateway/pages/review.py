@@ -102,9 +102,9 @@ def decision_of(job: Job) -> str:
     result = job.result or {}
     told = (
         (result.get("elicitation") or {}).get("decision"),
-        job.request.get(facts.label_sent),
+        job.request.get(facts.decision_sent),
         result.get(facts.decision),
-        result.get(facts.label_stated),
+        result.get(facts.decision_stated),
     )
     return next((one for one in told if isinstance(one, str) and one), "")
 

@@ -38,7 +38,7 @@ from shared.ledger.tables import batch_lines, jobs, result_facts
 
 FACTS = result_facts.c
 INFINITE = literal_column("'Infinity'::float8", Double)
-COUNTED = ("verdict", "status", "label_sent", "label_stated", "model", "language", "variant")
+COUNTED = ("verdict", "status", "decision_sent", "decision_stated", "model", "language", "variant")
 UNTESTED = "untested="  # facets of results that could not be tested
 MOST_VALUES = 50  # of a column that are offered as filters
 MOST_CELLS = 1_000  # different ones of a metadata key whose values are counted
@@ -63,8 +63,8 @@ class ResultRow(NamedTuple):
     snippet: str | None
     language: str | None
     model: str | None
-    label_sent: str | None
-    label_stated: str | None
+    decision_sent: str | None
+    decision_stated: str | None
     metadata: dict[str, str]
     warnings: int
     surprise: int

@@ -232,7 +232,7 @@ def _narrow(selection: PairFilter, index: int) -> Subquery:
 
 def _columns(selection: PairFilter, index: int) -> Select[Any]:
     facts = result_facts.alias()
-    label = func.coalesce(facts.c.label_sent, facts.c.label_stated, "")
+    label = func.coalesce(facts.c.decision_sent, facts.c.decision_stated, "")
     names = ("line", "custom_id", "text_key", "job_id", "verdict", "score")
     query = select(*(facts.c[name] for name in names)).add_columns(
         (label if selection.by_label else literal("")).label("label")

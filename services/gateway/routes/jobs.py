@@ -168,9 +168,9 @@ def decision_column() -> ColumnElement[Any]:
     whens = []
     for name, contract in reported().items():
         facts = FactPaths() if contract.facts is None else contract.facts
-        result = [name for name in (facts.decision, facts.label_stated) if name]
+        result = [name for name in (facts.decision, facts.decision_stated) if name]
         values = [jobs_table.c.result["elicitation"]["decision"]]
-        values += [jobs_table.c.request[facts.label_sent]] if facts.label_sent else []
+        values += [jobs_table.c.request[facts.decision_sent]] if facts.decision_sent else []
         values += [jobs_table.c.result[tuple(path.split("."))] for path in result]
         words = func.coalesce(*(value.as_string() for value in values), "")
         whens.append((jobs_table.c.metric == name, func.nullif(words, "")))

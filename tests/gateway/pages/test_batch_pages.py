@@ -384,7 +384,7 @@ class TestTakenAway:
         every = scene.client.get(f"/v1/batches/{batch['id']}/report", headers=AS_CSV)
         whole, table = rows(every), rows(chosen)
         assert list(table[0])[: len(whole[0])] == list(whole[0])
-        assert {"chance", "label_sent", "reasons"} <= set(table[0]) - set(whole[0])
+        assert {"chance", "decision_sent", "reasons"} <= set(table[0]) - set(whole[0])
         told = {"verdict", "reason"}  # results of before have none; the table tells of all
         for one, other in zip(whole, table, strict=True):
             assert all(other[name] == one[name] for name in set(one) - told)

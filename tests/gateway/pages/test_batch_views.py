@@ -70,7 +70,7 @@ def test_a_split_shows_counts_at_once_and_intervals_when_their_job_ends(
     options = client.get(f"{PATH}/statistics").text
     assert '<option value="metadata.market">market</option>' in options
     assert '<option value="verdict">verdict</option>' in options
-    assert "label_sent" not in options.partition('name="split"')[2].partition("</select>")[0]
+    assert "decision_sent" not in options.partition('name="split"')[2].partition("</select>")[0]
 
 
 @pytest.mark.usefixtures("_filled")

@@ -17,7 +17,8 @@ KEYS = [f"said of it {number}" for number in range(8)]
 LONG = text(  # as long as may be; texts in letters of three bytes
     "UPDATE result_facts SET custom_id = repeat('c', 250) || line, snippet = repeat('文章', 80), "
     "sentence = repeat('A reason. ', 15) || line % 60, model = repeat('m', 120) || line % 60, "
-    "label_sent = repeat('l', 118) || line % 60, label_stated = repeat('l', 118) || line % 60, "
+    "decision_sent = repeat('l', 118) || line % 60, "
+    "decision_stated = repeat('l', 118) || line % 60, "
     "reasons = ARRAY['undefined', 'random'], metadata = (SELECT jsonb_object_agg(key, CASE "
     "WHEN place = 1 THEN repeat('v', 60) || line % 40 ELSE repeat('v', 500) || line END) "
     "FROM unnest(CAST(:keys AS text[])) WITH ORDINALITY AS one (key, place))"

@@ -207,7 +207,7 @@ FILTERS: list[tuple[dict[str, Any], list[int]]] = [
 
 SORTS = (
     "surprise", "line", "custom_id", "verdict", "status", "score", "chance", "qf", "model",
-    "label_stated", "metadata.odd", "why", "text", "judged",
+    "decision_stated", "metadata.odd", "why", "text", "judged",
 )  # fmt: skip
 JUDGED = """
 INSERT INTO judgements (id, tenant, job_id, reviewer, verified, verdict, blind)

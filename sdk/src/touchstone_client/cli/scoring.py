@@ -28,7 +28,6 @@ from touchstone_client.cli.output import (
 from touchstone_client.data._columns import IDS
 from touchstone_client.data.addresses import target_form
 from touchstone_client.data.cells import TEXT, types_of, value_of
-from touchstone_client.data.cells import request_of as request_type
 from touchstone_client.data.mapping import ColumnMapping, from_words, require_fields
 from touchstone_client.data.readers import Reading, table_of
 from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
