@@ -21,7 +21,7 @@ GOOD, BAD = "A guitar is an instrument.", "A guitar is an elephant."
 def written(file: Path, said: str, replacement: str) -> Path:
     """Requests that bring their own counterfactual."""
     lines = [
-        {"premise": premise, "hypothesis": "A man plays an instrument.", "label": "entailment",
+        {"premise": premise, "hypothesis": "A man plays an instrument.", "decision": "entailment",
          "explanation": said, "draws": 0,
          "counterfactuals": [{"kind": "substituted", "text": f"A man plays {replacement}."}]}
         for premise in PREMISES

@@ -165,8 +165,8 @@ def test_from_topic_to_topic(bridge: ModuleType, ts: Touchstone) -> None:
     [broker] = producer.list_topics(timeout=SECONDS).brokers.values()
     servers = f"{broker.host}:{broker.port}"
     body = {"premise": "A man plays a guitar.", "hypothesis": "A man plays an instrument.",
-            "explanation": "It follows.", "label": "entailment"}  # fmt: skip
-    for value in (json.dumps(body), "no JSON", json.dumps({**body, "label": "perhaps"})):
+            "explanation": "It follows.", "decision": "entailment"}  # fmt: skip
+    for value in (json.dumps(body), "no JSON", json.dumps({**body, "decision": "perhaps"})):
         producer.produce("posts", value.encode(), b"k")
     producer.flush()
 
