@@ -17,7 +17,7 @@ SYNONYMS = {
     "premise": ("sentence1",),
     "hypothesis": ("sentence2",),
 }
-IN_ORDER = ("decision",)  # the first synonym counts: `label` may be a person's
+DECISION = "decision"  # its first synonym counts: `label` may be a person's
 PARTS = ("probabilities.original", "probabilities.masked")  # fields that are part of an object
 GOLD = ("gold", "gold_rationale", "rating")  # the defaults of a report's `gold`
 RATING_OF = "rating_"  # one column per person
@@ -55,7 +55,7 @@ def guess_columns(fields: Collection[str], names: Sequence[str]) -> dict[str, st
         free = [name for name in names if name not in found.values() and not is_gold(name)]
         ranks = {name: rank for name in free if (rank := _rank(name, words)) is not None}
         best = [name for name, rank in ranks.items() if rank == min(ranks.values())]
-        if len(best) == 1 and (len(ranks) == 1 or field in IN_ORDER):
+        if len(best) == 1 and (len(ranks) == 1 or field == DECISION):
             found[field] = best[0]
     return found
 
