@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from bench.environment import environment
@@ -265,6 +264,8 @@ def main() -> None:
     }
     if options.jobs:
         figures["milliseconds_per_job"] = round(milliseconds(options.jobs), 1)
+    import torch
+
     figures["environment"] = environment(torch=torch.__version__, dtype="float32")
     print(json.dumps(figures))
 

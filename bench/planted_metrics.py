@@ -28,7 +28,6 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE as HATEXSCORE
 from services.hlv.contract import HlvRequest
 from services.hlv.metric import SERVICE as HLV
-from services.inference.local_models import LocalModels
 from shared.contracts.calls import Example, Pair
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import ModelKind, ModelUse, Scored
@@ -43,6 +42,7 @@ from shared.statistics.seeds import generator
 
 if TYPE_CHECKING:
     from bench.planted_model import Trained
+    from services.inference.local_models import LocalModels
 
 
 LEVEL = 0.05
@@ -132,6 +132,8 @@ NOISE = 0.02
 
 @cache
 def _reader() -> LocalModels:
+    from services.inference.local_models import LocalModels
+
     return LocalModels(Catalogue((), Path()))
 
 

@@ -36,7 +36,6 @@ from shared.statistics.other_texts import (
     calibrated_p,
     removal_standings,
 )
-from training.hate import CODES, LANGUAGES
 
 LENGTHS = range(1, 4)  # words of a passage
 LEVEL = 0.05
@@ -73,6 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _by_language(path: Path) -> dict[str, list[str]]:
     """Return the texts of each language that the judge learned."""
+    from training.hate import CODES, LANGUAGES
+
     found: dict[str, list[str]] = {}
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)

@@ -6,7 +6,7 @@ are in [0, 1], higher = more alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import Match, SequenceMatcher
 
@@ -16,7 +16,6 @@ from rapidfuzz.distance import LCSseq, Levenshtein
 from rapidfuzz.process import cdist
 
 from shared.contracts.errors import TooCostly
-from shared.queue.job_context import check
 
 MOST_STEPS = 1_000_000_000  # steps of difflib; about a minute or two
 FEW_STEPS = 100_000  # up to this, difflib's own search takes a few milliseconds
@@ -44,7 +43,7 @@ def ratio(explanation: str, unit: str, *, autojunk: bool = False) -> float:
 
 
 class _Counting(SequenceMatcher[str]):
-    """A SequenceMatcher that raises TooCostly after `most_steps`, and checks the job's time limit.
+    """A SequenceMatcher that raises TooCostly after `most_steps`; `check` may end it earlier.
 
     Its time is cubic in the length of texts of few letters, and far below that for prose.
     """
@@ -53,9 +52,12 @@ class _Counting(SequenceMatcher[str]):
     b: str
     b2j: dict[str, list[int]]  # letter of b → its positions
 
-    def __init__(self, most_steps: int, *, autojunk: bool) -> None:
+    def __init__(
+        self, most_steps: int, *, autojunk: bool, check: Callable[[], None] = lambda: None
+    ) -> None:
         super().__init__(None, autojunk=autojunk)
         self._steps_left = most_steps
+        self.check = check
 
     def set_seq2(self, b: Sequence[str]) -> None:
         super().set_seq2(b)
@@ -75,7 +77,7 @@ class _Counting(SequenceMatcher[str]):
                 "fewer or shorter `pairs`",
                 pointers=("/pairs", "/control_draws"),
             )
-        check()
+        self.check()
         if steps < FEW_STEPS:
             return super().find_longest_match(alo, ahi, blo, bhi)
         return self._by_rows(alo, ahi, blo, bhi)
@@ -87,7 +89,7 @@ class _Counting(SequenceMatcher[str]):
         previous = np.array([], dtype=np.int64)
         for row in range(alo, ahi):
             if (row - alo) % ROWS_A_CHECK == 0:
-                check()
+                self.check()
             letter = self.a[row]
             if letter not in self._positions:
                 self._positions[letter] = np.array(self.b2j.get(letter, ()), dtype=np.int64)
@@ -115,20 +117,21 @@ def align(
     *,
     autojunk: bool = False,
     most_steps: int = MOST_STEPS,
+    check: Callable[[], None] = lambda: None,
 ) -> list[Alignment | None]:
     """Eq. 4: for each explanation the most similar unit, the first of equals; None: no units.
 
     Matching blocks have the same order in both texts, so the ratio is at most that of the longest
     common subsequence, which is much faster to find. Units are compared by falling bound while the
     bound reaches the best ratio, which does not change the result. Raises TooCostly after
-    `most_steps`.
+    `most_steps`. `check` is called between steps and may raise to stop the search.
     """
-    matcher = _Counting(most_steps, autojunk=autojunk)
+    matcher = _Counting(most_steps, autojunk=autojunk, check=check)
     return [_nearest(explanation, units, matcher) for explanation in explanations]
 
 
 def _nearest(explanation: str, units: Sequence[str], matcher: _Counting) -> Alignment | None:
-    check()
+    matcher.check()
     if not units:
         return None
     lengths = np.array([len(explanation) + len(unit) for unit in units])

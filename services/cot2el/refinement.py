@@ -37,7 +37,7 @@ from services.cot2el.stages import ReasoningDraft
 from services.cot2el.variants import VARIANTS
 from shared.contracts.errors import TooCostly
 from shared.contracts.questions import Explanation
-from shared.queue.job_context import check_each
+from shared.queue.job_context import check, check_each
 from shared.statistics.seeds import generator
 from shared.text.changed_meaning import NEGATIONS, negations
 from shared.text.language import canonical
@@ -340,7 +340,9 @@ def align_texts(
             pointers=("/pairs", "/reasoning"),
         )
     verbatim = [reasoning[unit.start : unit.end] for unit in units]
-    return kernel.align(texts, verbatim, autojunk=rule.autojunk, most_steps=rule.most_steps)
+    return kernel.align(
+        texts, verbatim, autojunk=rule.autojunk, most_steps=rule.most_steps, check=check
+    )
 
 
 def rule_of(request: Cot2elRequest) -> RefinementRule:

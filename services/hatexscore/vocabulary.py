@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import get_args
 
 from services.hatexscore.report import Label, Side, VocabularyName
-from shared.process.cached import cache_results
+from shared.process.cached import cache_results, cached_property
 
 KINDS = ("first", "second", "one_way", "verbs", "actions")  # of a file: the first of a word holds
 FOLDER = Path(__file__).parent / "data" / "vocabularies"
@@ -85,13 +85,14 @@ class WordInText:
 class Vocabulary:
     """The words in force. `name` is None for a caller's own.
 
+    searched: the folded words that a text is searched for, longest first.
     listed: the class of every word, folded, those that are left to a negation included.
     of_decision: nobody named it: it is that of the decision's own word (`vocabulary_of_decision`).
     """
 
     name: VocabularyName | None
     words: tuple[LabelWord, ...]
-    pattern: re.Pattern[str]
+    searched: tuple[str, ...]
     known: Mapping[str, LabelWord]
     listed: Mapping[str, Label]
     of_decision: bool = False
@@ -105,6 +106,16 @@ class Vocabulary:
     def further(self) -> tuple[Label, ...]:
         """The classes besides the two sides."""
         return self.classes[len(SIDES) :]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern that finds the words. Checking a label does not compile it."""
+        cjk = [text for text in self.searched if _CJK.search(text)]
+        latin = [text for text in self.searched if not _CJK.search(text)]
+        return re.compile(
+            rf"(?<!\w)(?P<non>(?:non|un){_GAP})?(?P<latin>{_alternatives(latin)})(?!\w)"
+            rf"|(?P<cjk_non>(?<![并绝而无])非|(?<![가-힣])비{_GAP})?(?P<cjk>{_alternatives(cjk)})"
+        )
 
     def find(self, plain: str, original: str, *, in_line: bool = False) -> Iterator[WordInText]:
         """The words in `plain`, which is `original` in lower case, character for character."""
@@ -198,12 +209,12 @@ def built_in(name: VocabularyName) -> Vocabulary:
         for kind in KINDS
         for text in of_language.get(kind, ())
     ]
-    return _compiled(name, words)
+    return _vocabulary(name, words)
 
 
 def custom_vocabulary(labels: Mapping[Label, Sequence[str]]) -> Vocabulary:
     """A caller's own words, already checked by `invalid_label`."""
-    return _compile_custom(
+    return _cached_custom(
         tuple(_custom_word(text.strip(), label) for label in labels for text in labels[label])
     )
 
@@ -213,8 +224,8 @@ def _word_bytes(_found: Vocabulary, words: tuple[LabelWord, ...]) -> int:
 
 
 @cache_results(KEPT_BYTES, _word_bytes)
-def _compile_custom(words: tuple[LabelWord, ...]) -> Vocabulary:
-    return _compiled(None, words, _participles(words))
+def _cached_custom(words: tuple[LabelWord, ...]) -> Vocabulary:
+    return _vocabulary(None, words, _participles(words))
 
 
 def _participles(words: tuple[LabelWord, ...]) -> list[LabelWord]:
@@ -264,7 +275,7 @@ def _with_words_of_hate(name: VocabularyName) -> Vocabulary:
         for one in built_in(name).words
         if not one.one_way or one.side != "hateful" or fold(one.text) not in hate
     ]
-    return replace(_compiled(name, [*own, *hate.values()]), of_decision=True)
+    return replace(_vocabulary(name, [*own, *hate.values()]), of_decision=True)
 
 
 def vocabulary_of_word(word: str) -> VocabularyName:
@@ -283,7 +294,7 @@ def vocabulary_of_word(word: str) -> VocabularyName:
     return tasks[0] if len(tasks) == 1 else "default"
 
 
-def _compiled(
+def _vocabulary(
     name: VocabularyName | None, words: Sequence[LabelWord], forms: Sequence[LabelWord] = ()
 ) -> Vocabulary:
     """Longest words first; "not hateful" is left to the negation where "hateful" is a word.
@@ -296,15 +307,9 @@ def _compiled(
         words = [replace(one, one_way=one.one_way or one.side != "hateful") for one in words]
     every = {fold(one.text): one for one in (*forms, *reversed(words))}
     known = {text: one for text, one in every.items() if not _is_negation(text, one, every)}
-    ordered = sorted(known, key=lambda text: (-len(text), text))
-    cjk = [text for text in ordered if _CJK.search(text)]
-    latin = [text for text in ordered if not _CJK.search(text)]
-    pattern = re.compile(
-        rf"(?<!\w)(?P<non>(?:non|un){_GAP})?(?P<latin>{_alternatives(latin)})(?!\w)"
-        rf"|(?P<cjk_non>(?<![并绝而无])非|(?<![가-힣])비{_GAP})?(?P<cjk>{_alternatives(cjk)})"
-    )
+    searched = tuple(sorted(known, key=lambda text: (-len(text), text)))
     joined = {text.replace(" ", ""): one for text, one in known.items()}  # "hatespeech"
-    return Vocabulary(name, every_word, pattern, joined | known, listed)
+    return Vocabulary(name, every_word, searched, joined | known, listed)
 
 
 def _is_negation(text: str, word: LabelWord, every: Mapping[str, LabelWord]) -> bool:

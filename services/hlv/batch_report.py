@@ -33,7 +33,7 @@ from shared.contracts.messages import Scored
 from shared.contracts.reports import Interval
 from shared.reports.estimates import UNIT, BatchStatistics
 from shared.statistics.clusters import Floats
-from shared.statistics.intervals import UNBOUNDED, Bounds
+from shared.statistics.intervals import UNBOUNDED, Bounds, OfSums
 
 Rows = Sequence[Scored[HlvRequest, HlvResult]]
 Statistics = BatchStatistics[BatchReportRequest]
@@ -280,7 +280,11 @@ def _micro_average(
     if not scalar:
         return {}
     table, keys = np.array([sums for sums, _ in scalar]), [key for _, key in scalar]  # (N, 5)
-    statistics = {"rmse_pooled": _rmse, "mae_pooled": _mae, "r2_pooled": _r2}
+    statistics: dict[str, OfSums] = {
+        "rmse_pooled": lambda sums: np.sqrt(sums[..., 1] / sums[..., 0]),
+        "mae_pooled": lambda sums: sums[..., 2] / sums[..., 0],
+        "r2_pooled": _r2,
+    }
     return {
         metric: HlvEstimate(
             mean=over.ratio(f"{name} {metric}", table, statistic, keys), undefined=0
@@ -296,14 +300,6 @@ def _partial_sum(report: HlvResult, measured: HlvMeasured) -> list[float]:
     values = np.array(list(gold.values()))
     squares, absolute = float(errors @ errors), float(np.abs(errors).sum())
     return [float(errors.size), squares, absolute, float(values.sum()), float(values @ values)]
-
-
-def _rmse(sums: Floats) -> Floats:
-    return np.asarray(np.sqrt(sums[..., 1] / sums[..., 0]), dtype=np.float64)
-
-
-def _mae(sums: Floats) -> Floats:
-    return np.asarray(sums[..., 2] / sums[..., 0], dtype=np.float64)
 
 
 def _r2(sums: Floats) -> Floats:

@@ -43,6 +43,7 @@ from shared.contracts.reports import bin_edges
 from shared.reports.charts.engine import BLUE, GREY, NOT_DRAWN, ORANGE
 from shared.reports.charts.intervals import IntervalRow, interval_plot
 from shared.reports.estimates import UNIT, BatchStatistics, as_interval
+from shared.statistics import agreement
 from shared.statistics.clusters import NO_SPREAD, clustered
 from shared.statistics.comparison import mean_test, min_flip_p, normal_p, omnibus_z
 from shared.statistics.families import benjamini_hochberg, holm, needed_at_least_p
@@ -287,7 +288,8 @@ def correlation(first: Floats, second: Floats, keys: Sequence[str]) -> Correlati
             p_pearson = float(stats.pearsonr(ours, others).pvalue)
             p_spearman = float(stats.spearmanr(ours, others).pvalue)
     defined = first.size >= 3 and _has_variance(first) and _has_variance(second)
-    spearman = float(stats.spearmanr(first, second).statistic) if defined else None
+    ranks = map(stats.rankdata, (first, second))
+    spearman = float(agreement.spearman(*ranks)) if defined else None
     return CorrelationTest(spearman, p_pearson, p_spearman)
 
 

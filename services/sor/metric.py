@@ -38,7 +38,6 @@ from services.sor.report import (
     SorBatchReport,
     SorComponents,
     SorItem,
-    SorItemName,
     SorNull,
     SorReaderUse,
     SorResult,
@@ -127,7 +126,12 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
             score=kernel.harmonic(components.completeness, components.specificity),
             components=components,
             items=tuple(SorItem(name=name, value=items[name]) for name in ITEMS),
-            missing=tuple(name for name in ITEMS if _is_missing(name, items[name])),
+            missing=tuple(
+                name
+                for name in ITEMS
+                if (value := items[name]) is not None
+                and (value < NAMED if name == "facts" else value == 0)
+            ),
             routes=tuple(route for route in ROUTES if route in read.routes),
             ground_in_policy=read.ground_in_policy,
             evidence=tuple(evidence_of(request, read)),
@@ -198,10 +202,6 @@ def _components(variant: SorVariant, collected: SorCollected) -> SorComponents:
         post_words=len(facts.shared),
         faithfulness=tested and tested.null.win_rate,
     )
-
-
-def _is_missing(name: SorItemName, value: float | None) -> bool:
-    return value is not None and (value < NAMED if name == "facts" else value == 0)
 
 
 def _control(request: SorRequest, collected: SorCollected) -> SorNull | None:

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from scipy.stats import rankdata
 
 from shared.contracts.batches import BatchReport, BatchReportRequest, StudyPlan, WantedEffect
 from shared.contracts.fields import bounds_of, field_at, messages_in, number_at
@@ -251,6 +252,10 @@ class BatchStatistics(Generic[BatchRequest]):
     def correlation(self, name: str, pairs: Floats, keys: Keys = None) -> Interval:
         """Return Pearson's r of (N, 2) pairs; None if a column is constant or N < 3."""
         return as_interval(intervals.correlation(name, pairs, keys, self.how))
+
+    def rank_correlation(self, name: str, pairs: Floats, keys: Keys = None) -> Interval:
+        """Return Spearman's rho of (N, 2) pairs; None if a column is constant or N < 3."""
+        return self.correlation(name, rankdata(pairs, axis=0), keys)
 
     def median(self, name: str, values: Values, keys: Keys = None) -> Interval:
         """Return the median; too few values for the confidence have no interval."""

@@ -10,7 +10,6 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from shared.contracts.batches import Judged
 from shared.contracts.messages import Scored
@@ -242,14 +241,12 @@ class JudgedResults:
                 owners.append(row)
         how, name = self.over.how, f"people {part.name}"
         pairs = np.array(rows, dtype=np.float64).reshape(-1, 2)
-        ranks = np.array(scores, dtype=np.float64).reshape(-1, 2)
-        if len(ranks):
-            ranks = np.stack([rankdata(ranks[:, 0]), rankdata(ranks[:, 1])], axis=1)
+        scored = np.array(scores, dtype=np.float64).reshape(-1, 2)
         auc = intervals.statistic(name, pairs, roc_auc, self.over.keys(keys), how)
         return PartAgreement(
             part=part.name,
             auc=as_interval(auc),
-            human_score=self.over.correlation(f"{name} ranks", ranks, self.over.keys(owners)),
+            human_score=self.over.rank_correlation(f"{name} ranks", scored, self.over.keys(owners)),
         )
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import kendalltau, rankdata
+from scipy.stats import kendalltau
 
 from shared.contracts.gold import CalibratedThreshold, HumanRatings
 from shared.contracts.messages import Scored
@@ -53,8 +53,7 @@ class RatedResults:
         alpha = interval_alpha(np.array(self.values))
         spearman = kendall = NONE
         if self._ranked:
-            ranks = np.stack([rankdata(column) for column in self.pairs.T], axis=1)
-            spearman = self.over.correlation("gold spearman", ranks, self.keys)
+            spearman = self.over.rank_correlation("gold spearman", self.pairs, self.keys)
         if self._ranked and len(self.pairs) <= MOST_RANKED:
             how = self.over.how
             kendall = as_interval(

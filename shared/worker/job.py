@@ -329,8 +329,10 @@ def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Cl
     """Score the claimed job and return its end. Raises no ordinary exception."""
     try:
         check_readable(claim.request)
-        # It was validated before it was stored. This takes about 10 µs, hardly more than
-        # `model_construct` would, and finds requests that another version accepted.
+        # The request was validated before it was stored. Validating again builds its nested
+        # messages and finds requests that another version accepted. It takes 3 to 60 µs for a
+        # usual request and 1.5 to 4 ms for 2,000 values. A check of versions would save nothing,
+        # because scoring needs the messages.
         request = contract.request.model_validate(claim.request)
     except (Unavailable, ValidationError) as error:
         return _unread(claim, error)

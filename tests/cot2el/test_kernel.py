@@ -97,9 +97,8 @@ def test_matches_row_by_row_are_difflibs(
         assert ours.ratio() == theirs.ratio()
 
 
-def test_a_long_alignment_asks_whether_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_alignment_asks_whether_to_go_on() -> None:
     """Of two texts of one letter, which is one long match, rows are looked at one by one."""
     asked: list[int] = []
-    monkeypatch.setattr(kernel, "check", lambda: asked.append(1))
-    kernel.align(["-" * 2_000], ["x" + "-" * 4_000])
+    kernel.align(["-" * 2_000], ["x" + "-" * 4_000], check=lambda: asked.append(1))
     assert len(asked) >= 2_000 / kernel.ROWS_A_CHECK

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from math import inf
 
 import numpy as np
 import pytest
@@ -26,8 +27,9 @@ from services.cot2el.refinement import (
 )
 from services.cot2el.segmentation import Unit, merge_units, segment, sentences
 from services.cot2el.stages import ReasoningDraft
-from shared.contracts.errors import BadInput
+from shared.contracts.errors import BadInput, JobCancelled
 from shared.contracts.questions import Explanation
+from shared.queue.job_context import JobContext, use_context
 from tests.cot2el.writers import THOUGHT, request
 
 DEFAULT = RefinementRule(0.6)
@@ -50,6 +52,13 @@ def refine(
         reasoning, "en", "both", rule, tuple(units), tuple(pairs), tuple(found), None, None
     )
     return list(aligned.refine(without_polarity).refined)
+
+
+def test_the_alignment_of_a_cancelled_job_ends() -> None:
+    job = JobContext("j", "t", batch=False, deadline=inf)
+    job.cancelled.set()
+    with use_context(job), pytest.raises(JobCancelled):
+        align_texts(["rain"], "It rains.", segment("It rains.", "en"), DEFAULT)
 
 
 @given(texts, st.lists(texts.filter(bool), max_size=4), st.sampled_from([0.0, 0.3, 0.6]))

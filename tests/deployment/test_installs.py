@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import venv
 from pathlib import Path
 
@@ -27,7 +28,7 @@ TARGETS = {  # of the Dockerfile: modules, megabytes of packages at most
     "models": (
         (
             "services.worker", "services.inference.service", "services.similarity.service",
-            "cli.models.command",
+            "cli.models.command", "training.reader.train",
         ),
         2_500,  # with torch's build for processors
     ),
@@ -55,6 +56,15 @@ def build_context(folder: Path) -> Path:
         else:
             shutil.copy(ROOT / path, folder / path)
     return folder
+
+
+def test_a_build_sees_the_code_of_every_command(tmp_path: Path) -> None:
+    context = build_context(tmp_path)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    for commands in project["entry-points"].values():
+        for entry in commands.values():
+            module, _, _ = entry.partition(":")
+            assert (context / f"{module.replace('.', '/')}.py").is_file(), entry
 
 
 @pytest.mark.nightly

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from typing import get_args
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from services.hatexscore import vocabulary
+from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import VocabularyName
 from services.hatexscore.vocabulary import (
     MOST_WORDS,
@@ -110,9 +110,11 @@ def test_a_word_is_refused_where_its_pattern_would_not_find_it(word: str) -> Non
     assert found is not None or (finds and "*" not in word)
 
 
-def test_checking_words_compiles_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("label", ["hateful 7 a b c d", "KEEP"])
+def test_checking_labels_compiles_no_pattern(label: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The gateway checks them on its event loop, where 40 patterns would stop everybody else."""
-    monkeypatch.setattr(re, "compile", None)
-    monkeypatch.setattr(vocabulary, "_compiled", None)
+    monkeypatch.setattr(vocabulary, "_alternatives", None)
     labels = {str(side): [f"{side} {n} a b c d" for n in range(MOST_WORDS)] for side in SIDES}
-    assert invalid_label(labels) is None
+    own = {"labels": None if label == "KEEP" else labels, "decision": label}
+    request = HatexscoreRequest.model_validate({"text": "t", "explanation": "e"} | own)
+    assert request.decision_class in SIDES

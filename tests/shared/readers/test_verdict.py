@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from services.hatexscore.vocabulary import built_in
-from services.inference.embedded.e5 import e5_tokenizer, read_e5
 from shared.models.catalogue.checkpoint import e5_path
 from shared.models.ports import Floats
 from shared.readers.model import LABELS, OUTPUTS, PLACES, ask
@@ -116,6 +115,8 @@ def test_opposite_windows_are_unread() -> None:
 
 def test_the_tokenizer_reads_every_script() -> None:
     """Against pieces that XLM-RoBERTa's own tokenizer gives for these words."""
+    from services.inference.embedded.e5 import e5_tokenizer, read_e5
+
     tokenizer = e5_tokenizer(read_e5(e5_path()))
     assert tokenizer.tokenize("query: how much protein") == [
         *("▁que", "ry", ":", "▁how", "▁much", "▁protein"),
