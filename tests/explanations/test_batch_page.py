@@ -75,7 +75,8 @@ def test_every_line_stands_in_the_table_with_decision_explanation_and_score(
         ("decision_stated=hateful&score_from=0", "03"),
         ("hatexscore_from=0&hatexscore_to=1", "03"),
         ("haf_from=0", ""),
-        ("verdict=not_tested", "01234"),
+        ("verdict=not_tested", "124"),
+        ("verdict=holds_up", "03"),
         ("text=RUINING", "01234"),
     ],
 )

@@ -78,8 +78,9 @@ def test_two_hundred_answers_beside_gold_labels(scene: WorkedScene) -> None:
     assert scene.client.post(address).status_code == 202
     scene.work()
     report = scene.client.get(address).json()
+    details = report["details"]
     ends = Counter(end if end in ("refused", "unparsable") else "answered" for _, end in pairs)
-    assert {name: one["results"] for name, one in report["outcomes"].items()} == ends
+    assert {name: one["results"] for name, one in details["outcomes"].items()} == ends
     assert report["undefined"] == LINES - ends["answered"]
     assert report["score"]["value"] is None
     labels = report["gold"]["labels"]
@@ -94,7 +95,7 @@ def test_two_hundred_answers_beside_gold_labels(scene: WorkedScene) -> None:
     expected = Counter((one, other if other in ANSWERS and other in ("hateful", "non-hateful")
                         else None) for one, other in pairs)  # fmt: skip
     assert cells == expected
-    [of_metric] = report["scores"]
+    [of_metric] = details["scores"]
     assert (of_metric["metric"], of_metric["results"] + of_metric["unscored"]) == ("sor", 20)
     page = scene.client.get(f"/batches/{batch['id']}/statistics").text
     told = f"Of 200 answers {ends['answered']} decide and explain, {ends['refused']} refuse"
