@@ -129,10 +129,10 @@ def test_a_table_is_scored_as_it_is_chosen_without_showing_it_again(
     expect(page.locator("#again")).to_be_focused()
     page.wait_for_url("**c.text=post**")
     assert "csrf" not in page.url
-    page.get_by_label("decision", exact=True).select_option("why")
+    page.locator("select[name='c.decision']").select_option("why")
     page.get_by_role("button", name="Score 1 line").click()
     expect(page.locator("#faults")).to_contain_text("1 line cannot be scored")
-    page.get_by_label("decision", exact=True).select_option("flag")
+    page.locator("select[name='c.decision']").select_option("flag")
     expect(page.locator("#meanings legend")).to_contain_text("decision")
     expect(page.locator("#meanings")).to_contain_text("Sent as it is")
     with swapped(page):

@@ -172,7 +172,7 @@ def test_an_unknown_label_leaves_faithfulness_undefined() -> None:
     with bound(FakeClassifier()):
         report = score(ask(explanation='It says "lazy tourists" of foreigners.'))
     assert (report.decision, report.components.qf, report.score) == (None, None, None)
-    assert any("label is unknown" in warning for warning in report.warnings)
+    assert any("decision is unknown" in warning for warning in report.warnings)
 
 
 def test_quotations_that_the_text_does_not_hold_are_listed() -> None:
