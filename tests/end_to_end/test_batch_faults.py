@@ -12,6 +12,7 @@ import pytest
 from bench.agreement import difference
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
+from shared.contracts.answers import stored_result
 from tests.answers import CheckedClient
 from tests.batches import FINAL, URL, line
 from tests.end_to_end.batch import contents, patiently, started
@@ -70,5 +71,5 @@ def test_every_line_is_answered_once_whoever_dies(tmp_path: Path, count: int) ->
     assert len({one["response"]["request_id"] for one in output}) == distinct
     for one, asked_line in zip(output[::12], lines[::12], strict=True):
         undisturbed = score(HatexscoreRequest.model_validate(asked_line["body"]))
-        found = one["response"]["body"]["result"]
+        found = stored_result(one["response"]["body"]["result"])
         assert difference(found, undisturbed.model_dump(mode="json")) is None

@@ -15,6 +15,7 @@ from sqlalchemy import text
 from bench.agreement import difference
 from services.cot2el.contract import CONTRACT as COT2EL
 from services.hlv.contract import CONTRACT as HLV
+from shared.contracts.answers import stored_result
 from shared.ledger.engine import connect
 from tests.answers import CheckedClient
 from tests.end_to_end.batch import patiently
@@ -167,12 +168,12 @@ def test_a_worker_that_is_killed_while_a_chain_is_parsed_costs_no_second_answer(
     expire(service, job)
 
     def ended() -> Any:
-        found = patiently(client, "GET", f"/v1/jobs/{job}").json()
+        found = patiently(client, "GET", f"/v1/jobs/{job}?expand=details").json()
         return found if found["status"] == "succeeded" else None
 
     found = eventually(ended, "it ends", every=0.5)
     assert found["attempts"] == 2
-    assert difference(found["result"], undisturbed) is None
+    assert difference(stored_result(found["result"]), undisturbed) is None
     assert server.times_asked(DECIDES) == before + 1
 
 

@@ -109,7 +109,6 @@ def test_a_quotation_is_tested_in_words(place: Place) -> None:
         ({"attribution": "gradient"}, "model-cannot"),
         ({"rationale": ["ruining"], "variant": "reference"}, "model-cannot"),
         ({"attribution": "lime"}, "too-many-rows"),  # 500 samples
-        ({"rationale": ["building"]}, "invalid-request"),
     ],
 )
 def test_what_cannot_be_is_refused_when_it_is_posted(
@@ -119,6 +118,14 @@ def test_what_cannot_be_is_refused_when_it_is_posted(
     answer = place.score(**fields)
     assert answer.status_code == 422
     assert answer.json()["type"].endswith(f"/{problem}")
+    assert len(place.double.asked) == asked
+
+
+def test_a_quotation_that_the_text_has_not_is_a_problem_of_the_explanation(place: Place) -> None:
+    asked = len(place.double.asked)
+    result = place.result(rationale=["building"])
+    assert (result["score"], result["verdict"]) == (None, "problem_found")
+    assert result["problems"] == ["quote-not-in-text"]
     assert len(place.double.asked) == asked
 
 
