@@ -1,4 +1,4 @@
-"""`python -m bench`: run every bench and write what it measured into `bench/RESULTS.md`."""
+"""`python -m bench`: run every bench and write its results into `bench/RESULTS.md`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARK = "<!-- measured: rewritten by `make bench` -->"
 
 
 def main() -> int:
-    """Each bench in a process of its own; the last line that it prints is its JSON."""
+    """Run each bench in a separate process; the last line that it prints is its JSON."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     known = ", ".join(BENCHES)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {known}; default: all")
@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def with_section(page: str, name: str, section: str) -> str:
-    """The page with this bench's section in place of its old one; sections in BENCHES' order."""
+    """Replace this bench's section of the page; sections are in the order of BENCHES."""
     kept, _, rest = page.partition(MARK)
     old = {part.split("\n", 1)[0]: f"## {part}" for part in rest.split("## ")[1:]}
     sections = old | {name: section}

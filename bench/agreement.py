@@ -1,9 +1,9 @@
-"""Whether two answers to one request are the same, as far as their models guarantee it.
+"""Compares two answers to one request as far as their models guarantee equality.
 
-An answer is JSON; every model in it says in its use entry whether bytes are promised, or numbers
-within the tolerance of its dtype (`shared.process.numerics`). An answer without models
-comes of sums in one process: its bytes are promised. Tests, chaos, soak and benches compare by this
-alone.
+An answer is JSON. The use entry of each model in it promises either equal bytes, or numbers within
+the tolerance of its dtype (`shared.process.numerics`). An answer without models comes from sums in
+one process, so its bytes must be equal. Tests, chaos, soak and benches all compare with this
+module.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ OF_INSTALLATION = "text_key"  # says nothing elsewhere
 
 
 def agree(one: Any, other: Any) -> bool:
-    """Whether the two are the same, as far as both guarantee it."""
+    """Return True if both answers are equal as far as both guarantee it."""
     return difference(one, other) is None
 
 
 def difference(one: Any, other: Any) -> str | None:
-    """The first place where they differ by more than is allowed, and how; None: nowhere."""
+    """Return the first place with a difference above the allowed one, or None."""
     return next(_differences("", one, other, allowed(one, other)), None)
 
 
 def allowed(*answers: Any) -> float:
-    """How far numbers of these answers may lie apart; 0: every byte is promised."""
+    """Return the allowed difference of numbers in these answers; 0: bytes must be equal."""
     uses = (use for answer in answers for use in _uses(answer))
     return max((_of(use) for use in uses), default=BYTES)
 
@@ -39,7 +39,7 @@ def _of(use: Mapping[str, Any]) -> float:
 
 
 def _uses(answer: Any) -> Iterator[Mapping[str, Any]]:
-    """The use entries of models, wherever they stand."""
+    """Yield the use entries of models at any depth."""
     if isinstance(answer, Mapping):
         if {"numerics", "dtype"} <= answer.keys() and isinstance(answer["dtype"], str):
             yield answer  # and no schema of one
@@ -69,7 +69,7 @@ def _differences(place: str, one: Any, other: Any, most: float) -> Iterator[str]
 
 
 def _near(one: Any, other: Any, most: float) -> bool:
-    """Floats within `most`, of their size where that is above 1; everything else equal."""
+    """Compare floats within `most`, relative above 1; all else must be equal."""
     if isinstance(one, float) and isinstance(other, float):
         return one == other or math.isclose(one, other, rel_tol=most, abs_tol=most)
     return type(one) is type(other) and bool(one == other)

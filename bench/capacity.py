@@ -1,14 +1,14 @@
-"""How many of everything for 1, 100 and 10,000 posts a second: `python -m bench.capacity`.
+"""Numbers of servers for 1, 100 and 10,000 posts a second: `python -m bench.capacity`.
 
-Costs are measured: those of a metric in this process now, on the examples of its contract (CPU of
-the whole process, split into what the models took, seconds inside their forward passes times the
-threads that they use, and the rest, which is the metric's own); those of the way there and back by
-`bench.gateway`, whose last figures stand in `bench/RESULTS.md`. With them a simulation
-of the queues (`bench.queueing`) finds the fewest servers whose 95th percentile stays within the
-promise. It writes its tables into `bench/RESULTS.md`; the last line is JSON.
+Costs are measured. Those of a metric are measured in this process on the examples of its contract:
+the CPU time of the whole process, split into the models' part (seconds inside their forward passes
+times the threads that they use) and the metric's. Those of the way there and back come from the
+last figures of `bench.gateway` in `bench/RESULTS.md`. With them a simulation of the queues
+(`bench.queueing`) finds the fewest servers whose 95th percentile stays within the promise. It
+writes its tables into `bench/RESULTS.md`; the last line is JSON.
 
-Past one Redis: `mixed` asks every metric at once, each for its share of the posts, with a Redis a
-service (`TOUCHSTONE_QUEUE_REDIS`) and models in the metrics' own workers (binding `local`), so that
+Past one Redis: `mixed` requests every metric at once, each for its share of the posts, with a Redis
+per service (`TOUCHSTONE_QUEUE_REDIS`) and models in the metrics' workers (binding `local`), so that
 a job is one message. The p95 is that of the slowest metric.
 
 Assumed, not measured: that two cores do twice the work of one, and that a GPU computes the rows of
@@ -78,7 +78,7 @@ class Size:
 
 
 def way() -> dict[str, float]:
-    """Seconds of CPU of one job on its way there and back, as `bench.gateway` measured them."""
+    """Return CPU seconds of a job on its way there and back, as measured by `bench.gateway`."""
     section = RESULTS.read_text("utf-8").partition("## gateway")[2]
     text = section.partition("```json")[2].partition("```")[0]
     if not text:
@@ -88,7 +88,7 @@ def way() -> dict[str, float]:
 
 
 def stations(cost: Cost, dispatch: dict[str, float], calls: int) -> list[Station]:
-    """What a job passes, in order. A call to a model is one more message there and back."""
+    """Return the stations of a job in order. A call to a model adds a message there and back."""
     return [
         Station("gateway", dispatch["gateway"]),
         Station("database", dispatch["postgres"], DATABASE_CORES),
@@ -101,8 +101,8 @@ def stations(cost: Cost, dispatch: dict[str, float], calls: int) -> list[Station
 def size(
     cost: Cost, rate: float, dispatch: dict[str, float], asked: argparse.Namespace, calls: int = 1
 ) -> Size:
-    """The fewest servers for this load, and what is full first as it grows. calls: of models, that
-    go by the queue."""
+    """Return the fewest servers for this load, and the first bottleneck as it grows. calls: of
+    models over the queue."""
     some = stations(cost, dispatch, calls)
     servers, p95 = sized(rate, some, asked.within)
     walls = [one for one in some if one.most is not None]
@@ -124,14 +124,14 @@ def size(
 def mixed(
     found: list[Cost], rate: float, dispatch: dict[str, float], asked: argparse.Namespace
 ) -> list[Size]:
-    """All metrics at once, each with its share of the posts and a Redis of its own; gateway and
-    database are counted for the share, which leaves out what they gain by being shared."""
+    """Return sizes for all metrics at once, each with its share of the posts and its Redis. Gateway
+    and database are counted by share, without the gain from sharing them."""
     share = rate / len(found)
     return [size(cost, share, dispatch, asked, calls=0) for cost in found]
 
 
 def mixed_table(sizes: list[Size], rate: float) -> list[str]:
-    """A row a metric, and their sum."""
+    """Return a row per metric, and their sum."""
     names = list(sizes[0].servers)
     cores = [f"{name} cores" for name in names]
     head = ["metric", "posts/s", *cores, "GPUs instead of model cores", "p95 seconds", "GB a day"]
@@ -151,7 +151,7 @@ def _seconds(p95: float) -> str:
 
 
 def table(sizes: list[Size]) -> list[str]:
-    """Markdown."""
+    """Return the table as Markdown."""
     names = list(sizes[0].servers)
     head = [
         "metric",
@@ -173,7 +173,7 @@ def _line(cells: list[Any]) -> str:
 
 
 def measured(found: list[Cost], without: dict[str, str], dispatch: dict[str, float]) -> list[str]:
-    """What stands behind the table."""
+    """Return the lines of measurements below the table."""
     lines = ["| metric | metric's own ms | model ms | rows |", "|---|---|---|---|"]
     for cost in found:
         own, model = 1_000 * cost.own, 1_000 * cost.model
@@ -184,7 +184,7 @@ def measured(found: list[Cost], without: dict[str, str], dispatch: dict[str, flo
 
 
 def write(page: Path, lines: list[str]) -> None:
-    """Between the marks."""
+    """Write the lines between the marks."""
     before, _, rest = page.read_text("utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
     page.write_text(before + "\n".join([BEGIN, *lines, END]) + after, "utf-8")
@@ -226,7 +226,7 @@ ROWS = ("touchstone_inference_batch_rows_sum", "touchstone_similarity_batch_inpu
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one job, on average. Seconds of one core."""
+    """The mean cost of a job in seconds of one core."""
 
     metric: str
     own: float  # of the metric's worker
@@ -236,7 +236,7 @@ class Cost:
 
 
 def costs() -> tuple[list[Cost], dict[str, str]]:
-    """Every metric's cost, and for those without one the reason."""
+    """Return every metric's cost, and the reason for those without one."""
     found, without = [], {}
     for metric in metrics().values():
         try:
@@ -247,7 +247,7 @@ def costs() -> tuple[list[Cost], dict[str, str]]:
 
 
 def _cost(metric: MetricContract) -> Cost:
-    """Of jobs whose texts differ, in one batch, once what loads lazily is loaded."""
+    """Measure jobs with different texts in one batch, after lazy loading."""
     scored = service(metric.name)
     if not isinstance(scored, Metric):
         raise TypeError(f"{metric.name} is no metric")
@@ -271,7 +271,7 @@ def _cost(metric: MetricContract) -> Cost:
 
 
 def differing(body: Any, place: int) -> Any:
-    """The same request about other texts, so that no job's rows answer for another's."""
+    """Return the same request about other texts, so that caches cannot answer."""
     if isinstance(body, list | tuple):
         return [differing(one, place) for one in body]
     if not isinstance(body, dict):

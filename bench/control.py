@@ -1,14 +1,14 @@
-"""What HateXScore's control decides, how often it is wrong, and what it costs, on real posts.
+"""Decisions of HateXScore's control on real posts: their error rates and costs.
 
-`python -m bench.control [--data hatexplain.jsonl] [--every N]`: what people marked in hateful posts
-(at most two passages of up to five words) is quoted; only posts that the judge calls hateful, too.
+`python -m bench.control [--data hatexplain.jsonl] [--every N]` quotes people's marks in hateful
+posts (at most two passages of up to five words), if the judge calls the post hateful, too.
 
 `short`: posts with 4 to 18 other placements. `yes`: p calibrated on other posts is at most .05 for
 the marked passage; `size`: for all placements of its lengths, on average. `table`: every N-th post,
 with the marked and with a random passage. `turns`: every N-th post; how often the judge decides
-otherwise without a passage and P falls by `TURNING`: the marked words, and passages of 1 to 8 words
-of which nobody marked one. With `--jobs N` it also scores N whole requests one by
-one and prints the processor time of each. No post is printed.
+otherwise without a passage and P falls by `TURNING`: the marked words, and passages of 1 to 8
+unmarked words. With `--jobs N` it also scores N whole requests one by one and prints the processor
+time of each. No post is printed.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Quote:
 
 
 def marked(folder: Path, name: str) -> Iterator[Quote]:
-    """Yield what people marked in hateful posts."""
+    """Yield the marks of people in hateful posts."""
     for line in (folder / name).read_text("utf-8").splitlines():
         row: dict[str, Any] = json.loads(line)
         runs = marked_runs(row)
@@ -90,9 +90,9 @@ def at_random(quotes: Sequence[Quote]) -> Iterator[Quote]:
 def reported(
     quotes: Sequence[tuple[str, Sequence[Span]]], label: Label, draws: int | None = None
 ) -> list[HatexscoreResult]:
-    """Return what the metric reports of explanations that quote these spans of these texts.
+    """Return the metric's results for explanations that quote these spans of these texts.
 
-    An explanation in words would not do: a function word alone is no quotation, so that random
+    Explanations in prose cannot be used: a function word alone is not a quotation, so that random
     spans would not be random.
     """
     common: dict[str, Any] = {
@@ -194,8 +194,8 @@ def table(real: Sequence[Quote], random: Sequence[Quote]) -> list[dict[str, Any]
 
 
 def turns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return how often the judge's decision turns without what people marked, and without passages
-    in which they marked nothing, by their words."""
+    """Return how often the judge's decision turns without the marked words, and without unmarked
+    passages, by number of words."""
     posts = [row for row in rows if row["label"] == "hatespeech" and marked_runs(row)]
     found: dict[str, list[bool]] = {}
     for number, row in enumerate(posts):
@@ -214,7 +214,7 @@ def turns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _passages(row: dict[str, Any], number: int) -> Iterator[tuple[str, tuple[Span, ...]]]:
-    """Yield what is marked, and at most three unmarked passages of each length."""
+    """Yield the marked passage, and at most three unmarked passages of each length."""
     text = row["text"]
     runs = [text.index(run) for run in marked_runs(row)]
     marks = tuple((at, at + len(run)) for at, run in zip(runs, marked_runs(row), strict=True))

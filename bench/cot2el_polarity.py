@@ -1,8 +1,8 @@
 """CoT2EL's polarity on real reasoning: are sentences with a "not" more dropped, and others kept?
 
 `python -m bench.cot2el_polarity DATA`: DATA is a folder with `haf_explanations.jsonl`, outputs of
-language models. Every sentence with an auxiliary verb and no negation is a pair as it stands, and
-one with "not" behind the verb; other items' explanations stand beside. Prints shares with Wilson
+language models. Every sentence with an auxiliary verb and no negation makes two pairs: unchanged,
+and with "not" after the verb. Explanations of other items are added. Prints shares with Wilson
 intervals as JSON, of `nli`, of `cues` and of similarity alone; no text.
 """
 
@@ -37,7 +37,7 @@ Json = dict[str, Any]
 
 
 def negated(sentence: str) -> str | None:
-    """With "not" behind its first auxiliary verb; None without one, or where it is negated."""
+    """Insert "not" after the first auxiliary verb; None without one, or if it is negated."""
     found = AUXILIARY.search(sentence)
     if found is None or negations(sentence, "en"):
         return None
@@ -45,7 +45,7 @@ def negated(sentence: str) -> str | None:
 
 
 def items(data: Path) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """(reasoning, its sentences each with its negation), 490 sentences in all."""
+    """Yield (reasoning, its sentences each with its negation), 490 sentences in all."""
     left = STATEMENTS
     for line in (data / "haf_explanations.jsonl").read_text("utf-8").splitlines():
         text = json.loads(line)["raw_output"]
@@ -61,7 +61,7 @@ def items(data: Path) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 def request(text: str, said: Sequence[str], **more: Any) -> Cot2elRequest:
-    """These sentences as a parse of the text."""
+    """Return a request with these sentences as a parse of the text."""
     return Cot2elRequest.model_validate(
         {
             "question": "Is the text toxic?",
@@ -75,7 +75,7 @@ def request(text: str, said: Sequence[str], **more: Any) -> Cot2elRequest:
 
 
 def measured(data: Path, polarity: str) -> Json:
-    """Shares that are kept: as they stand, negated, of other items."""
+    """Return shares of kept sentences: unchanged, negated, of other items."""
     kept: dict[str, list[float]] = {"originals": [], "negated": []}
     others = 0.0
     for text, pairs in items(data):
@@ -98,7 +98,6 @@ def _share(values: Sequence[float]) -> Json:
 
 
 def main() -> None:
-    """The command."""
     parser = argparse.ArgumentParser(prog="python -m bench.cot2el_polarity", description=__doc__)
     parser.add_argument("data", type=Path)
     asked = parser.parse_args()

@@ -1,11 +1,11 @@
-"""How many explanations get a verdict that can be acted on, and how many of these are right.
+"""Counts explanations with an actionable verdict, and the correct ones among them.
 
 python -m bench.decisive lines.jsonl [--labels labels.jsonl] [--wrong]
 
 A line of the file is an object with `id`, `text`, `decision` and `explanation`; `language` is
 optional. A line of the labels has `id` and `problems`: codes of the metric's problems, or an empty
-list for a good explanation. The table counts all lines, and those whose decision the model that
-was asked shares.
+list for a good explanation. The table counts all lines, and those with the same decision by the
+model.
 """
 
 from __future__ import annotations

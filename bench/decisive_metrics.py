@@ -1,13 +1,13 @@
-"""How many results of ICE, FTC and HAF get a verdict that can be acted on.
+"""Counts results of ICE, FTC and HAF with an actionable verdict.
 
 python -m bench.decisive_metrics ice|ftc|haf DATA [--items N] [--random]
 
 DATA is a folder with `hatexplain.jsonl`, the two `esnli` files and `haf_explanations.jsonl`. ICE
 tests the majority rationales of posts of 15 words and more as quotations; `--random` moves each to
-a random place of its post, which shows the test's size. What people marked explains no decision
-that the judge does not make, so the share of the posts that it calls hateful, too, is printed. FTC
-reads human explanations of e-SNLI pairs that `embedded-nli` never saw; `--random` puts a random
-phrase of the type in the place of the explanation's. HAF reads first answers without
+a random place of its post, which shows the test's size. Marks of people do not explain decisions
+that differ from the judge's, so the share of posts that it calls hateful is printed, too. FTC reads
+human explanations of e-SNLI pairs that `embedded-nli` never saw; `--random` replaces the
+explanation's phrase by a random phrase of its type. HAF reads first answers without
 log-probabilities. Prints no text.
 """
 
@@ -88,7 +88,7 @@ def _share(count: int, of: int) -> str:
 
 
 def _rationales(data: Path, number: int, *, random: bool) -> Iterator[Json]:
-    """Posts of people that were called hateful or offensive, with the words that they marked."""
+    """Yield hateful or offensive posts with the words that people marked."""
     rows = (row for row in posts(data) if len(row["tokens"]) >= LEAST_WORDS)
     draws = np.random.default_rng(SEED)
     for row in islice(rows, number):

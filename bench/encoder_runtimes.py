@@ -69,7 +69,7 @@ def torch_ways(network: Any) -> dict[str, Way]:
 
 
 def exported_ways(network: Any, file: Path) -> dict[str, Way]:
-    """By the runtimes that are installed; none where the exporter is not."""
+    """Return ways by the installed runtimes; none without the exporter."""
     try:
         runtime: Any = importlib.import_module("onnxruntime")
         openvino: Any = importlib.import_module("openvino")
@@ -94,7 +94,7 @@ def exported_ways(network: Any, file: Path) -> dict[str, Way]:
 
 
 def _export(network: Any, file: Path) -> None:
-    """By torch's own exporter, for any number of rows and tokens."""
+    """Export with torch's exporter, for any number of rows and tokens."""
     ids, mask = _inputs(3, 17)
     sizes = {0: torch.export.Dim("rows"), 1: torch.export.Dim("tokens", max=512)}
     torch.onnx.export(
@@ -110,7 +110,7 @@ def _export(network: Any, file: Path) -> None:
 
 
 def compared(ways: dict[str, Way], rows: int, width: int) -> dict[str, dict[str, float]]:
-    """way → its ratio and its largest change."""
+    """Return way → its ratio and its largest change."""
     ids, mask = _inputs(rows, width)
     taken: dict[str, list[float]] = {name: [] for name in ways}
     answers: dict[str, torch.Tensor] = {}
@@ -133,7 +133,7 @@ def compared(ways: dict[str, Way], rows: int, width: int) -> dict[str, dict[str,
 
 
 def _inputs(rows: int, width: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Random tokens, the last three of the first row padding."""
+    """Return random tokens, the last three of the first row padding."""
     ids = torch.randint(1_000, 20_000, (rows, width), generator=torch.Generator().manual_seed(0))
     mask = torch.ones_like(ids)
     mask[0, -3:] = 0

@@ -1,4 +1,4 @@
-"""Where a figure was taken: without it a figure means nothing."""
+"""The environment of a measurement, which every figure needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CPUINFO = Path("/proc/cpuinfo")
 
 
 def environment(**more: Any) -> dict[str, Any]:
-    """CPU, threads, commit, and what the bench adds."""
+    """Return CPU, threads, commit, and the bench's additions."""
     return {"cpu": _cpu(), "threads": os.cpu_count(), **more, "commit": _commit()}
 
 

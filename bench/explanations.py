@@ -54,7 +54,7 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class Explained:
-    """A post, the decision about it, and what a language model said of it."""
+    """A post, the decision about it, and a language model's explanation."""
 
     text: str
     explanation: str
@@ -83,7 +83,7 @@ def scores(reports: Iterable[HatexscoreResult]) -> list[float]:
 
 
 def correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Pearson's r; None for fewer than three pairs, or where one side is constant."""
+    """Return Pearson's r; None for fewer than three pairs, or if one side is constant."""
     columns = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
     if len(pairs) < 3 or not columns.std(axis=1).all():
         return None
@@ -92,7 +92,7 @@ def correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
 
 
 def of_p(reports: Iterable[HatexscoreResult]) -> list[tuple[float, float]]:
-    """(P(hateful), QF) where both are defined."""
+    """Return (P(hateful), QF) of rows with both."""
     found = []
     for one in reports:
         value = one.components.qf
@@ -102,7 +102,7 @@ def of_p(reports: Iterable[HatexscoreResult]) -> list[tuple[float, float]]:
 
 
 def rationales(folder: Path = DATA) -> list[Explained]:
-    """Hateful posts of one target group: what people marked in them, as an explanation."""
+    """Return hateful posts of one target group with people's marks as explanations."""
     rows = map(json.loads, (folder / RATIONALES).read_text("utf-8").splitlines())
     found = [
         Explained(row["text"], _explanation(runs, GROUPS[row["target_groups"][0]]), "hateful")
@@ -114,7 +114,7 @@ def rationales(folder: Path = DATA) -> list[Explained]:
 
 
 def marked_runs(row: dict[str, Any]) -> list[str]:
-    """The marked words that stand side by side, as the post has them."""
+    """Return runs of adjacent marked words, as in the post."""
     marked = zip(row["tokens"], row["rationale_majority"] or [], strict=False)
     runs = [
         " ".join(token for token, _ in several)
@@ -130,7 +130,7 @@ def _explanation(runs: Sequence[str], group: str) -> str:
 
 
 def told_apart(rows: Sequence[Explained]) -> dict[str, Any]:
-    """Hateful posts with their own explanations and with those of others, under one model."""
+    """Compare hateful posts with their explanations and with those of others, under one model."""
     real = SERVICE.score_batch([one.request() for one in rows])
     shuffled = SERVICE.score_batch(
         [
@@ -162,8 +162,8 @@ def told_apart(rows: Sequence[Explained]) -> dict[str, Any]:
 
 
 def since_first_version(rows: Sequence[Explained]) -> dict[str, Any]:
-    """QF and the control's verdict by version 1.0's rules, which `paper` keeps (|dp|, the judge may
-    disagree, more than half of 20 draws beaten is "beyond chance"), and by those of now."""
+    """Compare QF and the control's verdict by version 1.0's rules, which `paper` keeps (|dp|, any
+    judge, more than half of 20 draws beaten is "beyond chance"), with the present ones."""
     bodies = [one.request().model_dump() | {"control_draws": None} for one in rows]
     before, now = (
         SERVICE.score_batch(
@@ -192,12 +192,12 @@ def since_first_version(rows: Sequence[Explained]) -> dict[str, Any]:
 
 
 def is_echo(report: HatexscoreResult) -> bool:
-    """Is all of the post quoted (Q = {T} of Eq. 3, QF 0), so that nothing is singled out?"""
+    """Return True if all of the post is quoted (Q = {T} of Eq. 3, QF 0)."""
     return bool(quotes(report)) and report.probability_masked is None
 
 
 def measure(folder: Path = DATA) -> dict[str, Any]:
-    """Under the models that are bound."""
+    """Measure with the bound models."""
     rows = explained(folder)
     other = [one.request() for one in rows if one.decision != DECISIONS[0]]
     return {
@@ -211,7 +211,7 @@ def measure(folder: Path = DATA) -> dict[str, Any]:
 
 
 def measure_changes(folder: Path = DATA) -> dict[str, Any]:
-    """Of people's rationales and of language models' explanations of what they found toxic."""
+    """Measure people's rationales, and language models' explanations of posts they call toxic."""
     toxic = [one for one in explained(folder) if one.decision == DECISIONS[0]]
     return {
         "by_people": since_first_version(rationales(folder)),

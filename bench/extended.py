@@ -1,4 +1,4 @@
-"""One of our processes with the services of `bench/services` beside its own.
+"""One of our processes with the additional services of `bench/services`.
 
 `python -m bench.extended services.gateway`, `python -m bench.extended services.worker noop`.
 """
@@ -15,7 +15,6 @@ MORE_SERVICES = Path(__file__).with_name("services")
 
 
 def main() -> None:
-    """The command."""
     module = sys.argv[1]
     sys.argv = [module, *sys.argv[2:]]
     services.__path__.append(str(MORE_SERVICES))

@@ -1,13 +1,13 @@
-"""`python -m bench.fast_dtype`: what cheaper arithmetic costs a score, and what it saves.
+"""`python -m bench.fast_dtype`: accuracy and speed of cheaper arithmetic.
 
-Every post is scored by every dtype in turn, in this process, one thread, with the embedded models:
-largest and mean change against float32 of each metric's score and components, verdicts that became
-others, and float32's processor time over the dtype's (another process on the same cores disturbs
-processor time little, wall time much). `share_of_peak`: multiplications and additions a second of
-64 rows of 16 tokens through `embedded-hate`, as a share of the best that torch reaches here with
-square matrices of that dtype. `company`: how far P of a text alone is from P of it among others,
-also under torch's own int8, which has one scale for a whole batch. Texts: those of --data where
-they are, else the contracts' own examples. No text is printed; the last line is JSON.
+Every post is scored by every dtype in turn, in this process, one thread, with the embedded models.
+Reported are the largest and mean change of each metric's score and components against float32,
+changed verdicts, and float32's processor time over the dtype's. (Another process on the same cores
+disturbs processor time little, wall time much.) `share_of_peak`: multiplications and additions per
+second of 64 rows of 16 tokens through `embedded-hate`, as a share of the best that torch reaches
+here with square matrices of that dtype. `company`: distance of P of a text alone from its P among
+others, also under torch's int8, which has one scale for a whole batch. Texts: those of --data if
+present, else the contracts' examples. No text is printed; the last line is JSON.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ TOGETHER = 100  # texts
 
 @dataclass
 class Changes:
-    """What a dtype did to a metric. seconds: of the processor."""
+    """The effects of a dtype on a metric. seconds: of the processor."""
 
     seconds: float = 0.0
     asked: int = 0
@@ -69,7 +69,7 @@ class Changes:
     undefined: int = 0  # a number where float32 has none, or the other way round
 
     def compare(self, exact: Json, found: Json) -> None:
-        """Both as JSON of a report, or of the error in its place."""
+        """Compare two JSON reports, or errors."""
         self.verdicts += exact.get("verdict") != found.get("verdict")
         self.undefined += (exact.get("score") is None) != (found.get("score") is None)
         if exact.get("score") is not None and found.get("score") is not None:
@@ -119,7 +119,7 @@ def main() -> None:
 
 
 def dtypes() -> tuple[Dtype, ...]:
-    """float32, and what this processor multiplies besides."""
+    """Return float32, and the other dtypes of this processor."""
     bfloat16: tuple[Dtype, ...] = ("bfloat16",) if computes_bfloat16() else ()
     int8: tuple[Dtype, ...] = ("int8",) if computes_int8() else ()
     return ("float32", *bfloat16, *int8)
@@ -136,7 +136,7 @@ def with_dtype(catalogue: Catalogue, dtype: Dtype) -> Catalogue:
 def measured(
     name: str, data: Path, posts: int, bound: Mapping[Dtype, ports.Models]
 ) -> dict[str, Json]:
-    """Of one metric: dtype → its figures."""
+    """Return dtype → figures of one metric."""
     found = {dtype: Changes() for dtype in bound}
     order = list(bound)
     for dtype in order:  # loaded and warm before anything counts
@@ -159,7 +159,7 @@ def measured(
 
 
 def ask(name: str, body: Json, models: ports.Models) -> Json:
-    """The report as JSON; of a request whose metric is undefined its error."""
+    """Return the report as JSON, or the error if the metric is undefined."""
     ports.bind(models)
     try:
         report = service(name).score(metrics()[name].request.model_validate(body))
@@ -172,7 +172,7 @@ def ask(name: str, body: Json, models: ports.Models) -> Json:
 
 
 def bodies(name: str, data: Path) -> Iterator[Json]:
-    """Requests of this metric."""
+    """Yield requests of this metric."""
     file = data / FILES.get(name, RATIONALES)
     if not file.exists():
         own = metrics()[name].examples.values()
@@ -201,7 +201,7 @@ MAKE: dict[str, Callable[[Json], Json | None]] = {"ftc": _inference_body, "haf":
 
 
 def _post_body(name: str, row: Json) -> Json | None:
-    """A post whose annotators marked tokens: the longest run of them is quoted."""
+    """Return a post with marked tokens, of which the longest run is quoted."""
     runs = _runs(row["rationale_majority"] or [])
     if not runs or len(row["tokens"]) > LONGEST:
         return None
@@ -216,13 +216,13 @@ def _post_body(name: str, row: Json) -> Json | None:
 
 
 def _runs(marked: list[int]) -> list[tuple[int, int]]:
-    """(first, one after the last) of each run of marked tokens."""
+    """Return (first, last + 1) of each run of marked tokens."""
     edges = np.flatnonzero(np.diff([0, *(int(bool(one)) for one in marked), 0]))
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
 def _numbers(value: Json, path: str = "") -> Iterator[tuple[str, float]]:
-    """(path, number) of what is a probability, a share or a difference of two."""
+    """Yield (path, number) of probabilities, shares and their differences."""
     for name, inner in value.items():
         if isinstance(inner, list):
             yield from _numbers(
@@ -243,7 +243,7 @@ def _largest_and_mean(values: list[float]) -> Json | None:
 
 
 def with_torch_int8(bound: Mapping[Dtype, ports.Models]) -> Iterator[tuple[str, Any]]:
-    """(dtype, `embedded-hate`) of ours, and last the float32 one as torch quantises it."""
+    """Yield (dtype, `embedded-hate`) of ours, and last the float32 one as torch quantises it."""
     for dtype, models in bound.items():
         yield dtype, models.classifier("embedded-hate")
     copied: Any = local(with_dtype(load_catalogue(Path("models.toml")), "float32"))
@@ -257,7 +257,7 @@ def with_torch_int8(bound: Mapping[Dtype, ports.Models]) -> Iterator[tuple[str, 
 
 
 def company(classifier: Any, data: Path) -> float:
-    """The largest difference of P between texts alone and together."""
+    """Return the largest difference of P between texts alone and together."""
     texts = [body["text"] for body in islice(bodies("hatexscore", data), TOGETHER)]
     together = classifier.probabilities(texts)
     alone = np.concatenate([classifier.probabilities([text]) for text in texts])
@@ -265,7 +265,7 @@ def company(classifier: Any, data: Path) -> float:
 
 
 def shares_of_peak(bound: Mapping[Dtype, ports.Models]) -> Json:
-    """dtype → operations a second of the peak and of the encoder, and their ratio."""
+    """Return dtype → operations a second of the peak and of the encoder, and their ratio."""
     found: Json = {}
     for dtype, models in bound.items():
         classifier: Any = models.classifier("embedded-hate")
@@ -287,7 +287,7 @@ def _encoder_pass(model: Any) -> Callable[[], object]:
 
 
 def _operations(model: Any) -> int:
-    """Of the linear layers of the encoder's layers."""
+    """Return the number of operations of the linear layers in the encoder's layers."""
     config = model.config
     layer = 4 * config.hidden_size**2 + 2 * config.hidden_size * config.intermediate_size
     return int(2 * ROWS * WIDTH * config.num_hidden_layers * layer)
@@ -303,7 +303,7 @@ def _product(dtype: Dtype) -> Callable[[], object]:
 
 @torch.inference_mode()
 def _seconds(run: Callable[[], object], rounds: int = 7) -> float:
-    """The least of several: of the processor, so that only its own work counts."""
+    """Return the least processor time of several runs, which other work disturbs little."""
     taken = []
     for _ in range(rounds):
         began = time.process_time()

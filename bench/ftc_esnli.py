@@ -37,7 +37,6 @@ from training.nli import NLI, read
 
 
 def batch_report(rows: Any, request: Any) -> FtcBatchReport:
-    """The report over these results."""
     over = BatchStatistics(SERVICE.contract, rows, request)
     return SERVICE.summarize(rows, over)
 
@@ -56,8 +55,8 @@ SOURCES = {
 
 
 def items(data: Path, number: int) -> list[Json]:
-    """This many items, each label alike: of premises that were held back from the model, and where
-    those do not suffice, of premises that only its temperature was fitted on."""
+    """Return this many items, labels in equal numbers, of premises held back from the model. If
+    these do not suffice, add premises used only for its temperature."""
     parts = NLI.split(read(data / name for name in FILES))
     lines = (data / FILES[1]).read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
@@ -73,7 +72,7 @@ def items(data: Path, number: int) -> list[Json]:
 
 
 def body(row: Json, source: str, explained: Json, inputs: str) -> Json:
-    """A request about this item, with the explanation of that one."""
+    """Return a request about this item, with the explanation of another."""
     label, explanation = SOURCES[source]
     return {
         "premise": row["premise"],
@@ -86,7 +85,7 @@ def body(row: Json, source: str, explained: Json, inputs: str) -> Json:
 
 
 def bodies(rows: Sequence[Json], source: str) -> Iterator[Json]:
-    """Every item with its own explanation, and with those of others of the same label."""
+    """Yield every item with its explanation, and with others of the same label."""
     generator = np.random.default_rng(SEED)
     label = SOURCES[source][0]
     for row in rows:
@@ -100,7 +99,7 @@ DETAILS = {"expand": "details"}
 
 
 def scored(client: httpx.Client, sent: Json) -> Row:
-    """One job through the service."""
+    """Return the row of one job through the service."""
     answer = client.post("/v1/scores/ftc", params=DETAILS, json=sent, headers=WAIT)
     while (job := answer.raise_for_status().json())["status"] not in ("succeeded", "failed"):
         answer = client.get(f"/v1/jobs/{job['id']}", params=DETAILS)
@@ -110,7 +109,7 @@ def scored(client: httpx.Client, sent: Json) -> Row:
 
 
 def through_service(work: dict[str, list[Json]]) -> dict[str, list[Row]]:
-    """All jobs of every source, in order."""
+    """Return the rows of all sources, in order."""
     free = settings().model_copy(update={"port": 0})
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -125,7 +124,7 @@ def through_service(work: dict[str, list[Json]]) -> dict[str, list[Row]]:
 
 
 def with_progress(source: str, rows: Iterator[Row]) -> Iterator[Row]:
-    """The rows, counted on standard error."""
+    """Yield the rows, and count them on standard error."""
     for place, row in enumerate(rows, 1):
         if place % 200 == 0:
             print(f"{source}: {place} jobs", file=sys.stderr)
@@ -133,7 +132,7 @@ def with_progress(source: str, rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def summed_up(rows: Sequence[Row]) -> dict[str, Json]:
-    """True explanations, those of them that explain the model's own label, and those of others."""
+    """Return figures of true explanations, of the model's own label, and of other labels."""
     own = [row for row in rows if row.request.study and row.request.study.inputs == "all"]
     faithful = [row for row in own if _own_label(row.report) == row.report.decision]
     asked = FtcBatchReportRequest(jobs=("all",), seed=SEED)
@@ -159,7 +158,7 @@ def _own_label(report: FtcResult) -> str | None:
 
 
 def show(rows: Sequence[Json], number: int) -> None:
-    """Counterfactuals to be read: each label and source alike."""
+    """Print counterfactuals to read, each label and source in equal numbers."""
     each = number // (len(LABELS) * len(SOURCES))
     for source, (named, written) in SOURCES.items():
         for label in LABELS:
@@ -173,7 +172,6 @@ def show(rows: Sequence[Json], number: int) -> None:
 
 
 def main() -> None:
-    """The command."""
     parser = argparse.ArgumentParser(prog="python -m bench.ftc_esnli", description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--items", type=int, default=300)

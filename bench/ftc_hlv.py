@@ -51,7 +51,7 @@ Json = dict[str, Any]
 
 
 def requests(number: int, draws: int) -> list[FtcRequest]:
-    """This many, all of different sentences; a third of each label."""
+    """Return this many requests about different sentences; a third of each label."""
     made = []
     for place in range(number):
         who, where = PEOPLE[place % len(PEOPLE)], PLACES[place // 6 % len(PLACES)]
@@ -79,18 +79,18 @@ EXPLAINED = (
 
 
 class OneAtATime:
-    """The models, every example asked by itself."""
+    """Models that receive each example in a separate call."""
 
     def __init__(self, inner: Models) -> None:
         self._inner = inner
 
     def judge(self, name: str) -> Any:
-        """The judge behind a loop."""
+        """Return the judge in a loop."""
         return Loop(self._inner.judge(name))
 
 
 class Loop:
-    """A judge that is asked one example at a time."""
+    """A judge that gets one example at a time."""
 
     def __init__(self, inner: Judge) -> None:
         self._inner = inner
@@ -99,12 +99,12 @@ class Loop:
         return getattr(self._inner, name)
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """One forward pass an example."""
+        """Judge with one forward pass per example."""
         return [self._inner.judgements([example])[0] for example in examples]
 
 
 def timed(work: Callable[[], list[FtcResult]]) -> tuple[float, list[FtcResult]]:
-    """Seconds and reports; nothing is remembered from before."""
+    """Return seconds and reports; caches are empty."""
     for remembered in (phrases.parse, phrases.phrase, phrases.shape):
         remembered.cache_clear()
     started = time.perf_counter()
@@ -113,7 +113,7 @@ def timed(work: Callable[[], list[FtcResult]]) -> tuple[float, list[FtcResult]]:
 
 
 def measured(number: int, draws: int, rounds: int) -> tuple[Json, Json]:
-    """Ratios and figures."""
+    """Return ratios and figures."""
     inner = local(load_catalogue(settings().models_file))
     work = requests(number, draws)
     batched: list[float] = []
@@ -143,7 +143,6 @@ def measured(number: int, draws: int, rounds: int) -> tuple[Json, Json]:
 
 
 def main() -> None:
-    """The command."""
     parser = argparse.ArgumentParser(prog="python -m bench.ftc_hlv", description=__doc__)
     parser.add_argument("--items", type=int, default=48)
     parser.add_argument("--draws", type=int, default=50)

@@ -38,7 +38,7 @@ Json = dict[str, Any]
 
 
 def human(row: Json, explained: Json) -> FtcRequest:
-    """An item with a human explanation, its own or another's."""
+    """Return an item with a human explanation, its own or another's."""
     return FtcRequest(
         premise=row["premise"],
         hypothesis=row["hypothesis"],
@@ -49,7 +49,7 @@ def human(row: Json, explained: Json) -> FtcRequest:
 
 
 def at_random(request: FtcRequest, each: int = 1) -> Iterator[FtcRequest]:
-    """For each counterfactual some whose phrase is any of its class."""
+    """Yield for each counterfactual some with a random phrase of its class."""
     label = request.decision or "entailment"
     for made in extract(label, request.hypothesis, request.explanation_text, printed=False).made:
         others = random_phrases(request.model_copy(update={"seed": SEED}), made).texts
@@ -61,7 +61,7 @@ def at_random(request: FtcRequest, each: int = 1) -> Iterator[FtcRequest]:
 
 
 def summed_up(requests: Sequence[FtcRequest]) -> Json:
-    """What a batch report says of these."""
+    """Return the figures of a batch report on these requests."""
     rows = []
     for start in range(0, len(requests), AT_ONCE):
         some = requests[start : start + AT_ONCE]
@@ -86,7 +86,6 @@ def _ends(found: Interval) -> Json:
 
 
 def main() -> None:
-    """The command."""
     parser = argparse.ArgumentParser(prog="python -m bench.ftc_null", description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--items", type=int, default=300)

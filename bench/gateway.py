@@ -58,7 +58,7 @@ def noop_bodies(number: int) -> list[Json]:
 
 
 def accepted(sides: Sides, requests: int, rounds: int) -> tuple[float, Json]:
-    """(share of the minimal app's rate, figures); then our latency at half our rate."""
+    """Return (share of the minimal app's rate, figures); then our latency at half our rate."""
     turns: dict[str, list[Loaded]] = {"ours": [], "minimal": []}
     for number in range(rounds + 1):
         for name, side in sides.named():
@@ -78,7 +78,7 @@ def accepted(sides: Sides, requests: int, rounds: int) -> tuple[float, Json]:
 
 
 def dispatched(sides: Sides, jobs: int, rounds: int) -> tuple[float, Json]:
-    """(our CPU a job over the minimal way's, milliseconds a job by process)."""
+    """Return (our CPU a job over the minimal way's, milliseconds a job by process)."""
     spent: dict[str, list[dict[str, float]]] = {"ours": [], "minimal": []}
     for number in range(rounds + 1):
         for name, side in sides.named():
@@ -98,7 +98,7 @@ def dispatched(sides: Sides, jobs: int, rounds: int) -> tuple[float, Json]:
 
 
 def bulked(ours: Side, posts: int, rounds: int) -> tuple[float, Json]:
-    """(our gateway's CPU a post in calls of 1,000 over that of one alone, milliseconds a post)."""
+    """Return (gateway CPU a post in calls of 1,000 over single calls, milliseconds a post)."""
     many = max(A_CALL, posts // A_CALL * A_CALL)
     calls = [
         {"metric": "hatexscore", "requests": score_bodies(A_CALL)} for _ in range(many // A_CALL)
@@ -136,7 +136,7 @@ def run_through(side: Side, jobs: int) -> None:
 
 
 def cpu_of(side: Side, work: Callable[[], None], jobs: int) -> dict[str, float]:
-    """Milliseconds of CPU a job that each process of this side, and each server, took."""
+    """Return CPU milliseconds per job by process of this side, and by server."""
     before = side.cpu_seconds()
     work()
     after = side.cpu_seconds()
@@ -179,14 +179,14 @@ class Side:
     sent: int = field(default=0)
 
     def ended(self) -> int:
-        """How many jobs have ended so far."""
+        """Return the number of ended jobs."""
         if self.ledger is None:
             return self.sent - int(self.redis.llen("celery"))
         with self.ledger.connect() as connection:
             return int(connection.execute(text(ENDED)).scalar_one())
 
     def await_ended(self, number: int) -> None:
-        """Look twice a second until so many have."""
+        """Wait until `number` jobs have ended, with two checks a second."""
         if self.ledger is None:
             self.sent = number
         deadline = time.monotonic() + END_SECONDS
@@ -196,7 +196,7 @@ class Side:
             time.sleep(0.5)
 
     def cpu_seconds(self) -> dict[str, float]:
-        """User and system time so far, by process; with its children."""
+        """Return user and system time by process, including its children."""
         ids = {name: child.process.pid for name, child in self.children.items() if child.process}
         return {name: _cpu(pid) for name, pid in (ids | self.servers).items()}
 
@@ -209,11 +209,11 @@ class Sides:
     minimal: Side
 
     def named(self) -> list[tuple[str, Side]]:
-        """In turn."""
+        """Return the sides in turn."""
         return [("ours", self.ours), ("minimal", self.minimal)]
 
     def stop_workers(self) -> None:
-        """From here on jobs are only accepted."""
+        """Stop the workers; jobs are accepted only."""
         for _, side in self.named():
             for name in set(side.children) - {"gateway"}:
                 side.children.pop(name).stop()
@@ -227,7 +227,7 @@ def _cpu(pid: int) -> float:
 
 @contextmanager
 def both(folder: Path) -> Iterator[Sides]:
-    """Both sides, ready."""
+    """Yield both sides, ready."""
     with ExitStack() as held:
         postgres = Postgres(folder / "postgres")
         held.callback(postgres.stop)
@@ -297,7 +297,7 @@ def _await(url: str) -> None:
 
 
 def _await_worker(side: Side) -> None:
-    """One job through the whole way: the worker has loaded what it loads, and listens."""
+    """Run one job, so that the worker has loaded its models and listens."""
     answer = httpx.post(f"{side.url}/v1/noop", json={"text": "first"})
     answer.raise_for_status()
     side.await_ended(1)

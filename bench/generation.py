@@ -1,10 +1,10 @@
-"""Texts of 16 jobs: written together, and job by job, with and without the prompts' beginning kept.
+"""Texts of 16 jobs: generated together, and job by job, with and without cached prompt prefixes.
 
-`python -m bench.generation`: the last line is JSON. HAF's first prompt about 16 texts, one job a
-thread, to a random causal model of a fixed shape (time depends on shape, not on what was learned).
-Paired: in every round all jobs at once, one after the other, and one after the other with each
-prompt read whole take their turn; ratios are medians over rounds, of the time that went by and of
-the processor's. All jobs at once begin with no beginning kept.
+`python -m bench.generation`: the last line is JSON. HAF's first prompt about 16 texts, one job per
+thread, to a random causal model of a fixed shape (time depends on shape, not on training). Paired:
+every round runs all jobs at once, one after the other, and one after the other without the cache.
+Ratios are medians over rounds, of wall time and of processor time. The run of all jobs at once
+starts with an empty cache.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Figures = dict[str, Any]
 
 
 def model(folder: Path, shape: str) -> Any:
-    """A random model of this shape with a byte vocabulary."""
+    """Return a random model of this shape with a byte vocabulary."""
     torch.manual_seed(0)
     words = byte_words(READS, CHAT)
     config = GPT2Config(
@@ -61,7 +61,7 @@ def model(folder: Path, shape: str) -> Any:
 
 
 def measure(shape: str, jobs: int, tokens: int, rounds: int) -> tuple[Figures, Figures]:
-    """Ratios (job by job / together) and figures."""
+    """Return ratios (job by job / together) and figures."""
     sampling = Sampling(max_tokens=tokens)
     prompts = [justify_prompt(TEXT.format(place=place), draw=0) for place in range(jobs)]
     with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,8 @@
-"""`python -m bench.golden record FILE | compare FILE`: does a change leave every answer as it was?
+"""`python -m bench.golden record FILE | compare FILE`: checks that a change keeps every answer.
 
-`record` starts the whole service, asks it some 250 things alone and again in batches, and writes
-an entry a line: name, SHA-256, canonical JSON. `compare` does the same and tells the first place
-where an entry differs. With `--allowed` it overlooks what `ALLOWED` lists, and nothing else.
+`record` starts the whole service, sends it some 250 requests alone and again in batches, and writes
+an entry per line: name, SHA-256, canonical JSON. `compare` does the same and reports the first
+difference of each entry. With `--allowed` it ignores only what `ALLOWED` lists.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ SHARE_OF_WIDTH = 4 * 0.0845 / 3.92
 
 @dataclass(frozen=True)
 class Allowed:
-    """What may differ in the step that joins and renames files (house.md section 7.2).
+    """Allowed differences in the step that joins and renames files (house.md section 7.2).
 
-    gained, lost: parameters of a provenance by metric; their order may differ too.
-    Prefixes of entries: in pictures digests may differ, in redrawn intervals, in renumbered all
-    numbers of a page that shows such intervals.
+    gained, lost: parameters of a provenance by metric; their order may differ too. Prefixes of
+    entries: in `pictures` digests may differ, in `redrawn` intervals, in `renumbered` all numbers
+    of a page that shows such intervals.
     """
 
     gained: Mapping[str, frozenset[str]]
@@ -66,12 +66,12 @@ ALLOWED = Allowed(
 
 
 def canonical(value: Any) -> str:
-    """One text for one value; the order of fields is part of it."""
+    """Return one text per value; the order of fields is part of it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def made(only: str) -> Iterator[tuple[str, Any]]:
-    """The entries as they are now, with progress on the terminal."""
+    """Yield the present entries, with progress on the terminal."""
     started, number, section = time.monotonic(), 0, ""
     for number, (name, value) in enumerate(entries(only), 1):
         if name.split("/", 1)[0] != section or not number % 25:
@@ -96,14 +96,13 @@ def written(found: Iterable[tuple[str, Any]], file: Path) -> Recorded:
 
 
 def read(file: Path, only: str) -> Recorded:
-    """The entries of a file."""
     with file.open(encoding="utf-8") as lines:
         found = map(json.loads, lines)
         return {one["name"]: one["value"] for one in found if one["name"].startswith(only)}
 
 
 def differences(old: Recorded, new: Recorded, allowed: Allowed | None) -> dict[str, str]:
-    """name → where an entry differs first, and how."""
+    """Return name → first difference of an entry."""
     apart = {name: "is no more" for name in old.keys() - new.keys()}
     apart |= {name: "is new" for name in new.keys() - old.keys()}
     for name in old.keys() & new.keys():
@@ -116,7 +115,7 @@ def differences(old: Recorded, new: Recorded, allowed: Allowed | None) -> dict[s
 
 
 def first(old: Any, new: Any) -> str | None:
-    """The first place where two values differ; of pages the first line."""
+    """Return the first difference of two values; of pages the first line."""
     if is_page(old) and is_page(new):
         pairs = enumerate(zip_longest(old, new, fillvalue="(the end)"))
         return next((f"/{at}: {a!r} and {b!r}" for at, (a, b) in pairs if a != b), None)
@@ -127,7 +126,7 @@ def first(old: Any, new: Any) -> str | None:
 
 
 def _fields(old: Any, new: Any, place: str) -> str | None:
-    """The first place with other fields, and which they are."""
+    """Return the first place with other fields, and their names."""
     if isinstance(old, dict) and isinstance(new, dict):
         if list(old) != list(new):
             fewer, more = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
@@ -141,12 +140,12 @@ def _fields(old: Any, new: Any, place: str) -> str | None:
 
 
 def is_page(value: Any) -> bool:
-    """Whether it is a page: a list of lines."""
+    """Return True for a page, which is a list of lines."""
     return isinstance(value, list) and all(isinstance(line, str) for line in value)
 
 
 def exact(value: Any) -> Any:
-    """With the scripted model's word that its bytes are the same: it is arithmetic."""
+    """Mark the scripted model as exact, since it is arithmetic."""
 
     def promised(found: Json) -> Json:
         own = found.get("name") == NAME and "numerics" in found
@@ -156,14 +155,14 @@ def exact(value: Any) -> Any:
 
 
 def mapped(value: Any, change: Callable[[Json], Json]) -> Any:
-    """A copy with every object changed so, the inner ones first."""
+    """Return a copy with `change` applied to every object, the inner ones first."""
     if isinstance(value, dict):
         return change({key: mapped(inner, change) for key, inner in value.items()})
     return [mapped(inner, change) for inner in value] if isinstance(value, list) else value
 
 
 def overlooked(name: str, old: Any, new: Any, allowed: Allowed) -> tuple[Any, Any]:
-    """Both values without the differences that may be."""
+    """Return both values without the allowed differences."""
     metric = name.split("/")[1] if "/" in name else ""
     old, new = _parameters(old, new, metric, allowed)
     if name.startswith(allowed.redrawn):
@@ -176,7 +175,7 @@ def overlooked(name: str, old: Any, new: Any, allowed: Allowed) -> tuple[Any, An
 
 
 def _parameters(old: Any, new: Any, metric: str, allowed: Allowed) -> tuple[Any, Any]:
-    """The values, but what provenance may gain, lose or order otherwise."""
+    """Return the values without allowed changes of provenance."""
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         both = [_parameters(a, b, metric, allowed) for a, b in zip(old, new, strict=True)]
         return [a for a, _ in both], [b for _, b in both]
@@ -195,7 +194,7 @@ def _parameters(old: Any, new: Any, metric: str, allowed: Allowed) -> tuple[Any,
 
 
 def _intervals(old: Any, new: Any) -> Any:
-    """The new value with the old intervals where their ends lie within Monte Carlo error."""
+    """Return the new value with the old intervals if their ends agree within Monte Carlo error."""
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return [_intervals(*pair) for pair in zip(old, new, strict=True)]
     if not (isinstance(old, dict) and isinstance(new, dict)):
@@ -214,7 +213,7 @@ def _near(old: Json, new: Json) -> bool:
 
 
 def _without(pattern: re.Pattern[str], value: Any) -> Any:
-    """Every string without what matches."""
+    """Remove all matches from every string."""
     if isinstance(value, dict):
         return {key: _without(pattern, inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -223,7 +222,7 @@ def _without(pattern: re.Pattern[str], value: Any) -> Any:
 
 
 def compared(old: Recorded, new: Recorded, allowed: Allowed | None) -> int:
-    """Print what differs; the exit status."""
+    """Print the differences; return the exit status."""
     apart = differences(old, new, allowed)
     for name, place in apart.items():
         print(f"{name}\n    {place[:LONGEST]}")
@@ -232,7 +231,7 @@ def compared(old: Recorded, new: Recorded, allowed: Allowed | None) -> int:
 
 
 def main() -> int:
-    """Record, or compare with what was recorded."""
+    """Record, or compare with the record."""
     parser = argparse.ArgumentParser(prog="python -m bench.golden", description=__doc__)
     parser.add_argument("action", choices=("record", "compare"))
     parser.add_argument("file", type=Path, metavar="FILE")

@@ -1,4 +1,4 @@
-"""What `bench.golden` asks beside the examples: bodies by name, each `path → name → body`."""
+"""Requests of `bench.golden` beyond the examples: bodies by name, each `path → name → body`."""
 
 from __future__ import annotations
 

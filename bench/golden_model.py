@@ -1,7 +1,7 @@
-"""A language model made of rules behind HTTP, in vLLM's shape: it writes what each metric asks for.
+"""A rule-based language model behind HTTP, in vLLM's shape, that answers each metric's prompts.
 
-Its model is arithmetic: a token is a word with the space before it, its log-probability follows
-from all that stands before it. So the answers have no rounding, and the same bytes everywhere.
+It is arithmetic. A token is a word with the space before it, and its log-probability follows from
+all text before it. So answers have no rounding, and the same bytes everywhere.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ Json = dict[str, Any]
 
 
 def share(*about: object) -> float:
-    """A number in [0, 1) that depends on every character."""
+    """Return a number in [0, 1) that depends on every character."""
     return int(hashlib.sha256(repr(about).encode("utf-8", "replace")).hexdigest()[:12], 16) / 16**12
 
 
 def written(prompt: str, draw: int) -> str:
-    """What the model continues a prompt with. draw: 0 where it is greedy."""
+    """Return the model's continuation of a prompt. draw: 0 for greedy decoding."""
     chance = share(prompt, draw)
     for cue, answer in ANSWERS:
         if cue in prompt:
@@ -72,13 +72,13 @@ def written(prompt: str, draw: int) -> str:
 
 
 def spans_of(prompt: str) -> str:
-    """Two phrases of the last explanation: its first and its last words."""
+    """Return two phrases of the last explanation: its first and its last words."""
     words = prompt.rpartition("Explanation: ")[2].partition("\n")[0].rstrip(".").split()
     return f" {' '.join(words[:2])}\nB: {' '.join(words[-2:])}"
 
 
 def counterfactual(prompt: str) -> str:
-    """The last hypothesis with B in the place of A, or of its last word."""
+    """Return the last hypothesis with A, or its last word, replaced by B."""
     *_, last = QUESTION.finditer(prompt)
     text, a, b = last["text"], last["a"], last["b"]
     made = text.replace(a, b) if a in text else f"{text.rstrip('.').rpartition(' ')[0]} {b}."
@@ -87,13 +87,12 @@ def counterfactual(prompt: str) -> str:
 
 
 class ScriptedModel:
-    """The answers to every path that we ask a vLLM for."""
+    """Answers to all vLLM paths that we use."""
 
     def __init__(self) -> None:
         self._words: dict[int, str] = {0: "<s>"}
 
     def answer(self, path: str, body: Json) -> Json | None:
-        """None: there is no such path."""
         match path:
             case "/v1/models":
                 return {"data": [{"id": NAME, "owned_by": "vllm"}]}
@@ -171,7 +170,7 @@ def _choice(**more: Any) -> Json:
 
 @contextmanager
 def serving() -> Iterator[str]:
-    """The model behind HTTP; its base URL."""
+    """Serve the model by HTTP; yield its base URL."""
     model = ScriptedModel()
 
     class Handler(BaseHTTPRequestHandler):
@@ -193,7 +192,7 @@ def serving() -> Iterator[str]:
             self.wfile.write(raw)
 
         def log_message(self, *_: object) -> None:
-            """Quiet."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

@@ -1,8 +1,8 @@
-"""`python -m bench.golden_results`: record anew the 60 results and more that a test compares with.
+"""`python -m bench.golden_results`: record the 60 and more results that a test compares.
 
-A sample of what `bench.golden` asks for, made in this process without servers: an example of every
-metric under each variant, bodies that examples leave out, refusals, and a batch report of every
-metric over its results. Models are the embedded ones, and the scripted one behind HTTP.
+A sample of the requests of `bench.golden`, made in this process without servers: an example of
+every metric under each variant, bodies that examples leave out, refusals, and a batch report of
+every metric over its results. Models are the embedded ones, and the scripted one behind HTTP.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Entry = tuple[str, Json]
 
 
 def entries() -> Iterator[Entry]:
-    """name → what is compared of an answer, in the order in which they are made."""
+    """Yield name → compared part of an answer, in the order of the calls."""
     with _local_service() as local:
         answers = {name: (body, _answer(local, path, body)) for name, path, body in _plan()}
     yield from ((name, answer) for name, (_, answer) in answers.items())
@@ -71,7 +71,7 @@ def _local_service() -> Iterator[LocalService]:
 
 
 def _plan() -> Iterator[tuple[str, str, Json]]:
-    """(name, path, body) of every request."""
+    """Yield (name, path, body) of every request."""
     for metric, contract in sorted(metrics().items()):
         first, second, *_ = contract.examples.values()
         for variant in VARIANTS:
@@ -95,7 +95,7 @@ def _answer(local: LocalService, path: str, body: Json) -> Json:
 
 
 def _report(name: str, answers: dict[str, tuple[Json, Json]]) -> Json:
-    """Over the results that were asked of this metric."""
+    """Return the report over this metric's results."""
     metric = service(name)
     if not isinstance(metric, Metric):
         raise TypeError(f"{name} is no metric")
@@ -121,13 +121,13 @@ def _models(report: Report) -> tuple[ModelUse, ...]:
 
 
 def _released(result: Json) -> Json:
-    """The result with a version of the service again, as its message demands."""
+    """Add the version of the service, which the message requires."""
     return result | {"provenance": result["provenance"] | {"service_version": "any"}}
 
 
 def _settled(answer: Json) -> Json:
-    """Without ids, addresses, releases and pictures, and with what promises bytes everywhere: the
-    scripted model alone. An embedded model's bytes are its processor's own."""
+    """Remove ids, addresses, releases and pictures. Mark only the scripted model as exact, since
+    bytes of an embedded model depend on its processor."""
 
     def kept(found: Json) -> Json:
         rest = {key: value for key, value in found.items() if key not in OF_INSTALLATION}

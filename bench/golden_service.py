@@ -1,4 +1,4 @@
-"""What the service answers, section by section: each entry a name and JSON that must not change.
+"""The service's answers, section by section: each entry is a name and JSON that must not change.
 
 The public interfaces alone: `python -m cli.stack serve`, HTTP, files of the repository.
 """
@@ -48,7 +48,7 @@ Entry = tuple[str, Any]
 
 @dataclass(frozen=True)
 class Single:
-    """A request that is posted alone. name: `metric/…`."""
+    """A request that is sent alone. name: `metric/…`."""
 
     name: str
     path: str
@@ -57,7 +57,7 @@ class Single:
 
 @dataclass
 class Service:
-    """A running service, and what was asked of it so far. only: the prefix of wanted entries."""
+    """A running service with its requests so far. only: the prefix of wanted entries."""
 
     client: httpx.Client
     only: str = ""
@@ -67,11 +67,11 @@ class Service:
     )  # by name: job, view
 
     def wants(self, name: str) -> bool:
-        """Whether entries of this name, or below it, are asked for."""
+        """Return True if entries of this name, or below it, are wanted."""
         return name.startswith(self.only) or self.only.startswith(name)
 
     def job(self, single: Single) -> Entry:
-        """The answer to one request, at its end."""
+        """Return the final answer to one request."""
         headers = {"Prefer": "wait=30"}
         answer = self.client.post(single.path, params=DETAILS, json=single.body, headers=headers)
         status, job = answer.status_code, answer.json()
@@ -92,18 +92,18 @@ class Service:
         return job
 
     def get(self, path: str, **parameters: Any) -> httpx.Response:
-        """A page or an answer. Raises where it is refused."""
+        """Return a page or an answer. Raises if it is refused."""
         return self.client.get(path, params=parameters or None).raise_for_status()
 
     def report(self, metric: str, batch: str) -> Json:
-        """The batch report of so many resamples."""
+        """Return the batch report with a fixed number of resamples."""
         asked = {"metric": metric, "batch": batch, "resamples": RESAMPLES, "seed": 7}
         answer = self.client.post("/v1/reports", json=asked).raise_for_status()
         view = shown(self._ended(answer.json()))
         return view | {"result": pictures_digested(view["result"])} if view["result"] else view
 
     def batch(self, singles: list[Single]) -> tuple[Json, dict[str, Json]]:
-        """These requests as one batch, at its end; and its answers by custom id."""
+        """Return the batch of these requests at its end, and its answers by custom id."""
         lines = [
             {"custom_id": one.name, "method": "POST", "url": one.path, "body": one.body}
             for one in singles
@@ -126,14 +126,14 @@ class Service:
 
 
 def shown(job: Mapping[str, Any]) -> Json:
-    """What must not change of a job."""
+    """Return the parts of a job that must not change."""
     result = job["result"] and stored_result(job["result"])
     view: Json = settled({name: job[name] for name in SHOWN} | {"result": result})
     return view
 
 
 def entries(only: str) -> Iterator[Entry]:
-    """Every entry whose name begins so, in the order in which they are made."""
+    """Yield every entry with this prefix, in the order of the calls."""
     yield from (entry for entry in deployment() if entry[0].startswith(only))
     if only.startswith("deployment"):
         return
@@ -145,7 +145,7 @@ def entries(only: str) -> Iterator[Entry]:
 
 
 def described(service: Service) -> Iterator[Entry]:
-    """`/openapi.json`, an entry an operation, and the models."""
+    """Yield `/openapi.json`, an entry per operation, and the models."""
     components = service.api["components"]
     schemas = {**components["schemas"], **components.get("headers", {})}
     for path, operations in sorted(service.api["paths"].items()):
@@ -167,7 +167,7 @@ def described(service: Service) -> Iterator[Entry]:
 
 
 def tried(service: Service) -> Iterator[Entry]:
-    """The form of every example."""
+    """Yield the form of every example."""
     for metric, examples in examples_of(service.api).items():
         for name in examples if service.wants("try/") else ():
             if metric.startswith("/v1/scores/"):
@@ -176,7 +176,7 @@ def tried(service: Service) -> Iterator[Entry]:
 
 
 def examples_of(api: Json) -> dict[str, dict[str, Json]]:
-    """path → name → body, as the description shows them."""
+    """Return path → name → body of the description's examples."""
     found = {}
     for path, operations in api["paths"].items():
         media = operations.get("post", {}).get("requestBody", {}).get("content", {})
@@ -187,7 +187,7 @@ def examples_of(api: Json) -> dict[str, dict[str, Json]]:
 
 
 def plan(api: Json) -> list[Single]:
-    """Every request that is posted alone."""
+    """Return every request that is sent alone."""
     made = []
     for path, examples in examples_of(api).items():
         metric, scores = path.rpartition("/")[2], path.startswith("/v1/scores/")
@@ -219,7 +219,7 @@ def plan(api: Json) -> list[Single]:
 
 
 def scored(service: Service) -> Iterator[Entry]:
-    """Every request alone, several side by side; later sections build on their answers."""
+    """Yield every request alone, several in parallel; later sections use their answers."""
     wanted = [one for one in plan(service.api) if _builds_on(service, one)]
     with ThreadPoolExecutor(CLIENTS) as pool:
         for name, value in pool.map(service.job, wanted):
@@ -233,8 +233,8 @@ def _builds_on(service: Service, single: Single) -> bool:
 
 
 def batched(service: Service) -> Iterator[Entry]:
-    """All requests of a metric in one batch: where it differs from the single ones, its report,
-    its lines as CSV and with what is surprising of them, its file."""
+    """Yield the entries of a batch with all requests of a metric: differences from the single
+    results, the report, the lines as CSV, also with their facts, and the file."""
     by_path: dict[str, list[str]] = {}
     for name in sorted(service.accepted):
         by_path.setdefault(service.accepted[name][0].path, []).append(name)
@@ -251,7 +251,7 @@ def batched(service: Service) -> Iterator[Entry]:
 
 
 def _compared(service: Service, names: list[str], batch: Json, answers: dict[str, Json]) -> Json:
-    """How the batch ended, and which of its answers are not those of the single requests."""
+    """Return the batch's end, and its answers that differ from the single requests."""
     apart = {}
     for name in names:
         response = answers.get(name, {}).get("response")
@@ -264,7 +264,7 @@ def _compared(service: Service, names: list[str], batch: Json, answers: dict[str
 
 
 def _uses(service: Service, names: list[str]) -> list[Json]:
-    """The models behind these answers: they say how exactly numbers made of them agree."""
+    """Return the models behind these answers, with the exactness of their numbers."""
     found = [service.accepted[name][2]["result"] or {} for name in names]
     uses = [use for result in found for use in result.get("provenance", {}).get("models", ())]
     return list({json.dumps(use): use for use in uses}.values())
@@ -289,14 +289,14 @@ def _shown_batch(service: Service, metric: str, batch: str, uses: list[Json]) ->
 
 
 def shown_as_pages(service: Service) -> Iterator[Entry]:
-    """Each result's page."""
+    """Yield each result's page."""
     for name, (_, job, _) in sorted(service.accepted.items()):
         if service.wants(f"page/{name}"):
             yield f"page/{name}", page_lines(service.get(f"/jobs/{job}").text)
 
 
 def deployment() -> Iterator[Entry]:
-    """docker-compose.yml with anchors resolved, and the objects that the chart makes."""
+    """Yield docker-compose.yml with anchors resolved, and the chart's objects."""
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
     for kind, named in sorted(compose.items()):
         if kind.startswith("x-"):  # what anchors stand on
@@ -315,7 +315,7 @@ def deployment() -> Iterator[Entry]:
 
 @contextmanager
 def running() -> Iterator[httpx.Client]:
-    """The whole service in a folder that is thrown away, with the embedded models and ours."""
+    """Run the whole service in a temporary folder, with the embedded models and ours."""
     with tempfile.TemporaryDirectory() as folder, golden_model.serving() as model:
         place = Path(folder)
         catalogue = (ROOT / "models.toml").read_text("utf-8")

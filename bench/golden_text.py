@@ -1,4 +1,4 @@
-"""What is compared of an answer: without ids, times and addresses; a page as a list of tags."""
+"""The compared parts of an answer, without ids, times and addresses; a page is a list of tags."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ COUNTED = re.compile(r"<li>\d+: ")  # a reason with its lines; equal counts come
 
 
 def folded(text: str) -> str:
-    """Without what differs from run to run."""
+    """Remove differences between runs."""
     for pattern, instead in FOLDED:
         text = pattern.sub(instead, text)
     return text
 
 
 def settled(value: Any) -> Any:
-    """JSON without what differs from run to run."""
+    """Remove differences between runs from JSON."""
     if isinstance(value, Mapping):
         return {folded(key): settled(inner) for key, inner in value.items() if key not in VOLATILE}
     if isinstance(value, list):
@@ -47,13 +47,13 @@ def settled(value: Any) -> Any:
 
 
 def digest(text: str) -> str:
-    """A picture in few characters."""
+    """Return a short hash of a picture."""
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def page_lines(html: str) -> list[str]:
-    """What stands in the body of a page (in its `main`, where it has one), a tag with its text
-    each; white space folded, pictures as their digests."""
+    """Return the tags of a page's body (of its `main`, if any) with their texts; white space is
+    folded, pictures are digests."""
     start = max(html.find("<body"), html.find("<main"), 0)
     end = html.find("</main>", start)
     body = folded(html[start : end if end > 0 else None])
@@ -63,7 +63,7 @@ def page_lines(html: str) -> list[str]:
 
 
 def in_order(lines: list[str]) -> list[str]:
-    """The lines with the reasons among them sorted."""
+    """Return the lines with sorted reasons."""
     places = [place for place, line in enumerate(lines) if COUNTED.match(line)]
     reasons = sorted(lines[place] for place in places)
     for place, reason in zip(places, reasons, strict=True):
@@ -72,7 +72,7 @@ def in_order(lines: list[str]) -> list[str]:
 
 
 def table_rows(text: str) -> list[list[str | float]]:
-    """The cells of a CSV file; numbers that Python writes the same are numbers."""
+    """Return the cells of a CSV file; numbers in Python's format become numbers."""
     return [[_cell(cell) for cell in row] for row in csv.reader(io.StringIO(folded(text)))]
 
 
@@ -85,7 +85,7 @@ def _cell(cell: str) -> str | float:
 
 
 def pictures_digested(report: Json) -> Json:
-    """A batch report whose plots are told by their digests."""
+    """Return a batch report with digests for its plots."""
     return report | {
         "plots": [
             plot | {"svg": digest(plot["svg"]), "png_base64": digest(plot["png_base64"])}
@@ -98,10 +98,10 @@ SCHEMAS = "#/components/schemas/"
 
 
 def resolved(node: Any, schemas: Mapping[str, Any], inside: tuple[str, ...] = ()) -> Any:
-    """A part of an OpenAPI document with every schema in place of its name.
+    """Return a part of an OpenAPI document with schemas in place of their names.
 
-    Names of classes are dropped; a schema inside itself is told by how far outside it begins.
-    References to other components (headers, responses) stay: these are written out once.
+    Names of classes are dropped. A recursive schema is replaced by the number of levels up to its
+    start. References to other components (headers, responses) stay: these are written out once.
     """
     if isinstance(node, list):
         return [resolved(inner, schemas, inside) for inner in node]

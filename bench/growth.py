@@ -1,12 +1,11 @@
-"""`python -m bench.growth`: do costs grow as what is asked does?
+"""`python -m bench.growth`: the growth of costs with the size of a request.
 
-Texts, their length, draws, jobs, rows of a report and lines of a batch are doubled; the exponent of
-processor time and of memory is the slope of its logarithm over the size's (1: linear), of the three
-largest sizes, where fixed costs no longer hide it. Processor time of this process, of several
-tries the least: other processes on the same cores disturb it little. Memory: Python's objects at
-their most (torch's passes have a budget of their own); of little nothing is said. At most 1.1 is
-asked, but of attention, whose products grow with the square of a text's length. The last line is
-JSON.
+Texts, their length, draws, jobs, rows of a report and lines of a batch are doubled. The exponent of
+processor time and of memory is the slope of its logarithm over the size's (1: linear), for the
+three largest sizes, where fixed costs no longer hide it. Processor time is that of this process,
+the least of several tries, since other processes disturb it little. Memory is the peak of Python's
+objects (torch's passes have a separate budget); small amounts are not judged. The limit is 1.1,
+except for attention, whose products grow with the square of a text's length. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ RESAMPLES = 200
 
 @dataclass(frozen=True)
 class Growth:
-    """What grows. prepare: makes of a size what is run; only the run is measured."""
+    """A growing quantity. prepare: returns the function to measure for a size."""
 
     name: str
     sizes: tuple[int, ...]
@@ -80,7 +79,7 @@ def growths() -> tuple[Growth, ...]:
 
 
 def measured(one: Growth) -> dict[str, Any]:
-    """Seconds and bytes by size, and both exponents."""
+    """Return seconds and bytes by size, and both exponents."""
     one.prepare(one.sizes[0])()  # what is loaded once
     seconds, peaks = [], []
     for size in one.sizes:
@@ -99,13 +98,13 @@ def measured(one: Growth) -> dict[str, Any]:
 
 
 def exponent(sizes: tuple[int, ...], values: list[Any]) -> float:
-    """The slope of log value over log size, of the largest sizes."""
+    """Return the slope of log value over log size, of the largest sizes."""
     kept = [max(value, 1e-9) for value in values[-FITTED:]]
     return round(float(np.polyfit(np.log(sizes[-FITTED:]), np.log(kept), 1)[0]), 2)
 
 
 def _seconds(run: Callable[[], object]) -> float:
-    """Of processor time."""
+    """Return seconds of processor time."""
     gc.collect()
     began = time.process_time()
     run()
@@ -113,7 +112,7 @@ def _seconds(run: Callable[[], object]) -> float:
 
 
 def _memory(run: Callable[[], object]) -> int:
-    """Bytes of Python's objects at their most."""
+    """Return the peak bytes of Python's objects."""
     gc.collect()
     tracemalloc.start()
     run()
@@ -123,7 +122,7 @@ def _memory(run: Callable[[], object]) -> int:
 
 
 def words(count: int, seed: int = 0) -> str:
-    """A text of so many words."""
+    """Return a text of `count` words."""
     return " ".join(np.random.default_rng(seed).choice(WORDS, count))
 
 
@@ -150,7 +149,7 @@ def characters(size: int) -> Callable[[], object]:
 
 
 def draws(size: int) -> Callable[[], object]:
-    """Rows of one text with random tokens kept, as ICE's draws are."""
+    """Run rows of one text with random tokens kept, as ICE's draws are."""
     model = ports.models().judge("embedded-hate")
     example = Example(text=words(24))
     tokens = len(model.tokens([example])[0].ids)

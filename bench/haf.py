@@ -56,18 +56,16 @@ SAMPLES = 32
 
 @dataclass
 class Counting:
-    """A similarity that counts the pairs that it is asked for, and remembers the answers."""
+    """A similarity that counts and caches the pairs."""
 
     model: Similarity
     answers: dict[Texts, float] = field(default_factory=dict)
 
     @property
     def use(self) -> ModelUse:
-        """Of the model behind."""
         return self.model.use
 
     def similarities(self, pairs: Sequence[Pair]) -> Floats:
-        """Of the model behind."""
         found = self.model.similarities(pairs)
         asked = ((pair.a, pair.b) for pair in pairs)
         self.answers.update(zip(asked, found.tolist(), strict=True))
@@ -81,12 +79,11 @@ class Only:
     model: Similarity
 
     def similarity(self, _: str) -> Similarity:
-        """Whatever the name."""
         return self.model
 
 
 class Ours:
-    """The metric itself with a local model, an empty cache every time."""
+    """The metric with a local model and an empty cache for each run."""
 
     def __init__(self, source: str, kind: str, dtype: str) -> None:
         fields = {"name": "m", "kind": kind, "source": source, "dtype": dtype, "device": "cpu"}
@@ -112,7 +109,7 @@ class Ours:
 
 
 def measure(rounds: int, samples: int) -> dict[str, Any]:
-    """`ratios` and `figures`; null with a reason where there is none."""
+    """Return `ratios` and `figures`; null with a reason if there is none."""
     requests = made_requests(samples)
     with tempfile.TemporaryDirectory() as name:
         made_model(Path(name), [])
@@ -133,7 +130,7 @@ def measure(rounds: int, samples: int) -> dict[str, Any]:
 
 
 def summed_up(released: Released, ours: dict[str, Ours], samples: int) -> dict[str, Any]:
-    """Ratios, and what stands behind them."""
+    """Return ratios with their figures."""
     ratios: dict[str, float | None] = dict.fromkeys(
         ("reference_f32", "reference_bf16", "bi_encoder")
     )
@@ -153,14 +150,14 @@ def summed_up(released: Released, ours: dict[str, Ours], samples: int) -> dict[s
 
 
 def apart(theirs: dict[Texts, float], own: dict[Texts, float]) -> float:
-    """The largest difference of a pair's similarity. Every pair of theirs is one of ours."""
+    """Return the largest difference of a pair's similarity. Every pair of theirs is one of ours."""
     missing = theirs.keys() - own.keys()
     assert not missing, f"{len(missing)} pairs of the released code were not asked for"
     return float(max(abs(value - own[pair]) for pair, value in theirs.items()))
 
 
 def changes(plain: Sequence[HafResult], other: Sequence[HafResult]) -> dict[str, dict[str, float]]:
-    """Mean and largest absolute change of every metric, over results where both have it."""
+    """Return mean and largest absolute change of every metric, over results with both values."""
     found = {}
     for name in HafComponents.model_fields:
         pairs = [
@@ -174,7 +171,6 @@ def changes(plain: Sequence[HafResult], other: Sequence[HafResult]) -> dict[str,
 
 
 def main() -> None:
-    """The command."""
     parser = argparse.ArgumentParser(prog="python -m bench.haf", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--samples", type=int, default=SAMPLES)
@@ -189,14 +185,14 @@ Texts = tuple[str, str]
 
 @dataclass
 class Measurement:
-    """One way of scoring: its seconds, a round each, and what it asked of the model."""
+    """One way of scoring: its seconds per round, and its calls of the model."""
 
     seconds: list[float] = field(default_factory=list)
     passes: int = 0
     rows: int = 0
 
     def figures(self, samples: int) -> dict[str, float]:
-        """Medians, a sample."""
+        """Return medians, per sample."""
         return {
             "seconds": round(statistics.median(self.seconds), 3),
             "forward_passes_per_sample": round(self.passes / samples, 2),
@@ -223,7 +219,7 @@ def counted(network: Any, measured: Measurement) -> Iterator[None]:
 
 
 class Released:
-    """The calls that the released code makes, on sentence-transformers' own cross-encoder."""
+    """The calls of the released code, on sentence-transformers' cross-encoder."""
 
     def __init__(self, folder: Path) -> None:
         with without_progress():
@@ -232,7 +228,7 @@ class Released:
         self.answers: dict[Texts, float] = {}
 
     def run(self, requests: Sequence[HafRequest]) -> None:
-        """Compare what one scoring of all of them needs."""
+        """Score all requests once, for a comparison of the calls."""
         transcripts = converse(requests)
         with counted(self._model[0].auto_model, self.measured):
             self.measured.seconds.append(timed(lambda: self._all(requests, transcripts)))
@@ -242,7 +238,7 @@ class Released:
             self._sample(request, orders[0])
 
     def _sample(self, request: HafRequest, transcript: Transcript) -> None:
-        """A call a reason, a decision, a list; then pair after pair."""
+        """Call once per reason, decision and list; then pair after pair."""
         for exchange in transcript.exchanges:
             self._relevance(request, exchange)
         initial = [reason.statement.text for reason in transcript.justify.reasons]
@@ -273,7 +269,7 @@ class Released:
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Seconds."""
+    """Return the seconds."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
@@ -291,7 +287,7 @@ MORE = (
 
 
 def made_requests(count: int) -> list[HafRequest]:
-    """Samples with brought responses, variant `reference`."""
+    """Return samples with given responses, variant `reference`."""
     rng = np.random.default_rng(0)
     return [_request(rng) for _ in range(count)]
 

@@ -50,11 +50,11 @@ class Turn:
 
     @property
     def rate(self) -> float:
-        """Median jobs per second."""
+        """Return the median jobs per second."""
         return statistics.median(self.rates)
 
     def figures(self) -> dict[str, float]:
-        """Throughput, and latency where jobs had one each."""
+        """Return throughput, and latency if each job had one."""
         found = {"jobs_per_second": round(self.rate, 2)}
         if len(self.seconds) > 1:
             cuts = statistics.quantiles(self.seconds, n=20, method="inclusive")
@@ -63,7 +63,7 @@ class Turn:
 
 
 def bodies(number: int) -> list[Json]:
-    """This many requests, all of different texts: no row of one can answer another."""
+    """Return this many requests with different texts, so that caches cannot answer."""
     rows = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
     made = []
     for place, row in enumerate(islice(cycle(rows), number)):
@@ -73,7 +73,7 @@ def bodies(number: int) -> list[Json]:
 
 
 def through_service(url: str, work: Sequence[Json], clients: int, turn: Turn) -> None:
-    """Every client posts, waits for its result, and posts the next."""
+    """Let every client post, wait for its result, and post the next."""
 
     def post(body: Json) -> float:
         started = time.perf_counter()
@@ -95,7 +95,7 @@ def through_service(url: str, work: Sequence[Json], clients: int, turn: Turn) ->
 
 
 def in_process(work: Sequence[Json], turn: Turn) -> None:
-    """All requests in one batch, no service around them."""
+    """Score all requests in one batch, without a service."""
     requests = [HatexscoreRequest.model_validate(body) for body in work]
     started = time.perf_counter()
     score_batch(requests)
@@ -103,7 +103,7 @@ def in_process(work: Sequence[Json], turn: Turn) -> None:
 
 
 def measured(url: str, jobs: int, rounds: int) -> dict[str, Turn]:
-    """Every way in turn, `rounds` times, after one round that is thrown away."""
+    """Run every way in turn, `rounds` times, after a warm-up round."""
     turns = {name: Turn() for name in _names()}
     for number in range(rounds + 1):
         kept = turns if number else {name: Turn() for name in _names()}

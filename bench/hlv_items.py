@@ -1,10 +1,10 @@
 """HLV and CoT2EL: a batch of items in shared calls against the same items one at a time.
 
 `python -m bench.hlv_items`: the last line is JSON. Paired: in every round the batch and the single
-items take their turn; medians over rounds. `hlv`: first-token judging with and without
-explanations by a random causal model of a fixed shape (time depends on shape, not on what was
-learned). `hlv_classifier`: the shipped `embedded-nli`. `cot2el`: alignment on this CPU; there is
-nothing to share, so its figure is items per second.
+items take their turn; medians over rounds. `hlv`: first-token judging with and without explanations
+by a random causal model of a fixed shape (time depends on shape, not on training).
+`hlv_classifier`: the shipped `embedded-nli`. `cot2el`: alignment on this CPU, in items per second,
+since there is nothing to share.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Score = Callable[[Sequence[Any]], list[Any]]
 
 
 def measure(rounds: int, items: int = ITEMS) -> dict[str, Any]:
-    """`ratios`: seconds one at a time / seconds in a batch; `figures`: items per second."""
+    """Return `ratios`: seconds one at a time / seconds in a batch; `figures`: items per second."""
     with tempfile.TemporaryDirectory() as folder:
         ports.bind(local(load_catalogue(_catalogue(Path(folder)))))
         try:
@@ -63,7 +63,7 @@ def measure(rounds: int, items: int = ITEMS) -> dict[str, Any]:
 
 
 def _paired(score: Score, requests: Sequence[Any], rounds: int) -> tuple[float, float]:
-    """Median seconds in a batch and one at a time, after a round that is thrown away."""
+    """Return median seconds in a batch and one at a time, after a warm-up round."""
     batch, single = [], []
     for number in range(rounds + 1):
         started = time.perf_counter()
@@ -78,7 +78,7 @@ def _paired(score: Score, requests: Sequence[Any], rounds: int) -> tuple[float, 
 
 
 def _catalogue(folder: Path) -> Path:
-    """The shipped models and one random causal model, `random`, with a byte vocabulary."""
+    """Return the shipped models and one random causal model, `random`, with a byte vocabulary."""
     torch.manual_seed(0)
     words = byte_words(2_048)
     config = GPT2Config(
@@ -93,7 +93,7 @@ def _catalogue(folder: Path) -> Path:
 
 
 def byte_words(longest: int, chat: str | None = None) -> PreTrainedTokenizerFast:
-    """A tokenizer whose tokens are the bytes, and one that ends a text."""
+    """Return a tokenizer whose tokens are the bytes, and one that ends a text."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {letter: place for place, letter in enumerate([*alphabet, "<end>"])}
     words = Tokenizer(models.BPE(vocabulary, []))

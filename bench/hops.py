@@ -47,19 +47,19 @@ Functions = set[tuple[str, str]]  # (file, qualified name)
 
 
 class Witness:
-    """What of ours runs in any thread, under the name of the leg that is open."""
+    """Records our code in any thread under the name of the current leg."""
 
     def __init__(self) -> None:
         self._seen: dict[str, set[CodeType]] = {}
         self._open: set[CodeType] | None = None
 
     def install(self) -> None:
-        """Watch this thread and all that start from now on."""
+        """Trace this thread and all threads that start later."""
         threading.setprofile(self._note)
         sys.setprofile(self._note)
 
     def remove(self) -> None:
-        """Watch no longer."""
+        """Stop tracing."""
         sys.setprofile(None)
         threading.setprofile(None)
 
@@ -69,7 +69,7 @@ class Witness:
 
     @contextmanager
     def leg(self, name: str) -> Iterator[None]:
-        """What runs in this block belongs to this leg; another block of its name starts anew."""
+        """Count the code in this block for the leg; another block of its name starts again."""
         self._open = self._seen[name] = set()
         try:
             yield
@@ -78,7 +78,7 @@ class Witness:
 
     @property
     def functions(self) -> dict[str, Functions]:
-        """leg → functions of the product; the bodies of modules and classes apart."""
+        """Return leg → functions of the product, without bodies of modules and classes."""
         return {
             name: {
                 (str(Path(code.co_filename).relative_to(ROOT)), code.co_qualname)

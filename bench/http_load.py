@@ -1,4 +1,4 @@
-"""An HTTP load that costs little itself: prepared bytes over connections that stay open."""
+"""A cheap HTTP load: prepared bytes over persistent connections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 @dataclass
 class Loaded:
-    """What came back: seconds of every request, and of all together."""
+    """The answers: seconds of every request, and of all together."""
 
     seconds: list[float]
     elapsed: float
@@ -24,18 +24,18 @@ class Loaded:
         return len(self.seconds) / self.elapsed
 
     def quantile(self, share: float) -> float:
-        """Latency that this share of the requests did not exceed, seconds."""
+        """Return the latency that this share of the requests did not exceed, seconds."""
         ordered = sorted(self.seconds)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def closed(url: str, path: str, bodies: Sequence[Any], clients: int) -> Loaded:
-    """Every client posts its next body as soon as its last one is answered with 202."""
+    """Let every client post its next body once its last one is answered with 202."""
     return asyncio.run(_closed(url, _prepared(url, path, bodies), clients))
 
 
 def paced(url: str, path: str, bodies: Sequence[Any], rate: float, clients: int) -> Loaded:
-    """Bodies leave at this rate whatever comes back; latency counts from when one was due."""
+    """Send bodies at this rate regardless of answers; latency counts from the due time."""
     return asyncio.run(_paced(url, _prepared(url, path, bodies), rate, clients))
 
 

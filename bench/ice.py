@@ -1,16 +1,16 @@
 """ICE against the released code: `python -m bench.ice`; the last line is JSON.
 
-Paired in one process, medians over rounds: in every round the package's evaluator, a loop of one
-forward pass a draw, and ours take their turn on the same texts of 40 tokens (8 kept), at the same
-50 draws, deletion, 2 threads, on a random GPT-2 (124M) and a tiny one. Ours scores the texts as one
-batch; `single` is one request at a time. Targets: `api_gpt2` 22, `api_tiny` 50, `loop_gpt2` 9,
-`loop_tiny` 18 (the smaller of attention and gradient); scores equal to 1e-5. Where the processor
-multiplies bfloat16 in hardware `fast` is our batch with the model in it, theirs stays in float32:
-`api_gpt2_fast` 45, `loop_gpt2_fast` 18.
+Paired in one process, medians over rounds. In every round the package's evaluator, a loop of one
+forward pass per draw, and our code take their turn on the same texts of 40 tokens (8 kept), at the
+same 50 draws, deletion, 2 threads, on a random GPT-2 (124M) and a tiny one. Our code scores the
+texts as one batch; `single` is one request at a time. Targets: `api_gpt2` 22, `api_tiny` 50,
+`loop_gpt2` 9, `loop_tiny` 18 (the smaller of attention and gradient); scores equal to 1e-5. If the
+processor multiplies bfloat16 in hardware, `fast` is our batch in bfloat16 against theirs in
+float32: `api_gpt2_fast` 45, `loop_gpt2_fast` 18.
 
 `package`: `ICEEvaluator` of ice-faithfulness 1.0.1, as a user calls it, deletion only. `script`:
-the procedure of the authors' English script, one forward pass a draw, typed anew from its
-description; its masks are given, so that both meet the same ones.
+the procedure of the authors' English script, one forward pass per draw, rewritten from its
+description with given masks, so that both use the same ones.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def main() -> None:
 
 
 def measured(shape: Shape, method: str, only: Sequence[str] = WAYS) -> dict[str, float]:
-    """Seconds an example of every contender, in turn, and their ratios."""
+    """Return seconds per example of every contender, in turn, and their ratios."""
     words, model = tokenizer(), random_model(shape.config)
     theirs = copy.deepcopy(model)  # the package leaves its own settings on the model
     float32 = behind_the_port(copy.deepcopy(model), words)
@@ -129,13 +129,13 @@ def measured(shape: Shape, method: str, only: Sequence[str] = WAYS) -> dict[str,
 
 
 def bound(models: ports.Models, contender: Contender) -> object:
-    """Ours, with these models behind the port."""
+    """Bind these models to the port."""
     ports.bind(models)
     return contender()
 
 
 def in_turn(contenders: dict[str, Contender], rounds: int, examples: int) -> dict[str, float]:
-    """Median seconds an example; the first round is thrown away."""
+    """Return median seconds per example, after a warm-up round."""
     taken: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds + 1):
         for name, contender in contenders.items():
@@ -151,7 +151,7 @@ def compare(
     method: str,
     masks: Sequence[Subset],
 ) -> dict[str, float]:
-    """Ours against the loop: the same rationale, and every score to 1e-5."""
+    """Compare ours with the loop: the same rationale, and every score to 1e-5."""
     apart = 0.0
     for (experiment, _), one in zip(run_experiments(requests), asked, strict=True):
         assert isinstance(experiment, Experiment)
@@ -168,7 +168,7 @@ def compare(
 
 
 def request_of(text: str, method: str) -> IceRequest:
-    """Variant reference draws as the package does."""
+    """Return a request of variant `reference`, which draws as the package does."""
     fields = {"text": text, "template": TEMPLATE, "attribution": method, "draws": DRAWS}
     return IceRequest.model_validate(fields | {"variant": "reference", "seed": SEED})
 
@@ -181,7 +181,7 @@ def texts(count: int) -> list[str]:
 
 
 def ids_of(request: IceRequest) -> list[int]:
-    """Each word is a token."""
+    """Return ids; each word is a token."""
     return [int(word[1:]) for word in request.text.split()]
 
 
@@ -190,7 +190,7 @@ BUDGET = 0.2
 
 @dataclass(frozen=True)
 class ReleasedInput:
-    """A causal model, what its labels are read off, and one example's tokens."""
+    """A causal model, the tokens of its labels, and one example's tokens."""
 
     model: Any
     tokenizer: Any
@@ -200,7 +200,7 @@ class ReleasedInput:
 
 @dataclass(frozen=True)
 class ReleasedScores:
-    """What the script says of one example."""
+    """The script's scores of one example."""
 
     full: float
     rationale: Subset
@@ -215,14 +215,14 @@ class ReleasedScores:
 def probability(
     asked: ReleasedInput, ids: Sequence[int], column: int | None = None
 ) -> tuple[float, int]:
-    """(softmax over the labels' logits alone, read at the predicted or given one; which)."""
+    """Return (softmax over the labels' logits at the predicted or given one, its index)."""
     logits = asked.model(input_ids=torch.tensor([list(ids)])).logits[0, -1, list(asked.labels)]
     place = int(logits.argmax()) if column is None else column
     return float(logits.softmax(dim=0)[place]), place
 
 
 def last_row_attention(asked: ReleasedInput) -> torch.Tensor:
-    """(L,) of the last position, mean over heads and layers; eager for this pass only."""
+    """Return (L,) attention of the last position, mean over heads and layers; eager."""
     usual = asked.model.config._attn_implementation  # noqa: SLF001 - there is no public name
     asked.model.set_attn_implementation("eager")
     with torch.no_grad():
@@ -233,7 +233,7 @@ def last_row_attention(asked: ReleasedInput) -> torch.Tensor:
 
 
 def gradient_norm(asked: ReleasedInput, token: int) -> torch.Tensor:
-    """(L,) L2 norm of the gradient of a label token's logit by each embedding."""
+    """Return (L,) L2 norm of the gradient of a label token's logit by each embedding."""
     table = asked.model.get_input_embeddings()
     embedded = table(torch.tensor([list(asked.ids)])).detach().requires_grad_()
     asked.model(inputs_embeds=embedded).logits[0, -1, token].backward()
@@ -245,7 +245,7 @@ def gradient_norm(asked: ReleasedInput, token: int) -> torch.Tensor:
 def script(asked: ReleasedInput, method: str, masks: Sequence[Subset]) -> ReleasedScores:
     """Predict, attribute, score the rationale, score every mask; W strict, d with ddof 0.
 
-    Every position is eligible; the kept ones go through the model alone, numbered from 0.
+    Every position is eligible; the model gets the kept ones alone, numbered from 0.
     """
     full, column = probability(asked, asked.ids)
     if method == "attention":
@@ -272,7 +272,7 @@ def script(asked: ReleasedInput, method: str, masks: Sequence[Subset]) -> Releas
 
 
 def package(asked: ReleasedInput, method: str, draws: int, seed: int) -> Any:
-    """`evaluate_dataset` over this one example: its example result, a dict."""
+    """Return the example result of `evaluate_dataset` over this one example."""
     from ice import ICEConfig, ICEEvaluator
     from ice.extractors import LLMAttentionExtractor, LLMGradientExtractor
     from ice.operators import DeletionOperator
@@ -297,7 +297,7 @@ def package(asked: ReleasedInput, method: str, draws: int, seed: int) -> Any:
 
 @contextmanager
 def np_state() -> Iterator[None]:
-    """The package seeds NumPy's global generator: put it back."""
+    """Restore NumPy's global generator, which the package seeds."""
     before = np.random.get_state()  # noqa: NPY002 - it is this one that the package turns
     try:
         yield

@@ -1,9 +1,9 @@
-"""What ICE costs: `python -m bench.ice_cost`; prints the cost table of the metric's card.
+"""Costs of ICE: `python -m bench.ice_cost`; prints the cost table of the metric's card.
 
-Rows (forward passes of one text) and seconds of one core an example by operator and draws, on
-`embedded-hate` with attention, 40-word texts, five in a batch; then 20,000 characters: seconds, and
-by how much the process grew. Processor time, so that other work on the machine counts little.
-Some lines only: `--lines mask_pad:200 infill:50`; then `--long delete` names the long ones.
+Rows (forward passes of one text) and seconds of one core per example by operator and draws, on
+`embedded-hate` with attention, 40-word texts, five in a batch. Then 20,000 characters: seconds, and
+growth of the process. Processor time, so that other work on the machine counts little. Selected
+lines: `--lines mask_pad:200 infill:50`; then `--long delete` names the long ones.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def line(operator: str, draws: int) -> None:
-    """One row of the table."""
+    """Print one row of the table."""
     taken, rows = [], 0.0
     for _ in range(ROUNDS):
         started = time.process_time()
@@ -69,7 +69,7 @@ def line(operator: str, draws: int) -> None:
 
 
 def long_ones(operators: Sequence[str]) -> None:
-    """A text of the greatest length."""
+    """Run a text of the greatest length."""
     if not operators:
         return
     text = " ".join(np.random.default_rng(0).choice(WORDS, MAX_TEXT).tolist())[:MAX_TEXT]
@@ -86,7 +86,7 @@ def long_ones(operators: Sequence[str]) -> None:
 
 
 def run(operator: str, draws: int, some: list[str]) -> list[IceResult]:
-    """One batch."""
+    """Run one batch."""
     fields: dict[str, Any] = {"attribution": "attention", "operators": [operator], "draws": draws}
     fields |= {"aspects": ["sufficiency"]}
     if operator == "infill":
@@ -101,7 +101,7 @@ def texts(count: int, seed: int = 1) -> list[str]:
 
 
 def peak() -> float:
-    """MiB that the process has held at most."""
+    """Return the peak memory of the process in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

@@ -39,7 +39,6 @@ score_batch = SERVICE.score_batch
 
 
 def batch_report(rows: Any, request: Any) -> IceBatchReport:
-    """The report over these results."""
     over = BatchStatistics(SERVICE.contract, rows, request)
     return SERVICE.summarize(rows, over)
 
@@ -81,7 +80,7 @@ def main() -> None:
 
 
 def asked_of(requests: Sequence[IceRequest]) -> list[ScoredIce]:
-    """All requests, some at a time."""
+    """Run all requests, some at a time."""
     scored: list[ScoredIce] = []
     for first in range(0, len(requests), TOGETHER):
         some = requests[first : first + TOGETHER]
@@ -94,19 +93,18 @@ def asked_of(requests: Sequence[IceRequest]) -> list[ScoredIce]:
 
 
 def summed_up(scored: Sequence[ScoredIce]) -> IceBatchReport:
-    """Their batch report."""
     return batch_report(scored, IceBatchReportRequest(jobs=("all",)))
 
 
 def posts(data: Path) -> list[Json]:
-    """HateXplain posts with a majority rationale, in the order of the hashes of their ids."""
+    """Return HateXplain posts with a majority rationale, by the hashes of their ids."""
     rows = [json.loads(line) for line in (data / "hatexplain.jsonl").open(encoding="utf-8")]
     marked = [row for row in rows if row["rationales_aligned"] and any(row["rationale_majority"])]
     return sorted(marked, key=lambda row: hashlib.sha256(row["id"].encode()).digest())
 
 
 def hate(data: Path) -> Iterator[Json]:
-    """Four explanations of each post, deletion."""
+    """Yield four explanations of each post, deletion."""
     for row in posts(data)[:POSTS]:
         spans = list(marked_spans(row))
         yield {
@@ -119,7 +117,7 @@ def hate(data: Path) -> Iterator[Json]:
 
 
 def operators(data: Path) -> Iterator[Json]:
-    """Attention and gradient under three operators."""
+    """Yield attention and gradient under three operators."""
     found = posts(data)
     pool = [row["text"] for row in found[-POOL:]]
     for row in found[:WITH_OPERATORS]:
@@ -133,7 +131,7 @@ def operators(data: Path) -> Iterator[Json]:
 
 
 def nli(data: Path) -> Iterator[Json]:
-    """Attention against gradient on pairs."""
+    """Yield attention against gradient on pairs."""
     rows = [json.loads(line) for line in (data / "esnli.jsonl").open(encoding="utf-8")]
     rows.sort(key=lambda row: hashlib.sha256(row["id"].encode()).digest())
     for row in rows[:PAIRS]:
@@ -153,7 +151,7 @@ STUDIES: dict[str, Callable[[Path], Iterator[Json]]] = {
 
 
 def marked_spans(row: Json) -> Iterator[Json]:
-    """The marked tokens of a post, found in its text one after another."""
+    """Yield the marked tokens of a post, found in its text one after another."""
     start = 0
     for token, marked in zip(row["tokens"], row["rationale_majority"], strict=True):
         start = row["text"].index(token, start)
@@ -163,7 +161,7 @@ def marked_spans(row: Json) -> Iterator[Json]:
 
 
 def markdown(report: IceBatchReport) -> Iterator[str]:
-    """Tables."""
+    """Yield the tables."""
     yield "| explanation | win rate | strict | ties | z | q | median effect | verdicts +/o/- | BH |"
     yield "|---|---|---|---|---|---|---|---|---|"
     yield from (line(result) for result in report.configurations)
@@ -191,7 +189,7 @@ def markdown(report: IceBatchReport) -> Iterator[str]:
 
 
 def line(result: IceConfigurationResult) -> str:
-    """One row of the first table."""
+    """Return one row of the first table."""
     verdicts = "/".join(str(count) for count in result.verdicts.values())
     over = result.over_examples
     return (
@@ -203,7 +201,7 @@ def line(result: IceConfigurationResult) -> str:
 
 
 def percent(interval: Interval) -> str:
-    """In percent, with its interval."""
+    """Format percent with its interval."""
     if interval.value is None or interval.low is None or interval.high is None:
         return "–"
     low, high = 100 * interval.low, 100 * interval.high
@@ -211,17 +209,17 @@ def percent(interval: Interval) -> str:
 
 
 def shown(interval: Interval) -> str:
-    """With its interval."""
+    """Format with its interval."""
     return f"{rounded(interval.value)} [{rounded(interval.low)}, {rounded(interval.high)}]"
 
 
 def small(value: float | None) -> str:
-    """One digit, however small."""
+    """Format with one significant digit."""
     return "–" if value is None else f"{value:.1g}"
 
 
 def rounded(value: float | None) -> str:
-    """Two decimals."""
+    """Format with two decimals."""
     return "–" if value is None else f"{value:.2f}"
 
 

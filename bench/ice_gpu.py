@@ -1,6 +1,6 @@
-"""ICE on a GPU: several examples in one batch against one forward pass a draw, in bfloat16.
+"""ICE on a GPU: several examples in one batch against one forward pass per draw, in bfloat16.
 
-Its models are random ones by their shape, behind the port, with a tokenizer of whole words.
+Its models are random ones of given shapes behind the port, with a tokenizer of whole words.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ SQUARE = 8_192  # of the matrices that the peak is measured on
 
 
 def measured() -> dict[str, Any] | None:
-    """For each shape; None without a GPU."""
+    """Measure each shape; None without a GPU."""
     if not torch.cuda.is_available():
         return None
     peak = peak_flops()
@@ -72,8 +72,8 @@ def measured() -> dict[str, Any] | None:
 
 
 def of_shape(config: Any, peak: float) -> dict[str, float]:
-    """Seconds an example, ratio to the loop, and the share of the peak: the products with weights
-    that an example needs, in all of its time."""
+    """Return seconds per example, ratio to the loop, and share of the peak: the needed products
+    with weights over all of its time."""
     model, words = random_model(config, "cuda", "bfloat16"), tokenizer()
     ports.bind(behind_the_port(model, words, "cuda", "bfloat16"))
     requests = [request_of(number) for number in range(EXAMPLES)]
@@ -99,12 +99,12 @@ def of_shape(config: Any, peak: float) -> dict[str, float]:
 
 
 def width(config: Any) -> int:
-    """Of the hidden states."""
+    """Return the width of the hidden states."""
     return int(config.hidden_size)
 
 
 def request_of(number: int) -> IceRequest:
-    """A text of 40 words of its own."""
+    """Return a request with a different text of 40 words per number."""
     drawn = np.random.default_rng(number).integers(100, 1_000, LENGTH)
     text = " ".join(f"w{word}" for word in drawn)
     return IceRequest(
@@ -113,13 +113,13 @@ def request_of(number: int) -> IceRequest:
 
 
 def reading_ids(ids: Sequence[int], subset: Sequence[int]) -> list[int]:
-    """The tokens that are left."""
+    """Return the remaining tokens."""
     return [ids[place] for place in subset]
 
 
 @torch.no_grad()
 def loop(model: Any, examples: Sequence[Sequence[Sequence[int]]]) -> list[float]:
-    """One forward pass a row, and its answer fetched, as the scripts do."""
+    """Run one forward pass per row and fetch its answer, as the scripts do."""
     found = []
     for rows in examples:
         for row in rows:
@@ -130,14 +130,14 @@ def loop(model: Any, examples: Sequence[Sequence[Sequence[int]]]) -> list[float]
 
 
 def peak_flops() -> float:
-    """What one large bfloat16 matrix product reaches on this device."""
+    """Return the rate of one large bfloat16 matrix product on this device."""
     left = torch.randn(SQUARE, SQUARE, device="cuda", dtype=torch.bfloat16)
     seconds = median_seconds(lambda: left @ left)
     return 2 * SQUARE**3 / seconds
 
 
 def median_seconds(way: Callable[[], object]) -> float:
-    """Of several runs after a warm-up."""
+    """Return the median of several runs after a warm-up."""
     taken = []
     for _ in range(REPEATS + 1):
         torch.cuda.synchronize()
@@ -149,7 +149,7 @@ def median_seconds(way: Callable[[], object]) -> float:
 
 
 class OneModel:
-    """The port `shared.models.ports.Models` over one causal model, whatever it is called."""
+    """The port `shared.models.ports.Models` over one causal model for any name."""
 
     def __init__(self, model: LocalLanguageModel) -> None:
         self._model = model
@@ -158,25 +158,23 @@ class OneModel:
         return None
 
     def kind(self, name: str) -> ModelKind:
-        """Causal."""
         return "causal"
 
     def language_model(self, name: str) -> LocalLanguageModel:
-        """The model."""
         return self._model
 
     judge = classifier = writer = similarity = language_model
 
 
 def tokenizer() -> Any:
-    """w0, w1, ... w999 are words; w0 ends a text."""
+    """Return a tokenizer of the words w0, w1, ... w999; w0 ends a text."""
     words = Tokenizer(models.WordLevel({f"w{n}": n for n in range(WORDS)}, unk_token="w0"))  # noqa: S106 - no password
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     return PreTrainedTokenizerFast(tokenizer_object=words, eos_token="w0")  # noqa: S106
 
 
 def random_model(config: Any, device: str = "cpu", dtype: str = "float32") -> Any:
-    """Made on its device: a large one never passes through this machine's memory."""
+    """Create the model on its device, since a large one does not fit in this machine's memory."""
     torch.manual_seed(0)
     kind: Any = LlamaForCausalLM if isinstance(config, LlamaConfig) else GPT2LMHeadModel
     before = torch.get_default_dtype()
@@ -193,7 +191,7 @@ def random_model(config: Any, device: str = "cpu", dtype: str = "float32") -> An
 
 
 def behind_the_port(model: Any, words: Any, device: str = "cpu", dtype: str = "float32") -> Models:
-    """The model as the metrics ask it."""
+    """Return the model behind the metrics' port."""
     use = ModelUse(name="random", revision="1", sha256="0" * 64, device=device, dtype=dtype)
     weights = LoadedModel(
         model=model.requires_grad_(requires_grad=False),

@@ -1,10 +1,10 @@
-"""What a trie of prefixes could save ICE: `python -m bench.ice_prefixes`; prints a Markdown table.
+"""Possible savings of ICE by a trie of prefixes: `python -m bench.ice_prefixes`; prints Markdown.
 
-Under `delete` a causal model reads rows that keep some tokens of one text, in their order. Rows
-that begin alike could share one key-value cache: of all tokens that are read, only the nodes of the
-rows' trie would be computed. Counted on the draws that a request makes, for the kept tokens
-(sufficiency) and for what is left (necessity); no model runs. The template's words before the text
-are shared already, those after it can never be. The last line is JSON.
+Under `delete` a causal model reads rows that keep some tokens of one text, in order. Rows with a
+common beginning could share one key-value cache, so that only the nodes of the rows' trie would be
+computed. Counted on the draws of a request, for the kept tokens (sufficiency) and for the remaining
+ones (necessity); no model runs. The template's words before the text are shared already, those
+after it can never be. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Places = tuple[int, ...]
 
 
 def rows(units: int, size: int, draws: int) -> list[Places]:
-    """What is kept of each draw, then what each leaves."""
+    """Return the kept places of each draw, then the remaining ones of each."""
     random = generator(0, "null", "tokens", units, size)
     drawn = placed(Subsets(units, size), random, first=draws)
     kept = list(islice(drawn, draws))
@@ -34,7 +34,7 @@ def rows(units: int, size: int, draws: int) -> list[Places]:
 
 
 def share_computed(of_rows: Iterable[Places], after: int = 0) -> float:
-    """Nodes of the trie over tokens read, both with `after` more tokens a distinct row; (0, 1]."""
+    """Return trie nodes over tokens read, with `after` more tokens per distinct row; (0, 1]."""
     distinct = set(of_rows)
     nodes = {row[:length] for row in distinct for length in range(1, len(row) + 1)}
     behind = after * len(distinct)
@@ -42,7 +42,6 @@ def share_computed(of_rows: Iterable[Places], after: int = 0) -> float:
 
 
 def main() -> None:
-    """Count, print."""
     print("| tokens | kept | draws | computed | with a template behind the text |")
     print("|---|---|---|---|---|")
     found = {}

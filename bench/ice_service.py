@@ -1,4 +1,4 @@
-"""ICE through the whole service: jobs per second from several clients, and in one batch here."""
+"""ICE through the whole service: jobs per second of several clients, and of one batch here."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Json = dict[str, Any]
 
 
 def measured(jobs: int) -> dict[str, float]:
-    """Attention on `embedded-hate`, 50 draws, deletion; all texts different."""
+    """Measure attention on `embedded-hate`, 50 draws, deletion; all texts different."""
     telemetry.configure_logging("warning", "console")
     ports.bind(LocalModels(load_catalogue(settings().models_file)))
     work = bodies(jobs)
@@ -61,7 +61,7 @@ def bodies(number: int) -> list[Json]:
 
 
 def through_service(url: str, work: Sequence[Json], clients: int) -> float:
-    """Jobs per second: every client posts, waits for its result, and posts the next."""
+    """Return jobs per second: every client posts, waits for its result, and posts the next."""
 
     def post(body: Json) -> None:
         answer = client.post("/v1/scores/ice", json=body, headers=WAIT)

@@ -1,10 +1,10 @@
-"""How often ICE is sure of an explanation that knows nothing: `python -m bench.ice_sizes`.
+"""Error rates of ICE on explanations without knowledge: `python -m bench.ice_sizes`.
 
 Random explanations of three kinds, contiguous passages, whole words and values, on `embedded-hate`
-under `delete`, `mask` and `infill`: mean win rate, and the share of two-sided p-values at or under
-a level beside the share that so many draws would give by chance. 39 draws a text, which all its
-explanations of one kind share; intervals over texts. `--data` names HateXplain's posts, of which
-no text is printed; without it the texts are sentences of everyday words.
+under `delete`, `mask` and `infill`. Prints the mean win rate, and the share of two-sided p-values
+at or under a level beside the share expected by chance for this number of draws. 39 draws per text,
+shared by all its explanations of one kind; intervals over texts. `--data` names HateXplain's posts,
+of which no text is printed; without it the texts are sentences of everyday words.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def posts(path: Path, count: int) -> list[str]:
-    """The first posts of 12 words and more."""
+    """Return the first posts of 12 words and more."""
     rows = (json.loads(line)["text"] for line in path.open(encoding="utf-8"))
     return [text for text in rows if len(text.split()) >= 12][:count]
 
@@ -104,8 +104,8 @@ class Size:
 def sizes(
     texts: Sequence[str], kinds: Sequence[str] = KINDS, more: Json | None = None
 ) -> dict[str, Size]:
-    """By kind, operator and aspect. more: fields in the place of the design's. The port `Models`
-    must be bound."""
+    """Return sizes by kind, operator and aspect. more: fields that replace the design's. The port
+    `Models` must be bound."""
     tests: dict[str, list[tuple[int, IceTest]]] = defaultdict(list)
     for number, text in enumerate(texts):
         for kind, body in bodies(text, number):
@@ -122,7 +122,7 @@ def sizes(
 
 
 def bodies(text: str, number: int) -> Iterator[tuple[str, Json]]:
-    """Explanations that know nothing, of each kind."""
+    """Yield random explanations of each kind."""
     random = np.random.default_rng(number)
     words = spans_of(text)
     length = int(random.integers(2, 6))
@@ -141,7 +141,7 @@ def bodies(text: str, number: int) -> Iterator[tuple[str, Json]]:
 
 
 def spans_of(text: str) -> list[dict[str, int]]:
-    """Of the words between blanks."""
+    """Return the spans of the words between blanks."""
     found, end = [], 0
     for word in text.split():
         start = text.index(word, end)
@@ -151,12 +151,12 @@ def spans_of(text: str) -> list[dict[str, int]]:
 
 
 def named(rationales: Sequence[list[dict[str, int]]]) -> list[Json]:
-    """Under names of their own."""
+    """Return the rationales with different names."""
     return [{"name": f"random {n}", "rationale": one} for n, one in enumerate(rationales)]
 
 
 def size(tests: Sequence[tuple[int, IceTest]]) -> Size:
-    """texts are clusters: their explanations share draws."""
+    """Count by text: explanations of a text share draws."""
     keys = [str(number) for number, _ in tests]
     rates = mean("win rate", [test.win_rate for _, test in tests], keys, (0.0, 1.0))
     shares = {}
@@ -168,12 +168,12 @@ def size(tests: Sequence[tuple[int, IceTest]]) -> Size:
 
 
 def attained(draws: int, level: float) -> float:
-    """How often p is at or under a level by chance, of so many draws without ties."""
+    """Return the probability of p at or under a level by chance, for draws without ties."""
     return min(1.0, 2 * math.floor(level / 2 * (draws + 1) + 1e-9) / (draws + 1))
 
 
 def markdown(found: dict[str, Size]) -> Iterator[str]:
-    """A table."""
+    """Yield a table."""
     heads = [f"p ≤ {level:g} (by chance)" for level in LEVELS]
     yield " | ".join(["| explanation, operator, side", "tests", "texts", "win rate", *heads]) + " |"
     yield "|---" * (4 + len(LEVELS)) + "|"

@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def paired(ours: Way, other: Way, rounds: int) -> tuple[float, float]:
-    """Median seconds of both, in turn; the first round is thrown away."""
+    """Return median seconds of both, in turn, after a warm-up round."""
     taken = [(_seconds(ours), _seconds(other)) for _ in range(rounds + 1)][1:]
     first, second = (statistics.median(column) for column in zip(*taken, strict=True))
     return round(first, 4), round(second, 4)
@@ -95,7 +95,7 @@ def short_texts() -> list[str]:
 
 
 def concurrent(hate: LocalClassifier) -> Way:
-    """64 threads ask for two texts each."""
+    """Run 64 threads with two texts each."""
     texts = short_texts()
     calls = [texts[n : n + TEXTS_EACH] for n in range(0, len(texts), TEXTS_EACH)]
 
@@ -107,7 +107,7 @@ def concurrent(hate: LocalClassifier) -> Way:
 
 
 def offline(hate: LocalClassifier, batch: int = 32) -> Way:
-    """The usual script: sorted by length, padded to the longest of each batch."""
+    """Run the usual script: sorted by length, padded to the longest of each batch."""
     texts = sorted(short_texts(), key=len)
     weights = hate._weights  # noqa: SLF001 - the same weights, asked directly
 
@@ -122,7 +122,7 @@ def offline(hate: LocalClassifier, batch: int = 32) -> Way:
 
 
 def random_gpt2() -> LocalLanguageModel:
-    """GPT-2's shape (124M) with random weights and a tokenizer of whole words."""
+    """Return GPT-2's shape (124M) with random weights and a tokenizer of whole words."""
     config = GPT2Config(bos_token_id=0, eos_token_id=0)
     words = Tokenizer(models.WordLevel({f"w{n}": n for n in range(1_000)}, unk_token="w0"))  # noqa: S106 - no password
     words.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -139,7 +139,7 @@ def random_gpt2() -> LocalLanguageModel:
 
 
 def deletions(model: LocalLanguageModel, template: Template) -> tuple[Way, Way]:
-    """(judge_rows, one pass a row) over 8 kept tokens of 40, the template's always."""
+    """Return (judge_rows, one pass a row) over 8 kept tokens of 40, the template's always."""
     text = " ".join(f"w{n}" for n in range(300, 300 + LENGTH))
     example = Example(text=text, template=template)
     tokens = model.tokens([example])[0]
@@ -159,7 +159,7 @@ def deletions(model: LocalLanguageModel, template: Template) -> tuple[Way, Way]:
 
 @torch.inference_mode()
 def loop(model: LocalLanguageModel, rows: Sequence[Sequence[int]]) -> Any:
-    """(R, L) probabilities by one full forward pass a row, as the paper's scripts do it."""
+    """Return (R, L) probabilities by one full forward pass a row, as the paper's scripts do."""
     torch_model = model._weights.model  # noqa: SLF001 - the same weights, asked directly
     found = []
     for row in rows:

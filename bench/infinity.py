@@ -1,15 +1,15 @@
-"""One text a request: our durable jobs, and the batches under them, against infinity's server.
+"""One text per request: our durable jobs, and the batches under them, against infinity's server.
 
-`python -m bench.infinity --server ENVIRONMENT/bin`: the last line is JSON. The environment is one
-of its own, since its transformers is older: `pip install torch "infinity-emb[server]==0.0.78"
+`python -m bench.infinity --server ENVIRONMENT/bin`: the last line is JSON. The environment must be
+separate, since its transformers is older: `pip install torch "infinity-emb[server]==0.0.78"
 transformers==4.57.6 click==8.1.8`. Both serve the same weights (`embedded-hate`, and the encoder of
 `embedded-similarity`) in float32 on the same cores with the same number of threads.
 
 `jobs`: requests per second of `POST /v1/inference` (P of one text) and `/v1/similarity` (one pair),
-each answered with the result of a job that was written down, as a share of infinity's `/classify`
-(one text) and `/embeddings` (two texts). Targets: 0.5. `batches`: texts per second of as many
-threads in the model worker's own batches as there are clients, over infinity's engine without its
-server. Target: 1. Paired: in every round each takes its turn; medians of the rounds' ratios.
+each answered with the result of a stored job, as a share of infinity's `/classify` (one text) and
+`/embeddings` (two texts). Targets: 0.5. `batches`: texts per second of the model worker's batches,
+with one thread per client, over infinity's engine without its server. Target: 1. Paired: in every
+round each takes its turn; medians of the rounds' ratios.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ Rate = Callable[[list[str], int], float]  # texts and callers at once to request
 
 
 def texts(number: int, turn: int) -> list[str]:
-    """All different, in every turn: nobody answers from what it remembers."""
+    """Return texts that differ in all turns, so that no cache can answer."""
     rows = [json.loads(line)["text"] for line in POSTS.read_text("utf-8").splitlines()]
     return [f"{turn} {place} {text}" for place, text in enumerate(islice(cycle(rows), number))]
 
 
 def posted(url: str, path: str, body: Callable[[str], Json], is_job: bool) -> Rate:
-    """Every client posts, waits for its answer, and posts the next."""
+    """Let every client post, wait for its answer, and post the next."""
 
     def rate(asked: list[str], clients: int) -> float:
         def post(text: str) -> None:
@@ -102,7 +102,7 @@ def posted(url: str, path: str, body: Callable[[str], Json], is_job: bool) -> Ra
 
 
 def called() -> Rate:
-    """The model worker's batches, asked by threads of this process."""
+    """Use the model worker's batches from threads of this process."""
     model = LocalModels(load_catalogue(settings().models_file)).classifier(HATE)
 
     def rate(asked: list[str], callers: int) -> float:
@@ -120,7 +120,7 @@ def _rate(pool: ThreadPoolExecutor, ask: Callable[[str], object], asked: Sequenc
 
 @contextmanager
 def engine(commands: Path, weights: Path) -> Iterator[Rate]:
-    """Infinity's engine in a process of its own."""
+    """Run infinity's engine in a separate process."""
     command = [str(commands / "python"), "-c", ENGINE, str(weights)]
     pipes: Json = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(  # noqa: S603 - what was named
@@ -143,7 +143,7 @@ def engine(commands: Path, weights: Path) -> Iterator[Rate]:
 
 @contextmanager
 def served(commands: Path, weights: Path, logs: Path) -> Iterator[str]:
-    """Infinity's server over these weights, from its start to its end: its address."""
+    """Serve these weights with infinity; yield its address."""
     port = free_port()
     command = (
         str(commands / "infinity_emb"), "v2", "--model-id", str(weights),
@@ -175,7 +175,7 @@ def _await(child: Child, url: str) -> None:
 
 
 def save_weights(folder: Path) -> None:
-    """The classifier as older libraries read it: the tokenizer by the name that they know."""
+    """Save the classifier for older libraries, with their name of the tokenizer."""
     weights = LocalModels(load_catalogue(settings().models_file)).local_classifier(HATE)._weights  # noqa: SLF001
     weights.model.save_pretrained(folder)
     weights.tokenizer.save_pretrained(folder)
@@ -185,7 +185,7 @@ def save_weights(folder: Path) -> None:
 
 
 def compared(ours: Rate, theirs: Rate, requests: int, rounds: int) -> Json:
-    """By callers at once: both rates, and the median of the rounds' ratios."""
+    """Return rates by number of callers, and the median of the rounds' ratios."""
     found: Json = {}
     for callers in CLIENTS:
         number = requests if callers > 1 else max(12, requests // 4)
@@ -203,7 +203,7 @@ def compared(ours: Rate, theirs: Rate, requests: int, rounds: int) -> Json:
 
 
 def measured(commands: Path, folder: Path, requests: int, rounds: int) -> Json:
-    """Every comparison, each with nothing but its own two sides running."""
+    """Run every comparison, each with only its two sides running."""
     classifier = folder / "classifier"
     save_weights(classifier)
     with engine(commands, classifier) as theirs:
@@ -241,7 +241,6 @@ def _embedded(text: str) -> Json:
 
 
 def main() -> None:
-    """Start everything, measure, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.infinity", description=__doc__)
     parser.add_argument("--server", type=Path, required=True, help="its environment's bin folder")
     parser.add_argument("--requests", type=int, default=192, help="in a turn (default 192)")

@@ -1,14 +1,12 @@
-"""How often `shared.text.language` decides, how often it is right, and what HateXScore then says.
-
-Figures alone, never a text.
+"""Accuracy of `shared.text.language`, and its effect on HateXScore. Prints figures, never a text.
 
     python -m bench.language [FOLDER]     with multilingual_hatecheck.jsonl and korean_beep.jsonl
 
-Right is the language of the data set; a text is counted as `called en` where it is no English.
-Of posts in languages that the embedded judge did not learn, `with_a_number` counts those to which
-HateXScore gives a QF, a CC or a score, since their language was not recognised;
-`without_a_reason` counts nulls without a reason, and is to be 0.
-Romanised Hindi (a language in an unusual script, which no library knows) is counted apart.
+Correct is the language of the data set; `called en` counts texts that are not English. Of posts in
+languages that the embedded judge did not learn, `with_a_number` counts those to which HateXScore
+gives a QF, a CC or a score, since their language was not recognised. `without_a_reason` counts
+nulls without a reason, and must be 0. Romanised Hindi (a language in an unusual script, which no
+library knows) is counted separately.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ LATIN_SHARE = 0.6
 
 
 def labelled(folder: Path = DATA) -> Iterator[tuple[str, str]]:
-    """(language, text) of every row."""
+    """Yield (language, text) of every row."""
     for file in FILES:
         for line in (folder / file).read_text("utf-8").splitlines():
             row = json.loads(line)
@@ -61,7 +59,7 @@ def labelled(folder: Path = DATA) -> Iterator[tuple[str, str]]:
 
 
 def measure(folder: Path = DATA) -> dict[str, Any]:
-    """Shares by language, and what every text of a usual script came to."""
+    """Return shares by language for texts in a usual script."""
     found = [(code, find_language(text).code) for code, text in labelled(folder)]
     usual = [(code, answer) for code, answer in found if code != ROMANISED]
     decided = [(code, answer) for code, answer in usual if answer != UNDECIDED]
@@ -89,7 +87,7 @@ def measure(folder: Path = DATA) -> dict[str, Any]:
 
 
 def foreign(texts: Sequence[str]) -> list[HatexscoreResult]:
-    """What HateXScore says of each, explained in English by a quotation of it."""
+    """Return HateXScore's results with an English explanation that quotes each text."""
     return SERVICE.score_batch(
         [
             HatexscoreRequest(
@@ -103,7 +101,7 @@ def foreign(texts: Sequence[str]) -> list[HatexscoreResult]:
 
 
 def scored(folder: Path = DATA) -> dict[str, int]:
-    """Of all posts, under the models that are bound."""
+    """Count results over all posts, with the bound models."""
     learned = models().judge("embedded-hate").languages
     reports = foreign([text for code, text in labelled(folder) if code not in learned])
     numbers = [(one.components.qf, one.components.cc, one.score) for one in reports]

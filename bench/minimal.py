@@ -1,7 +1,7 @@
-"""The least that does the same work: validate, insert one row, push one message, run one task.
+"""The minimal system for the same work: validate, insert one row, push one message, run one task.
 
 `python -m bench.minimal gateway` serves HTTP at PORT; `python -m bench.minimal worker` runs a bare
-Celery task. No recovery, no leases, no problems, no limits: what is lost is lost.
+Celery task. No recovery, no leases, no problems, no limits: lost jobs stay lost.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ celery.conf.update(task_ignore_result=True, worker_prefetch_multiplier=1)
 
 @celery.task(name=TASK)  # type: ignore[untyped-decorator]
 def nothing(_row_id: str) -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 def make_app() -> FastAPI:
-    """Two routes: one pushes a bare Redis message, one sends a Celery task."""
+    """Return an app of two routes: one pushes a bare Redis message, one sends a Celery task."""
     engine = create_engine(sqlalchemy_url(os.environ["DATABASE_URL"]), pool_size=40)
     ROWS.metadata.create_all(engine)
     redis = Redis.from_url(os.environ["REDIS_URL"])
@@ -64,7 +64,6 @@ def make_app() -> FastAPI:
 
 
 def main() -> None:
-    """The command."""
     if sys.argv[1] == "gateway":
         port = int(os.environ["PORT"])
         uvicorn.run(make_app(), host="127.0.0.1", port=port, log_config=None, access_log=False)

@@ -1,9 +1,9 @@
 """Pages over 50,000 lines: a batch, a comparison of two, the next line of a queue, the start.
 
 `python -m bench.pages`: the last line is JSON. Rows of the results table are filled by SQL, as the
-scheduler writes them; the gateway is the real one, over real HTTP, with a PostgreSQL of its own.
-Each has its budget in milliseconds of server time (p95), which stands beside what it took; HTML has
-150 kB. A comparison's report is made up: its job takes what `bench.growth` says.
+scheduler writes them; the gateway is real, over real HTTP, with a separate PostgreSQL. Each page
+has a budget in milliseconds of server time (p95), printed beside the measured time; HTML has 150
+kB. A comparison's report is synthetic; `bench.growth` measures its job.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ UPDATE jobs SET status = 'succeeded', result = CAST(:result AS json), started_at
 
 
 def fill(engine: Engine, lines: int, report: dict[str, Any]) -> None:
-    """A batch that has ended, with so many results and this report."""
+    """Insert a finished batch with `lines` results and this report."""
     with engine.begin() as connection:
         named = _named(BATCH, lines, report)
         for statement in (REPORT, MAKE, FILL):
@@ -125,7 +125,7 @@ def fill(engine: Engine, lines: int, report: dict[str, Any]) -> None:
 
 
 def fill_comparison(engine: Engine, lines: int) -> None:
-    """Two batches over the same texts, with jobs; and a month of hours of five models."""
+    """Insert two batches over the same texts, with jobs; and a month of hours of five models."""
     with engine.begin() as connection:
         for batch, factor in ((LEFT, 7919), (RIGHT, 7907)):
             named = _named(batch, lines, {}) | {"job": f"job_{batch[-1]}", "factor": factor}
@@ -156,7 +156,7 @@ def _analyze(engine: Engine) -> None:
 
 
 def comparison(lines: int) -> dict[str, Any]:
-    """The heaviest report of a comparison: every cell, 200 changes, every pair of verdicts."""
+    """Return the heaviest report: every cell, 200 changes, all pairs of verdicts."""
     interval = {"value": 0.03, "low": 0.02, "high": 0.04, "of": lines}
     numbers = dict.fromkeys(("first", "second", "p_value", "p_t", "p_randomization"), 0.5)
     differences = [
@@ -183,8 +183,8 @@ def comparison(lines: int) -> dict[str, Any]:
 
 
 def measured(url: str, engine: Engine, rounds: int, lines: int) -> dict[str, dict[str, float]]:
-    """page → the first, median and slowest milliseconds, its budget, and bytes of HTML. The first
-    look at a batch reads what is known of all its lines; the gateway keeps that for a minute."""
+    """Return page → the first, median and slowest milliseconds, its budget, and bytes of HTML. The
+    first view of a batch reads a summary of its lines, which the gateway caches for a minute."""
     found = {}
     with httpx.Client(base_url=url, timeout=60) as client:
         client.get(COMPARE).raise_for_status()
@@ -243,7 +243,7 @@ def _figures(var: Path, open_things: ExitStack, lines: int, rounds: int) -> dict
 
 
 def _gateway(var: Path, open_things: ExitStack, database: str) -> str:
-    """A gateway over this database and a Redis of its own; its address."""
+    """Start a gateway over this database and a new Redis; return its address."""
     redis_port, own, password = free_port(), str(free_port()), secrets.token_urlsafe(8)
     urls = {"DATABASE_URL": database, "REDIS_URL": redis_url(redis_port, password)}
     more = {"TOUCHSTONE_PORT": own, "TOUCHSTONE_LOG_LEVEL": "warning"}

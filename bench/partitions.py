@@ -1,12 +1,11 @@
-"""Jobs in one table against jobs in partitions of a day each, and what their retention costs.
+"""Jobs in one table against jobs in daily partitions, and the costs of their retention.
 
-`python -m bench.partitions`: the last line is JSON.
-`job_cpu`: CPU of PostgreSQL for a job (accepted, claimed, ended, its facts written, read) in
-partitions over that in one table (target at most 1.1; less is better); `list_cpu` the same for a
-page of 50 jobs. `drop_cpu`, `drop_wal`: what a day's retention takes of PostgreSQL's CPU and writes
-to its log in one table, vacuum included, over the same in partitions (more is better).
-`purge_scan`: buffers that a round of retention reads at a million jobs none of which is old, by
-the statement of before, over those of now. Paired: both ledgers, in one server, take turns.
+`python -m bench.partitions`: the last line is JSON. `job_cpu`: CPU of PostgreSQL per job (accepted,
+claimed, ended, its facts written, read) in partitions over that in one table (target at most 1.1;
+less is better); `list_cpu` the same for a page of 50 jobs. `drop_cpu`, `drop_wal`: PostgreSQL's CPU
+and log bytes for a day's retention in one table, vacuum included, over the same in partitions (more
+is better). `purge_scan`: buffers read by a round of retention at a million jobs without an old one,
+by the former statement over the present one. Paired: both ledgers, in one server, take turns.
 """
 
 from __future__ import annotations
@@ -87,19 +86,19 @@ class Ledger:
     cpu: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def run(self, statement: str, **values: Any) -> Any:
-        """The first value of what it says, in a transaction of its own."""
+        """Return the first value of the result, in a separate transaction."""
         with self.engine.begin() as connection:
             found = connection.execute(text(statement), values)
             return found.scalar() if found.returns_rows else None
 
     def maintain(self, statement: str) -> None:
-        """For what no transaction may hold."""
+        """Run a statement that is impossible in a transaction."""
         with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.execute(text(statement))
 
     @contextmanager
     def measured(self, what: str) -> Iterator[None]:
-        """Keeps the CPU seconds that the server takes for it."""
+        """Record the server's CPU seconds of the block."""
         backend = psutil.Process(self.run("SELECT pg_backend_pid()"))
         before = backend.cpu_times()
         yield
@@ -107,7 +106,7 @@ class Ledger:
         self.cpu[what].append(after.user + after.system - before.user - before.system)
 
     def fill(self, since: datetime, until: datetime, count: int, size: int) -> None:
-        """Ended jobs of this time; size: bytes of a request."""
+        """Insert ended jobs of this time; size: bytes of a request."""
         self.run(
             FILL.format(words=WORDS),
             since=since,
@@ -119,7 +118,7 @@ class Ledger:
 
 @contextmanager
 def ledgers(today: datetime) -> Iterator[tuple[Ledger, Ledger]]:
-    """One table; and a partition for each of `DAYS` and more."""
+    """Yield one table, and partitions for `DAYS` and more."""
     with tempfile.TemporaryDirectory() as folder:
         server = Postgres(Path(folder) / "postgres")
         url = make_url(sqlalchemy_url(server.url))
@@ -147,7 +146,7 @@ def ledgers(today: datetime) -> Iterator[tuple[Ledger, Ledger]]:
 
 
 def job_turn(ledger: Ledger, number: int) -> None:
-    """So many jobs from their acceptance to their being read."""
+    """Run `number` jobs from acceptance to reading."""
     request = {"text": "a" * BYTES}
     result = {"score": 0.5, "evidence": "b" * (3 * BYTES)}
     with ledger.measured("accept"):
@@ -210,7 +209,7 @@ def forget_by_day(ledger: Ledger, today: datetime) -> None:
 
 
 def retained(ledger: Ledger, forget: Callable[[], None]) -> Json:
-    """CPU seconds and bytes of the log of forgetting a day."""
+    """Return CPU seconds and log bytes of deleting a day."""
     ledger.maintain("CHECKPOINT")
     before = ledger.run("SELECT pg_current_wal_insert_lsn()")
     with ledger.measured("retention"):
@@ -221,7 +220,7 @@ def retained(ledger: Ledger, forget: Callable[[], None]) -> Json:
 
 
 def scanned(ledger: Ledger, statement: str, **values: Any) -> Json:
-    """What it reads and how long it takes, warm."""
+    """Return the buffers and the time of a statement with a warm cache."""
     for _ in range(2):
         [found] = ledger.run(SCAN + statement, **values)
     plan = found["Plan"]
@@ -230,7 +229,7 @@ def scanned(ledger: Ledger, statement: str, **values: Any) -> Json:
 
 
 def measure(number: int, rounds: int, old: int, many: int) -> Json:
-    """jobs in a turn, turns, jobs of the day that is forgotten, jobs that a round passes over."""
+    """number: jobs in a turn. rounds: turns. old: jobs to delete. many: jobs to pass over."""
     now = datetime.now(UTC)
     today = partitions.midnight(now)
     with ledgers(today) as (one, days):
@@ -262,7 +261,7 @@ def measure(number: int, rounds: int, old: int, many: int) -> Json:
 
 
 def _per_job(ledger: Ledger, number: int) -> dict[str, float]:
-    """Medians, the first turn left out."""
+    """Return medians without the first turn."""
     counts = {"list": number // 10}
     return {
         what: round(1_000 * statistics.median(taken[1:]) / counts.get(what, number), 4)

@@ -1,13 +1,13 @@
-"""Ground truth: `python -m bench.planted`; prints a table of what was shown, then one JSON line.
+"""Ground truth: `python -m bench.planted`; prints a table of results, then one JSON line.
 
 Models learn labels whose cause we planted, and explanations range from the true cause to random
-words; so it is known what each metric must say of each. `--level 0`: judges made of arithmetic,
-`--level 1`: a small transformer for each plant and seed, up to a minute of two cores each; one that
-learned its plant to less than 96 % is named and left out. `--texts`, `--size-texts`, `--seeds` and
-`--plants` make it smaller; every row says how many explanations it rests on. A row whose field a
-metric does not report is "not shown", one whose interval reaches what must be "too few to tell".
-Models are kept in `--store`; `--items 0` leaves the other metrics out, so that a run can be made
-plant by plant, and `--rows random` or `causeless` row by row.
+words; so the correct result of each metric is known. `--level 0`: judges made of arithmetic,
+`--level 1`: a small transformer for each plant and seed, up to a minute of two cores each; one with
+an accuracy below 96 % is named and left out. `--texts`, `--size-texts`, `--seeds` and `--plants`
+make it smaller; every row has its number of explanations. A row whose field a metric does not
+report is "not shown". A row whose interval includes the required value is "too few to tell". Models
+are kept in `--store`; `--items 0` leaves the other metrics out, so that a run can be made plant by
+plant, and `--rows random` or `causeless` row by row.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Claim:
-    """What must be seen. low, high: of the measured number; size: both are around the level that
-    so many draws attain, for judges without ties; with ties only `high` holds."""
+    """A required result. low, high: bounds of the measured number; size: bounds around the level
+    attained by the number of draws, for judges without ties; with ties only `high` applies."""
 
     metric: str
     plant: str
@@ -121,7 +121,7 @@ OTHERS = (
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of one run. level: 0 arithmetic, 1 trained. store: where these are kept."""
+    """The sizes of a run. level: 0 arithmetic, 1 trained. store: folder of trained models."""
 
     level: int
     texts: int
@@ -136,7 +136,7 @@ class Sizes:
 
 
 def measure(plants: Sequence[str], sizes: Sizes) -> Json:
-    """`ratios`: the measured number of each claim; `figures`: models, tables and claims."""
+    """Return `ratios`: the measured number of each claim; `figures`: models, tables and claims."""
     tables: dict[str, dict[str, Json]] = {"ICE": {}}
     models: Json = {}
     quoted = arithmetic(PLANTS["token"])
@@ -161,7 +161,7 @@ def _claims(plants: Sequence[str], metrics_shown: Collection[str]) -> list[Claim
 
 
 def _judges(plant: Plant, sizes: Sizes) -> Iterator[Trained]:
-    """One by arithmetic, or one a seed."""
+    """Yield one judge by arithmetic, or one per seed."""
     for seed in range(1 if sizes.level == 0 else sizes.seeds):
         judge = _judge(plant, seed, sizes)
         print(f"{plant.name}, seed {seed}: {_described(judge)}", file=sys.stderr, flush=True)
@@ -173,7 +173,7 @@ def _judge(plant: Plant, seed: int, sizes: Sizes) -> Trained:
 
 
 def _plant(plant: Plant, judges: Sequence[Trained], sizes: Sizes) -> dict[str, Json]:
-    """The rows of one plant over the judges that learned it; none: no row."""
+    """Return the rows of a plant over the judges that learned it; none: no row."""
     asked: list[Asked] = []
     found: list[Outcome] = []
     for seed, judge in enumerate(judges):
@@ -194,7 +194,7 @@ def _described(model: Trained) -> Json:
 
 
 def _other_metrics(quoted: Trained, items: int) -> dict[str, dict[str, Json]]:
-    """quoted: the judge of the plant `token` that HateXScore asks."""
+    """quoted: the judge of the plant `token` for HateXScore."""
     haf = metrics.haf(items)
     hlv = metrics.hlv(items)
     return {
@@ -208,7 +208,7 @@ def _other_metrics(quoted: Trained, items: int) -> dict[str, dict[str, Json]]:
 
 
 def _falls(fault: str, found: Json) -> Json:
-    """1 if the measure that names the fault falls at p <= .01 and no other moves by .05."""
+    """Return 1 if the measure for the fault falls at p <= .01 and no other moves by .05."""
     own = metrics.FAULTS[fault]
     others = [one["change"] for name, one in found.items() if name not in (own, "n")]
     fell = found[own]["change"] < 0 and found[own]["p"] <= 0.01
@@ -216,7 +216,7 @@ def _falls(fault: str, found: Json) -> Json:
 
 
 def _monotone(found: dict[str, Json]) -> float:
-    """1 if every distance grows from mixture to mixture."""
+    """Return 1 if every distance grows from mixture to mixture."""
     grown = [
         [one[name][0] for one in found.values()] == sorted(one[name][0] for one in found.values())
         for name in metrics.DISTANCES
@@ -225,8 +225,8 @@ def _monotone(found: dict[str, Json]) -> float:
 
 
 def checked(claim: Claim, tables: dict[str, dict[str, Json]], level: int) -> Json:
-    """The claim beside its number; met None: not shown. open: not met, but the interval reaches
-    what must be, so that so few explanations do not refute it."""
+    """Return the claim with its number; met None: not shown. open: not met, but the interval
+    includes a required value, so that the few explanations do not refute it."""
     row = tables[claim.metric].get(claim.plant, {}).get(claim.row, {})
     measured = _number(row, claim.field)
     low, high = claim.low, claim.high
@@ -251,7 +251,7 @@ def checked(claim: Claim, tables: dict[str, dict[str, Json]], level: int) -> Jso
 
 
 def _number(row: Json, field: str) -> float | None:
-    """Of a rate its share, of a reading how often it is given."""
+    """Return the share of a rate, or the frequency of a reading."""
     if field.startswith("reading "):
         given: dict[str, float] | None = row.get("reading")
         return None if given is None else given.get(field.removeprefix("reading "), 0.0)
@@ -261,7 +261,7 @@ def _number(row: Json, field: str) -> float | None:
 
 
 def markdown(figures: Json) -> Iterator[str]:
-    """The table of claims."""
+    """Yield the table of claims."""
     yield "| metric | plant | explanation | field | must be | measured | n | |"
     yield "|---|---|---|---|---|---|---|---|"
     words = {True: "shown", False: "**missed**", None: "not shown"}

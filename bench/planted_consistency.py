@@ -1,10 +1,10 @@
-"""What `consistency` says of models whose answers and explanations we know by construction.
+"""Results of `consistency` for models whose answers and explanations are known by construction.
 
-The model answers yes where one of a hundred words, its cues, stands in the text; it explains by
-quoting a word of the text, which it copies: a quoted word is likely as long as it stands in the
-prompt. So the answer rests on the text's one cue alone, and the explanation on the word that it
-quotes: the cue (`faithful`), another word (`unfaithful`), or any (`random`, from the null). All
-other words move both a little, by nothing but their letters, so that contributions do not tie.
+The model answers yes if one of a hundred words, its cues, occurs in the text. It explains by
+quoting a word of the text: a quoted word is likely if it occurs in the prompt. So the answer
+depends on the text's one cue alone, and the explanation on the quoted word: the cue (`faithful`),
+another word (`unfaithful`), or any (`random`, from the null). All other words change both a little,
+by their letters only, to prevent ties of contributions.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ _ASKED = re.compile(r"Text: (.*?)\n\n", re.DOTALL)
 
 @lru_cache(maxsize=1_000)
 def _letters(word: str, purpose: str) -> float:
-    """A number in [-1, 1) that knows nothing of what is said."""
+    """Return a number in [-1, 1) that does not depend on the meaning."""
     digest = hashlib.blake2b(f"{purpose} {word}".encode(), digest_size=6).digest()
     return 2 * int.from_bytes(digest, "big") / 256**6 - 1
 
 
 @dataclass(frozen=True)
 class CopyingModel:
-    """`Models`, a judge and a writer in one. quotes: what its explanations quote."""
+    """`Models`, a judge and a writer in one. quotes: content of its explanations."""
 
     quotes: Quotes = "faithful"
     noise: float = NOISE
@@ -98,7 +98,7 @@ class CopyingModel:
         return 1 / (1 + math.exp(-odds))
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """An explanation of each: it quotes one word of the text."""
+        """Return an explanation for each that quotes one word of the text."""
         written = [self._explanation(_text_of(one), sampling.seed) for one in prompts]
         return self.score(prompts, written)
 
@@ -114,7 +114,7 @@ class CopyingModel:
         return f'I say so because of "{quoted}".'
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
-        """A token a word; one in quotation marks is likely where it stands in the text."""
+        """Score one token per word; a quoted word is likely if it occurs in the text."""
         pairs = zip(prompts, completions, strict=True)
         return [self._scored(_text_of(prompt).split(), written) for prompt, written in pairs]
 
@@ -132,14 +132,14 @@ class CopyingModel:
 
 
 def _text_of(prompt: Prompt) -> str:
-    """What the metric's own prompt asks about."""
+    """Return the text in the metric's prompt."""
     found = _ASKED.search(prompt.text or "".join(turn.content for turn in prompt.turns or ()))
     return "" if found is None else found[1]
 
 
 @contextmanager
 def copying(model: CopyingModel) -> Iterator[None]:
-    """Bound while the block runs."""
+    """Bind the model in the block."""
     ports.bind(cast(ports.Models, model))
     try:
         yield
@@ -148,7 +148,7 @@ def copying(model: CopyingModel) -> Iterator[None]:
 
 
 def asked_of(model: CopyingModel, texts: int, **parameters: Any) -> list[ConsistencyRequest]:
-    """Texts with the cue, each with the model's own explanation."""
+    """Return texts with the cue, each with the model's explanation."""
     random = generator(0, "planted", "consistency")
     found = []
     for _ in range(texts):
@@ -162,14 +162,13 @@ def asked_of(model: CopyingModel, texts: int, **parameters: Any) -> list[Consist
 
 
 def results(quotes: Quotes, texts: int, **parameters: Any) -> list[ConsistencyResult]:
-    """Of each explanation."""
     model = CopyingModel(quotes)
     with copying(model):
         return SERVICE.score_batch(asked_of(model, texts, **parameters))
 
 
 def consistency(texts: int) -> dict[str, Json]:
-    """The three rows, of so many explanations each."""
+    """Return the three rows, each of `texts` explanations."""
     return {row: _row(results(row, texts)) for row in ROWS}
 
 
@@ -192,7 +191,7 @@ def _row(found: Sequence[ConsistencyResult]) -> Json:
 
 
 def _off_chance(found: ConsistencyResult) -> float | None:
-    """The score less what it is on average with the parts of random rivals."""
+    """Return the score less its mean with the parts of random rivals."""
     nulls = nulls_of(found)
     spans, words = nulls["simulatability"].mean, nulls["attribution"].mean
     if found.score is None or spans is None or words is None:

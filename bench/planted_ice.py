@@ -1,8 +1,8 @@
-"""What ICE says of explanations whose truth is known.
+"""Results of ICE for explanations whose truth is known.
 
 A row is one kind of explanation of one plant. S is the sufficiency test, N the necessity test, both
-one-sided; I and the reading follow from both. What the metric does not report (yet) is null: the
-row says so.
+one-sided; I and the reading follow from both. Values that the metric does not report (yet) are
+null.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """An explanation of a text. kind: of its random rivals; target: the label that it explains."""
+    """An explanation of a text. kind: of its random rivals; target: the explained label."""
 
     row: str
     text: PlantedText
@@ -41,7 +41,7 @@ class Asked:
 
     @property
     def of_size(self) -> bool:
-        """Whether the row asks how often what knows nothing is called something."""
+        """Return True if the row counts false positives of explanations without knowledge."""
         return self.row.startswith(("random", "causeless"))
 
     def request(self) -> IceRequest:
@@ -58,7 +58,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one explanation. None: not reported."""
+    """The outcome of one explanation. None: not reported."""
 
     p: dict[str, float | None]  # by aspect
     against: dict[str, float | None]  # by aspect, the other side
@@ -71,7 +71,7 @@ class Outcome:
 
 
 def asked_of(plant: Plant, seed: int, texts: int) -> list[Asked]:
-    """All rungs of `texts` texts with label 1, and the rows of this plant alone."""
+    """Return all rungs of `texts` texts with label 1, and the rows of this plant alone."""
     random = generator(seed, "planted", plant.name, "ladder")
     found: list[Asked] = []
     for _ in range(texts):
@@ -93,7 +93,7 @@ def _asked(
 
 
 def _named(plant: Plant, one: Asked) -> Asked:
-    """Where a row means two things, each has a name: one of two causes, or both."""
+    """Rename rows with two meanings: one of two causes, or both."""
     if plant.name == "OR" and one.row in ("true", "half"):
         both = len(one.text.cause) > 1
         row = {"true": "both" if both else "the only one", "half": "one of two"}[one.row]
@@ -102,7 +102,7 @@ def _named(plant: Plant, one: Asked) -> Asked:
 
 
 def _causeless(plant: Plant, random: Random, texts: int) -> list[Asked]:
-    """Two neighbours of a text without any planted word, against passages and against tokens."""
+    """Return two neighbours of a text without planted words, against passages and tokens."""
     found = []
     for _ in range(texts):
         text = plant.write(random, 0)
@@ -116,7 +116,7 @@ def _causeless(plant: Plant, random: Random, texts: int) -> list[Asked]:
 
 
 def size_asked(plant: Plant, seed: int, texts: int) -> list[Asked]:
-    """More random explanations, so that their size can be told."""
+    """Return more random explanations, enough to estimate the test's size."""
     random = generator(seed, "planted", plant.name, "size")
     found = []
     for _ in range(texts):
@@ -128,7 +128,7 @@ def size_asked(plant: Plant, seed: int, texts: int) -> list[Asked]:
 
 
 def outcomes(model: Trained, asked: Sequence[Asked]) -> list[Outcome]:
-    """As the metric's own batch gives them."""
+    """Return the results of the metric's batch."""
     found = []
     with judged_by(model.score):
         for start in range(0, len(asked), TOGETHER):
@@ -159,20 +159,20 @@ def _outcome(components: Json, *, two_sided: bool) -> Outcome:
 
 
 def _sign(reading: Json) -> int | None:
-    """Of an interaction with p <= .05."""
+    """Return the sign of an interaction with p <= .05."""
     value, p = reading["interaction"], reading["p_interaction"]
     return None if value is None or p is None else int(np.sign(value)) * (p <= LEVEL)
 
 
 def _attained(draws: int, *, sides: int) -> float | None:
-    """The largest p of so many draws that is no more than the level."""
+    """Return the largest attainable p at or below the level for this number of draws."""
     if not draws:
         return None
     return sides * int(LEVEL / sides * (draws + 1) + 1e-9) / (draws + 1)
 
 
 def table(asked: Sequence[Asked], found: Sequence[Outcome]) -> dict[str, Json]:
-    """By row: rates of small p with Wilson's intervals over texts, ties, readings, verdicts."""
+    """Return by row: rates of small p with Wilson's intervals, ties, readings, verdicts."""
     rows: dict[str, list[tuple[Asked, Outcome]]] = defaultdict(list)
     for one, outcome in zip(asked, found, strict=True):
         rows[one.row].append((one, outcome))
@@ -204,20 +204,20 @@ def _row(pairs: Sequence[tuple[Asked, Outcome]]) -> Json:
 
 
 def _rate(p: Sequence[float | None], keys: Sequence[str]) -> list[float] | None:
-    """[share of p <= .05, low, high]; None where the metric reports no such p."""
+    """Return [share of p <= .05, low, high]; None if the metric reports no such p."""
     return _shown(
         intervals.share([None if one is None else float(one <= LEVEL) for one in p], keys)
     )
 
 
 def _found(signs: Sequence[int | None], sign: int, keys: Sequence[str]) -> list[float] | None:
-    """[share of this sign, low, high]."""
+    """Return [share of this sign, low, high]."""
     told = [None if one is None else float(one == sign) for one in signs]
     return _shown(intervals.share(told, keys))
 
 
 def _mean(rates: Sequence[float | None], keys: Sequence[str]) -> list[float] | None:
-    """[mean win rate, low, high]."""
+    """Return [mean win rate, low, high]."""
     return _shown(intervals.mean("win rate", rates, keys, (0.0, 1.0)))
 
 
@@ -228,8 +228,8 @@ def _shown(found: intervals.IntervalEstimate) -> list[float] | None:
 
 
 def areas(asked: Sequence[Asked], found: Sequence[Outcome]) -> dict[str, float | None]:
-    """P(a rung's p is smaller than another's), ties half: does the ladder rank them? The same of
-    win rates (greater), which no number of rivals bounds, as 1/(placements + 1) bounds p."""
+    """Return P(a rung's p is smaller than another's), ties half, and the same of greater win rates.
+    The number of rivals does not bound win rates, but p >= 1/(placements + 1)."""
     p: dict[str, list[float]] = defaultdict(list)
     losses: dict[str, list[float]] = defaultdict(list)
     for one, outcome in zip(asked, found, strict=True):
@@ -245,7 +245,7 @@ def areas(asked: Sequence[Asked], found: Sequence[Outcome]) -> dict[str, float |
 
 
 def _rung(values: dict[str, list[float]], row: str) -> list[float]:
-    """Of OR, the true ones are of two rows."""
+    """Return a rung; the true ones of OR come from two rows."""
     own = values[row]
     return own or values["both"] + values["the only one"] if row == "true" else own
 

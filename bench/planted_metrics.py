@@ -1,7 +1,7 @@
-"""What the other metrics say where the truth is planted: HateXScore, FTC, CoT2EL, HAF, HLV.
+"""Results of the other metrics with planted truth: HateXScore, FTC, CoT2EL, HAF, HLV.
 
-Every judge here is arithmetic or the planted model; every item is made of mild words. A field that
-a metric does not report (yet) is null.
+Every judge here is arithmetic or the planted model; every item is made of mild words. Fields that a
+metric does not report (yet) are null.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ Json = dict[str, Any]
 
 
 def share(hits: Sequence[float | None], keys: Sequence[str]) -> list[float] | None:
-    """[value, low, high] of zeros and ones; None without any."""
+    """Return [value, low, high] of zeros and ones; None without any."""
     return _shown(intervals.share(hits, keys))
 
 
 def mean(
     name: str, values: Sequence[float | None], keys: Sequence[str], least: float = 0.0
 ) -> list[float] | None:
-    """[value, low, high] of values in [least, 1]."""
+    """Return [value, low, high] of values in [least, 1]."""
     return _shown(intervals.mean(name, values, keys, (least, 1.0)))
 
 
@@ -68,7 +68,7 @@ def _shown(found: intervals.IntervalEstimate) -> list[float] | None:
 
 
 def hatexscore(model: Trained, texts: int) -> dict[str, Json]:
-    """hateful := the planted word; what is quoted is the cause, or any other word of the text."""
+    """hateful := the planted word; the quotation is the cause, or any other word of the text."""
     from bench.planted_model import judged_by
 
     random = generator(0, "planted", "hatexscore")
@@ -91,7 +91,7 @@ def hatexscore(model: Trained, texts: int) -> dict[str, Json]:
 
 
 def _once(text: PlantedText, random: Random) -> int:
-    """Any word that the text has once, the cause among them: a quotation of it is one place."""
+    """Return any word that the text has once, possibly the cause: its quotation is one place."""
     single = [place for place, word in enumerate(text.words) if text.words.count(word) == 1]
     return int(random.choice(single))
 
@@ -139,11 +139,11 @@ def _reader() -> LocalModels:
 
 @dataclass(frozen=True)
 class ToyJudge:
-    """Pairs: contradicted if one text is negated and the other is not; entailed if every content
-    word of the second stands in the first. `Models`, a judge of pairs and a similarity in one.
+    """A judge of pairs: contradicted if one text is negated and the other is not; entailed if the
+    first has every content word of the second. It is `Models`, judge and similarity in one.
 
-    sure: P of the label that it gives. always: whether it calls everything entailed. noise: how far
-    P moves, by nothing but the letters of a pair, so that scores do not tie.
+    sure: P of its label. always: True if it calls everything entailed. noise: the change of P by
+    the letters of a pair, to prevent ties.
     """
 
     always: bool = False
@@ -160,7 +160,7 @@ class ToyJudge:
         return self
 
     def classifier(self, name: str) -> ports.Classifier:
-        """The trained reader: prose is read as in the service."""
+        """Return the trained reader, which reads prose as in the service."""
         return _reader().classifier(name)
 
     def similarity(self, name: str) -> ToyJudge:
@@ -179,7 +179,7 @@ class ToyJudge:
         return of_head(rows, None, self.labels)
 
     def similarities(self, pairs: Sequence[Pair]) -> Floats:
-        """Shared content words over all of them."""
+        """Return shared content words over all of them."""
         sets = [(_content(pair.a), _content(pair.b)) for pair in pairs]
         return np.array([len(a & b) / len(a | b) if a | b else 1.0 for a, b in sets])
 
@@ -188,13 +188,13 @@ NEGATIONS = {"no", "not", "never", "nobody"}
 
 
 def _letters(example: Example) -> float:
-    """A number in [0, 1) that knows nothing of what is said."""
+    """Return a number in [0, 1) that does not depend on the meaning."""
     digest = hashlib.blake2b(repr((example.text, example.text_pair)).encode(), digest_size=6)
     return float(int.from_bytes(digest.digest(), "big") / 256**6)
 
 
 def _toy_label(premise: str, hypothesis: str) -> int:
-    """Entailment, neutral, contradiction."""
+    """Return the index of entailment, neutral or contradiction."""
     said, asked = _content(premise), _content(hypothesis)
     if len(said & NEGATIONS) % 2 != len(asked & NEGATIONS) % 2:
         return 2
@@ -208,7 +208,7 @@ def _content(text: str) -> set[str]:
 
 @contextmanager
 def toy(judge: ToyJudge) -> Iterator[None]:
-    """Bound while the block runs."""
+    """Bind the judge in the block."""
     ports.bind(cast(ports.Models, judge))
     try:
         yield
@@ -217,8 +217,8 @@ def toy(judge: ToyJudge) -> Iterator[None]:
 
 
 def ftc(items: int) -> dict[str, Json]:
-    """Hypotheses that follow by a noun of the premise, and ones that do not, in turn; explained by
-    that noun, by one of another item, or by any."""
+    """Return rows of hypotheses that follow by a noun of the premise, and of others, in turn. They
+    are explained by that noun, by one of another item, or by any."""
     random = generator(0, "planted", "ftc")
     rows: dict[str, list[FtcRequest]] = {"true": [], "swapped": [], "random": []}
     for place in range(items):
@@ -234,7 +234,7 @@ def ftc(items: int) -> dict[str, Json]:
 
 
 def _inferred(nouns: Sequence[str], noun: str, kind: str, *, follows: bool) -> FtcRequest:
-    """nouns: the first three stand in the premise."""
+    """nouns: the first three are in the premise."""
     relation = "is" if follows else "is not necessarily"
     return FtcRequest(
         premise=f"A {nouns[0]}, a {nouns[1]} and a {nouns[2]} are in the park.",
@@ -281,7 +281,7 @@ ACTS = (
 
 
 def cot2el(items: int) -> dict[str, Json]:
-    """Units of a reasoning as they stand, reworded, negated, and those of another item."""
+    """Return rows of units of a reasoning: unchanged, reworded, negated, and of another item."""
     random = generator(0, "planted", "cot2el")
     units = [_units(random, ACTS[4:] if place % 2 else ACTS[:4]) for place in range(items)]
     rows: dict[str, list[Cot2elRequest]] = {}
@@ -300,7 +300,7 @@ def cot2el(items: int) -> dict[str, Json]:
 
 
 def _units(random: Random, acts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Each said, and said to be otherwise, of the same nouns."""
+    """Return units with their negations, of the same nouns."""
     nouns = [random.permutation(NOUNS)[:2] for _ in acts]
     return [
         (said.format(*own) + ".", negated.format(*own) + ".")
@@ -309,7 +309,7 @@ def _units(random: Random, acts: Sequence[tuple[str, str]]) -> list[tuple[str, s
 
 
 def _reworded(unit: str) -> str:
-    """With small words changed, and so said by somebody."""
+    """Change small words, and add a speaker."""
     return "I think that " + unit[0].lower() + unit[1:].replace(" the ", " a ")
 
 
@@ -341,7 +341,7 @@ FAULTS = {"repeated reason": "dis", "irrelevant reason": "sos", "opposed decisio
 
 
 def haf(items: int) -> dict[str, Json]:
-    """Responses with one planted fault each, against the same ones without it."""
+    """Compare responses with one planted fault each to the same ones without it."""
     random = generator(0, "planted", "haf")
     sound = [_responses(random) for _ in range(items)]
     with toy(ToyJudge()):
@@ -353,7 +353,7 @@ def haf(items: int) -> dict[str, Json]:
 
 
 def _responses(random: Random) -> list[str]:
-    """Two reasons, each of which shares words with the text, and words of neither."""
+    """Return two reasons that share words with the text, and words of neither."""
     return [str(noun) for noun in random.permutation(NOUNS)[:8]]
 
 
@@ -383,14 +383,14 @@ def _judged(nouns: Sequence[str], fault: str | None) -> HafRequest:
 
 
 def _said(text: str) -> Json:
-    """Words as tokens, each as likely."""
+    """Return words as tokens of equal probability."""
     words = text.split(" ")
     tokens = [word if place == 0 else f" {word}" for place, word in enumerate(words)]
     return {"text": text, "logprobs": {"tokens": tokens, "token_logprobs": [-0.1] * len(words)}}
 
 
 def _changes(before: Sequence[Any], after: Sequence[Any]) -> Json:
-    """Mean change of each measure and its p, over items where both are defined."""
+    """Return the mean change of each measure and its p, over items with both values."""
     found: Json = {"n": len(before)}
     for name in MEASURES:
         values = [
@@ -411,7 +411,7 @@ NORMALISED = "jsd"
 
 
 def hlv(items: int) -> dict[str, Json]:
-    """Annotators drawn from a known distribution, judged by it, by mixtures, and by the uniform."""
+    """Judge annotators of a known distribution by it, by mixtures, and by the uniform."""
     random = generator(0, "planted", "hlv")
     drawn = [random.dirichlet(np.ones(len(OPTIONS))) for _ in range(items)]
     votes = [random.multinomial(ANNOTATORS, p).astype(np.float64) for p in drawn]

@@ -1,8 +1,8 @@
 """The judges of the planted bench: arithmetic (level 0) and a small transformer (level 1).
 
-Two layers, width 64, two heads, trained on texts of one plant with 2 % of the labels turned. Either
-stands behind the ports, so that metrics ask it as they ask any model. What was trained is kept by
-the hash of what it was made of, so that a bench of hours can be run in parts.
+Two layers, width 64, two heads, trained on texts of one plant with 2 % of the labels turned. Both
+implement the ports, so that metrics call them like any model. Trained models are stored by the hash
+of their inputs, so that a bench of hours can be run in parts.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Network(nn.Module):
 
 
 def _at_first(layer: nn.Module, there: Tensor, empty: Tensor) -> Tensor:
-    """(N, T, W) → (N, W): what the layer makes of the first place, the only one that is read."""
+    """(N, T, W) → (N, W): the layer's output at the first position, the only one that is read."""
     assert isinstance(layer, nn.TransformerEncoderLayer)
     known = layer.norm1(there)
     seen, _ = layer.self_attn(
@@ -88,9 +88,10 @@ def _at_first(layer: nn.Module, there: Tensor, empty: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Trained:
-    """A model and how well it does on new texts. accuracy under `GOOD`: not to be used.
+    """A model with its accuracy on new texts. Models below `GOOD` are not used.
 
-    seconds: of all cores together, for training."""
+    seconds: of all cores together, for training.
+    """
 
     score: Score
     accuracy: float
@@ -98,7 +99,7 @@ class Trained:
 
 
 def arithmetic(plant: Plant) -> Trained:
-    """Level 0."""
+    """Return a judge of level 0."""
     judge = by_arithmetic(plant)
     return Trained(lambda rows: np.array([judge(row) for row in rows]), 1.0, 0.0)
 
@@ -106,9 +107,9 @@ def arithmetic(plant: Plant) -> Trained:
 def trained(
     plant: Plant, seed: int, texts: int = TRAINING_TEXTS, store: Path | None = None
 ) -> Trained:
-    """Level 1: until the plant is learned, or `EPOCHS` or `SECONDS` are over.
+    """Train a judge of level 1 until the plant is learned, or `EPOCHS` or `SECONDS` are over.
 
-    store: a folder where it is looked for first, and put.
+    store: a folder to load it from and save it to.
     """
     random = generator(seed, "planted", plant.name, "train")
     examples = [plant.write(random) for _ in range(texts)]
@@ -129,7 +130,7 @@ def trained(
 
 
 def _name(ids: Tensor, labels: Tensor, seed: int) -> str:
-    """Of the texts, the labels and how they are learned."""
+    """Return a name from the texts, the labels and the training settings."""
     how = (seed, WIDTH, HEADS, LAYERS, EPOCHS, BATCH, RATE, SECONDS, LEARNED, CHECKED_TEXTS)
     made = hashlib.sha256(json.dumps(how).encode())
     made.update(ids.numpy().tobytes())
@@ -138,7 +139,7 @@ def _name(ids: Tensor, labels: Tensor, seed: int) -> str:
 
 
 def _learned(plant: Plant, seed: int, ids: Tensor, labels: Tensor) -> tuple[Network, float]:
-    """The network, and the seconds that it took."""
+    """Return the network, and its training seconds."""
     started = time.process_time()
     torch.manual_seed(seed)
     network, texts = Network(), len(ids)
@@ -164,7 +165,7 @@ def _learned(plant: Plant, seed: int, ids: Tensor, labels: Tensor) -> tuple[Netw
 
 
 def _accuracy(plant: Plant, seed: int, network: Network, texts: int = CHECKED_TEXTS) -> float:
-    """On new texts: those of the last check are not those after each epoch."""
+    """Return the accuracy on new texts; the last check uses others than the epochs."""
     random = generator(seed, "planted", plant.name, texts)
     written = [plant.write(random) for _ in range(texts)]
     called = _scorer(network)([one.words for one in written]) > 0.5
@@ -176,7 +177,7 @@ def _scorer(network: Network) -> Score:
 
     @torch.inference_mode()
     def score(rows: Sequence[tuple[int, ...]]) -> Floats:
-        """Rows of like length share passes; a row keeps the value that it had first."""
+        """Score rows of similar length in shared passes; a row keeps its first value."""
         new = sorted((row for row in dict.fromkeys(rows) if row not in known), key=len)
         for start in range(0, len(new), ROWS_A_PASS):
             some = new[start : start + ROWS_A_PASS]
@@ -188,7 +189,7 @@ def _scorer(network: Network) -> Score:
 
 
 def _ids(rows: Sequence[Sequence[int]]) -> Tensor:
-    """(N, T), [CLS] before each."""
+    """Return (N, T), [CLS] before each."""
     width = 1 + max(map(len, rows), default=0)
     table = torch.full((len(rows), width), PAD)
     table[:, 0] = CLS
@@ -247,7 +248,7 @@ class PlantedModels:
 
 @contextmanager
 def judged_by(score: Score) -> Iterator[PlantedJudge]:
-    """Bound while the block runs."""
+    """Bind the judge in the block."""
     judge = PlantedJudge(score)
     ports.bind(cast(ports.Models, PlantedModels(judge)))
     try:
@@ -257,7 +258,7 @@ def judged_by(score: Score) -> Iterator[PlantedJudge]:
 
 
 def _tokens(text: str) -> Tokens:
-    """[CLS], which stays when every word goes, and the words."""
+    """Return [CLS], which always stays, and the words."""
     found = list(TOKEN.finditer(text))
     return Tokens(
         ids=(CLS, *(_id(one[0]) for one in found)),
@@ -279,7 +280,7 @@ def _id(word: str) -> int:
 
 
 def _varied(asked: ExampleRows) -> Iterator[tuple[int, ...]]:
-    """The words of each row; every scorer puts its own [CLS] before them."""
+    """Yield the words of each row; scorers add [CLS]."""
     ids = _tokens(asked.example.text).ids
     for row in asked.rows:
         own = list(ids)

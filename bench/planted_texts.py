@@ -1,7 +1,7 @@
-"""Texts whose label has a cause that we put there: seven plants, and explanations of each kind.
+"""Texts whose labels have a planted cause: seven plants, and explanations of each kind.
 
-Words are `w0` to `w299`, drawn by Zipf's law, 60 to 90 a text; a planted word stands in a text
-because of the plant alone. An explanation is the places of its words.
+Words are `w0` to `w299`, drawn by Zipf's law, 60 to 90 per text; a planted word occurs in a text
+because of the plant alone. An explanation is the positions of its words.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RATES = _RATES / _RATES.sum()
 
 @dataclass(frozen=True)
 class PlantedText:
-    """placed: where each planted word stands. cause: places of the label's true explanation."""
+    """placed: position of each planted word. cause: places of the label's true explanation."""
 
     words: tuple[int, ...]
     label: int
@@ -40,7 +40,7 @@ class PlantedText:
         return " ".join(f"w{word}" for word in self.words)
 
     def spans(self, places: Sequence[int]) -> list[dict[str, int]]:
-        """Character offsets of these words."""
+        """Return the character offsets of these words."""
         starts = np.cumsum([0, *(len(f"w{word}") + 1 for word in self.words)])
         return [
             {"start": int(starts[p]), "end": int(starts[p]) + len(f"w{self.words[p]}")}
@@ -52,7 +52,7 @@ Pattern = Callable[[Random, int], dict[int, int]]  # length of the text → plac
 
 
 def scattered(*words: int) -> Pattern:
-    """Each somewhere, no two next to each other."""
+    """Place each somewhere, none next to each other."""
 
     def place(random: Random, count: int) -> dict[int, int]:
         gaps = np.sort(random.permutation(count - len(words))[: len(words)])
@@ -67,7 +67,7 @@ def scattered(*words: int) -> Pattern:
 
 
 def adjacent(*words: int) -> Pattern:
-    """In this order, next to each other."""
+    """Place them in this order, next to each other."""
 
     def place(random: Random, count: int) -> dict[int, int]:
         start = int(random.integers(0, count - len(words) + 1))
@@ -77,7 +77,7 @@ def adjacent(*words: int) -> Pattern:
 
 
 def in_third(word: int, *, first: bool) -> Pattern:
-    """In the first third, or in the others."""
+    """Place them in the first third, or in the others."""
 
     def place(random: Random, count: int) -> dict[int, int]:
         third = -(-count // 3)
@@ -101,7 +101,7 @@ class Plant:
     by_length: bool = False
 
     def write(self, random: Random, label: int | None = None) -> PlantedText:
-        """A text; label None: either, equally likely."""
+        """Write a text; label None: either, equally likely."""
         label = int(random.integers(0, 2)) if label is None else label
         patterns = self.positive if label else self.negative
         low, high = SHORTEST, LONGEST
@@ -138,12 +138,12 @@ PLANTS = {
 
 
 def by_arithmetic(plant: Plant) -> Callable[[Sequence[int]], float]:
-    """P(1) of a judge that is the plant: level 0. Words that are left → .98 or .02."""
+    """Return P(1) of a judge that is the plant: level 0. Words that are left → .98 or .02."""
     return lambda words: 0.98 if _holds(plant, tuple(words)) else 0.02
 
 
 def _holds(plant: Plant, words: Places) -> bool:
-    """Whether the label of these words is 1."""
+    """Return True if the label of these words is 1."""
     there, pairs = set(words), set(pairwise(words))
     rules: dict[str, Callable[[], bool]] = {
         "token": lambda: 7 in there,
@@ -158,7 +158,7 @@ def _holds(plant: Plant, words: Places) -> bool:
 
 
 def other_places(text: PlantedText, count: int, random: Random, *, together: bool) -> Places:
-    """So many words that were not planted; together: next to each other."""
+    """Return places of `count` words that were not planted; together: adjacent words."""
     free = [p for p in range(len(text.words)) if p not in text.placed.values()]
     if not together:
         return tuple(sorted(random.choice(free, size=count, replace=False).tolist()))
@@ -168,7 +168,7 @@ def other_places(text: PlantedText, count: int, random: Random, *, together: boo
 
 
 def random_places(text: PlantedText, count: int, random: Random, *, together: bool) -> Places:
-    """A draw from the matched null: any words, or any passage."""
+    """Draw from the matched null: any words, or any passage."""
     size = len(text.words)
     if together:
         start = int(random.integers(0, size - count + 1))
@@ -177,7 +177,7 @@ def random_places(text: PlantedText, count: int, random: Random, *, together: bo
 
 
 def ladder(plant: Plant, text: PlantedText, random: Random) -> dict[str, Places]:
-    """Explanations of a text with label 1, from the true one down; of `length` random ones only."""
+    """Return explanations of a text with label 1, best first; of `length` random ones only."""
     together = plant.name == "bigram"
     size = len(text.cause) or 2
     rungs = {"random": random_places(text, size, random, together=together)}

@@ -1,7 +1,7 @@
-"""Queues in a row: how long jobs wait where, for any number of servers at each station.
+"""Queues in series: waiting times of jobs for any number of servers at each station.
 
 First come, first served, G/G/c: arrivals are Poisson, service times lognormal with the measured
-mean. Simulated, not looked up: the sojourn is asked for at its 95th percentile.
+mean. Simulated, since the 95th percentile of the sojourn has no closed form.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Station:
 
 
 def arrivals(rate: float, jobs: int, random: np.random.Generator) -> Floats:
-    """(N,) seconds at which jobs come, `rate` a second."""
+    """Return (N,) arrival times in seconds, `rate` a second."""
     return np.cumsum(random.exponential(1 / rate, jobs))
 
 
 def served(came: Floats, seconds: float, servers: int, random: np.random.Generator) -> Floats:
-    """(N,) seconds at which jobs leave a station of so many servers."""
+    """Return (N,) seconds at which jobs leave a station of `servers` servers."""
     sigma = math.sqrt(math.log(1 + SPREAD**2))
     work = random.lognormal(math.log(seconds) - sigma**2 / 2, sigma, len(came))
     free = [0.0] * servers
@@ -51,7 +51,7 @@ def served(came: Floats, seconds: float, servers: int, random: np.random.Generat
 def sojourn(
     rate: float, stations: Sequence[Station], servers: Sequence[int], seed: int = 0
 ) -> Floats:
-    """(N,) seconds from arrival to the end of the last station, without the first tenth."""
+    """Return (N,) seconds from arrival to the end of the last station, without the first tenth."""
     random = np.random.default_rng(seed)
     came = arrivals(rate, JOBS, random)
     at = came
@@ -61,15 +61,15 @@ def sojourn(
 
 
 def needed(rate: float, station: Station, busy: float) -> int:
-    """Servers for a station to be busy no more than this share of the time."""
+    """Return the number of servers that keeps a station's load at this share or below."""
     return max(1, math.ceil(rate * station.seconds / busy))
 
 
 def sized(rate: float, stations: Sequence[Station], within: float) -> tuple[list[int], float]:
-    """(servers of each station, p95 sojourn): the fewest whose p95 is within so many seconds.
+    """Return (servers of each station, p95 sojourn): the fewest whose p95 is at most `within`.
 
-    All stations are given slack together, from 95 % busy down to 30 %; what cannot have as many
-    servers as it needs is left with `most`, and the p95 says so.
+    All stations are given slack together, from 95 % busy down to 30 %. A station that needs more
+    servers than possible gets `most`, and the p95 shows it.
     """
     for busy in np.arange(BUSIEST, 0.25, -0.05):
         servers = [needed(rate, station, float(busy)) for station in stations]

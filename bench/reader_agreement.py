@@ -1,12 +1,12 @@
-"""Does a language model read explanations as the trained reader does, and as people do?
+"""Agreement of a language model with the trained reader, and with people, on explanations.
 
     python -m bench.reader_agreement MODEL [FILE]
 
 MODEL: a causal model of models.toml, here or behind a server. FILE: JSON Lines of `language` (BCP
-47), `explanation` and `label` (hateful, non-hateful or none: what it states, as a person reads it);
+47), `explanation` and `label` (hateful, non-hateful or none: the stated verdict by a person);
 without it 60 statements each in English, Chinese and Korean, of our own. By language: Cohen's kappa
 with its 95 % interval of the conclusion (model and label, model and reader, reader and label) and
-of whether a group is named (model and reader). The trained reader is asked in the languages that it
+of the naming of a group (model and reader). The trained reader is used in the languages that it
 learned. The last line is JSON; no text is printed.
 """
 
@@ -52,7 +52,7 @@ class LabelledExplanation(Message):
 
 @dataclass(frozen=True)
 class ReadTwice:
-    """What the model and the trained reader make of one explanation; None: not read."""
+    """The readings of an explanation by the model and the trained reader; None: not read."""
 
     language: str
     label: str
@@ -63,7 +63,7 @@ class ReadTwice:
 
 
 def labelled(file: Path = OWN) -> list[LabelledExplanation]:
-    """Raises ValueError, with the line, for what is no such explanation."""
+    """Read the file. Raises ValueError with the line of an invalid explanation."""
     found = []
     for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
         try:
@@ -74,7 +74,7 @@ def labelled(file: Path = OWN) -> list[LabelledExplanation]:
 
 
 def compared(model: str, rows: Sequence[LabelledExplanation]) -> list[ReadTwice]:
-    """Each read by the trained reader, where it can, and by this model. Raises ScoringError."""
+    """Read each by the trained reader, if it can, and by this model. Raises ScoringError."""
     requests = [
         HatexscoreRequest.model_validate(
             {"text": TEXT, "explanation": row.explanation, "language": row.language,
@@ -107,7 +107,7 @@ def _group(parsed: ParsedExplanation) -> str | None:
 
 
 def agreement(rows: Sequence[ReadTwice]) -> Json:
-    """language → kappas with their intervals, and what the model did not read."""
+    """Return language → kappas with their intervals, and the number unread by the model."""
     return {
         language: dict(_kappas(language, [row for row in rows if row.language == language]))
         for language in sorted({row.language for row in rows})
@@ -130,7 +130,6 @@ def _kappas(language: str, rows: Sequence[ReadTwice]) -> Iterator[tuple[str, Any
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
     made = argparse.ArgumentParser(
         prog="python -m bench.reader_agreement",
         description="How a language model reads explanations: kappa with our reader and people",

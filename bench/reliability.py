@@ -1,13 +1,13 @@
-"""What would a rerun say? `python -m bench.reliability`; prints tables, then one JSON line.
+"""Stability of results in a rerun: `python -m bench.reliability`; prints tables, then JSON.
 
 HateXplain posts that no adapter was trained on, under adapters of all-MiniLM-L6-v2 trained on the
 English data of `embedded-hate` with other seeds (the split of the data fixed), three operators and
-several seeds of the null, crossed; the values are ICE's win rates of attention, gradient and the
-human rationale, and of HateXScore, which has no operators, what masking the human rationale as a
-quotation does to P(hateful) and the share of random spans that do less. Adapters are trained once
-and kept in `--store`, by the hash of what they are made of. Variance components, what a single
-result and a mean move by in a rerun, and whether "A beats B" survives one, with intervals by the
-jackknife over texts. Small: `--texts 20 --adapters 2`; smaller still: `--epochs`, `--rows`,
+several seeds of the null, crossed. The values are ICE's win rates of attention, gradient and the
+human rationale. For HateXScore, without operators, they are the change of P(hateful) by masking the
+human rationale as a quotation, and the share of random spans with a smaller change. Adapters are
+trained once and kept in `--store`, by the hash of their inputs. Prints variance components, the
+change of a result and of a mean in a rerun, and whether "A beats B" survives one, with jackknife
+intervals over texts. Small: `--texts 20 --adapters 2`; smaller still: `--epochs`, `--rows`,
 `--draws`, `--infills`. Aggregate numbers only: no text is printed.
 """
 
@@ -87,7 +87,7 @@ class Design:
 
 
 def measure(design: Design, data: Path, store: Path) -> Json:
-    """`ratios`: survival of each comparison; `figures`: components of each explanation."""
+    """Return `ratios`: survival of each comparison; `figures`: components of each explanation."""
     parts = _english(HATE.split(HATE.read(data / name for name in HATE.files)))
     made = [adapter(parts, _recipe(design, seed), design.rows, store) for seed in
             range(1, design.adapters + 1)]  # fmt: skip
@@ -116,7 +116,7 @@ def _recipe(design: Design, seed: int) -> TrainingConfig:
 
 
 def _english(parts: Split) -> Split:
-    """Whole English texts only: what all-MiniLM-L6-v2 can learn from."""
+    """Return whole English texts only, which suit all-MiniLM-L6-v2."""
     return replace(
         parts,
         train=[one for one in parts.train if one.language == "en" and PART not in one.id],
@@ -127,7 +127,7 @@ def _english(parts: Split) -> Split:
 
 
 def adapter(parts: Split, recipe: TrainingConfig, rows: int | None, store: Path) -> Path:
-    """The folder of this adapter, as a checkpoint of its own; trained if it is not there."""
+    """Return the folder of this adapter as a complete checkpoint; train it if missing."""
     examples = parts.train[:rows]
     about = json.dumps([BASE_SHA256, asdict(recipe), [example.id for example in examples]])
     folder = store / hashlib.sha256(about.encode()).hexdigest()[:16]
@@ -160,7 +160,7 @@ def _progress(seed: int, done: int, steps: int, loss: float) -> None:
 
 
 def _catalogue(folders: Sequence[Path], store: Path) -> Path:
-    """`adapter0` and so on, each at its own temperature."""
+    """Return a catalogue of `adapter0` and so on, each at its temperature."""
     entries = []
     for number, folder in enumerate(folders):
         note = EmbeddedMetadata.model_validate_json((folder / NOTE).read_bytes())
@@ -175,7 +175,7 @@ def _catalogue(folders: Sequence[Path], store: Path) -> Path:
 
 
 def win_rates(design: Design, data: Path, held_back: set[str]) -> dict[str, Floats]:
-    """Explanation → (texts, adapters, operators, seeds); texts where one is undefined left out."""
+    """Return explanation → (texts, adapters, operators, seeds), without undefined texts."""
     rows = posts(data)
     pool = [row["text"] for row in rows if row["id"] not in held_back][-POOL:]
     chosen = [row for row in rows if row["id"] in held_back][: design.texts]
@@ -197,7 +197,7 @@ def win_rates(design: Design, data: Path, held_back: set[str]) -> dict[str, Floa
 
 
 def _body(row: Json, design: Design) -> Json:
-    """The label that is explained is one for all adapters, or they would not be comparable."""
+    """Return a body with the same explained label for all adapters, for comparability."""
     return {
         "text": row["text"],
         "decision": "hateful",
@@ -211,7 +211,7 @@ def _body(row: Json, design: Design) -> Json:
 
 
 def quotations(design: Design, data: Path, held_back: set[str]) -> dict[str, Floats]:
-    """HateXScore's number → (texts, adapters, seeds); texts where one is undefined left out."""
+    """Return HateXScore's number → (texts, adapters, seeds), without undefined texts."""
     rows = [(row, marked_runs(row)) for row in posts(data) if row["id"] in held_back]
     chosen = [(row, runs) for row, runs in rows if runs][: design.texts]
     shape = (len(chosen), design.adapters, design.seeds)
@@ -240,7 +240,7 @@ def _quoting(row: Json, runs: Sequence[str]) -> Json:
 
 
 def explained(values: Floats, texts: int, factors: Sequence[str] = FACTORS) -> Json:
-    """Each component with its share, and what follows; numbers with jackknife ends."""
+    """Return each component with its share, and derived numbers, with jackknife ends."""
 
     def shown(of: Callable[[Components], float | None], bounds: Bounds) -> list[float | None]:
         return with_ends(values, lambda some: of(components(some, factors)), bounds)
@@ -264,7 +264,7 @@ def explained(values: Floats, texts: int, factors: Sequence[str] = FACTORS) -> J
 
 
 def compared(differences: Floats) -> Json:
-    """(texts, adapters, operators, seeds) of first - second: would a rerun say the same?"""
+    """Analyse (texts, adapters, operators, seeds) of first - second for a rerun."""
     by_text = differences.mean(axis=(2, 3))
 
     def observed(some: Floats) -> float | None:
@@ -282,7 +282,7 @@ def compared(differences: Floats) -> Json:
 
 
 def expected(differences: Floats) -> float:
-    """Of the design's own texts and seeds, under one adapter."""
+    """Return the expected value over the design's texts and seeds, under one adapter."""
     found: Components = components(differences)
     mean = float(differences.mean())
     return survival_expected(mean, Variances.of(found), found.levels["text"], found.levels["seed"])
@@ -291,14 +291,14 @@ def expected(differences: Floats) -> float:
 def with_ends(
     values: Floats, of: Callable[[Floats], float | None], bounds: Bounds = FREE
 ) -> list[float | None]:
-    """[value, low, high]; the ends are cut to what the value can be."""
+    """Return [value, low, high]; the ends are cut to the possible range."""
     value, ends = of(values), jackknife_ends(values, of)
     found = (value, *(np.clip(ends, *bounds) if ends else (None, None)))
     return [None if one is None else round(float(one), 4) for one in found]
 
 
 def markdown(figures: Json) -> Iterator[str]:
-    """Three tables."""
+    """Yield three tables."""
     yield from _parts("ICE", figures["texts"], figures["components"])
     yield ""
     yield from _parts("HateXScore", figures["quoted_texts"], figures["quotations"])
@@ -334,7 +334,6 @@ def ranged(found: Any) -> str:
 
 
 def main() -> None:
-    """Train, score, sum up, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.reliability", description=__doc__)
     parser.add_argument("--texts", type=int, default=TEXTS)
     parser.add_argument("--adapters", type=int, default=ADAPTERS, help="2 at least")

@@ -1,11 +1,11 @@
-"""How many of the reported cases are right: small inputs that once failed, by kind.
+"""Counts the correct ones among reported cases: small inputs that once failed, by kind.
 
 python -m bench.reported ../shared/cases/reported.jsonl [--wrong]
 
-A case is a request and what must come out. What can be compared is: the stated verdict, HTC and
-TGI, whether quotations are located or invented, decision and outcome of an answer, HAF's stance and
-number of reasons, FTC's phrase, and whether a request is refused. `inverted` counts verdicts that
-are the opposite of the true one.
+A case is a request and its required result. Compared are: the stated verdict, HTC and TGI, whether
+quotations are located or invented, decision and outcome of an answer, HAF's stance and number of
+reasons, FTC's phrase, and whether a request is refused. `inverted` counts verdicts that are the
+opposite of the true one.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def answered(service: str, request: Json) -> Json:
-    """The result as JSON, with `status` 200, or only a `status` of 422 and the reason."""
+    """Return the result as JSON, with `status` 200, or only a `status` of 422 and the reason."""
     scorer = registry.service(service)
     try:
         found = scorer.score(scorer.contract.request.model_validate(request))
@@ -74,7 +74,7 @@ def answered(service: str, request: Json) -> Json:
 
 
 def differences(case: Json, found: Json) -> Iterator[str]:
-    """What of a result is not as it must be."""
+    """Yield the differences of a result from the required one."""
     expected = case["expected"]
     if isinstance(expected, str):
         expected = {"said": expected}

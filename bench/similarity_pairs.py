@@ -52,7 +52,7 @@ Reason = list[tuple[str, str]]  # its pairs
 
 @dataclass
 class Turns:
-    """Seconds of each round, and FLOP/s of a large matrix product beside it."""
+    """Seconds of each round, and FLOP/s of a large matrix product in the same round."""
 
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
@@ -60,12 +60,12 @@ class Turns:
     scores: Any = None  # (N,) ours, the last round's
 
     def ratio(self, theirs: Turns) -> float:
-        """Median of (their time) / (our time), round by round."""
+        """Return the median of (their time) / (our time), round by round."""
         both = zip(theirs.theirs, self.ours, strict=True)
         return round(statistics.median(other / own for other, own in both), 3)
 
     def figures(self, tokens: int, rows: int) -> dict[str, float]:
-        """Medians, and shares of the peak: multiplications that were needed, not those saved."""
+        """Return medians, and shares of the peak: needed multiplications, without saved ones."""
         token = 4 * HIDDEN**2 + 2 * HIDDEN * INNER  # of one layer
         full = 2 * tokens * LAYERS * token
         saved = 2 * (tokens - rows) * (token - 2 * HIDDEN**2)
@@ -81,7 +81,7 @@ class Turns:
 
 
 def measure(rounds: int) -> dict[str, Any]:
-    """`ratios` and `figures` of both dtypes; null with a reason where there is none."""
+    """Return `ratios` and `figures` of both dtypes; null with a reason if there is none."""
     reasons = made_reasons()
     with tempfile.TemporaryDirectory() as name:
         tokens = made_model(Path(name), reasons)
@@ -95,7 +95,7 @@ def measure(rounds: int) -> dict[str, Any]:
 
 
 def summed_up(taken: list[Turns], tokens: int, pairs: int) -> dict[str, Any]:
-    """Ratios, and what stands behind them."""
+    """Return ratios with their figures."""
     plain, *half = taken
     ratios = {"similarity_f32": plain.ratio(plain), "similarity_bf16": None}
     figures: dict[str, Any] = {"f32": plain.figures(tokens, pairs)}
@@ -110,7 +110,7 @@ def summed_up(taken: list[Turns], tokens: int, pairs: int) -> dict[str, Any]:
 
 
 def made_reasons() -> list[Reason]:
-    """Every reason against itself with words left out: 14 times one word, 6 times two."""
+    """Return pairs of a reason and a copy with words left out: 14 times one word, 6 times two."""
     rng = np.random.default_rng(0)
     reasons = []
     for _ in range(REASONS):
@@ -122,7 +122,7 @@ def made_reasons() -> list[Reason]:
 
 
 def made_model(folder: Path, reasons: list[Reason]) -> int:
-    """A distilroberta with random weights and the base's words; the tokens of all pairs."""
+    """Make a distilroberta with random weights; return the tokens of all pairs."""
     torch.manual_seed(0)
     tokenizer = AutoTokenizer.from_pretrained(base_folder(), model_max_length=512)
     shape = RobertaConfig(
@@ -142,7 +142,7 @@ def made_model(folder: Path, reasons: list[Reason]) -> int:
 
 
 class Ways:
-    """Ours and `predict`, of one dtype."""
+    """Our code and `predict`, of one dtype."""
 
     def __init__(self, folder: Path, dtype: Dtype) -> None:
         entry = ModelEntry(
@@ -157,7 +157,7 @@ class Ways:
         self._square = torch.rand(SIDE, SIDE, dtype=getattr(torch, dtype))
 
     def take(self, reasons: list[Reason], turns: Turns) -> None:
-        """One turn of each, and of a large matrix product."""
+        """Run one turn of each, and of a large matrix product."""
         pairs = [Pair(a=a, b=b) for reason in reasons for a, b in reason]
         ours, found = timed(lambda: CrossEncoder(self._weights, Cache()).similarities(pairs))
         theirs, wanted = timed(lambda: [self._plain.predict(reason) for reason in reasons])
@@ -172,19 +172,18 @@ class Ways:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds, and what came out."""
+    """Return seconds and the output."""
     start = time.perf_counter()
     found = work()
     return time.perf_counter() - start, found
 
 
 def bf16_in_hardware() -> bool:
-    """Whether the processor multiplies bfloat16 itself."""
+    """Return True if the processor multiplies bfloat16 in hardware."""
     return CPUINFO.exists() and not IN_HARDWARE.isdisjoint(CPUINFO.read_text().split())
 
 
 def main() -> None:
-    """The command."""
     parser = argparse.ArgumentParser(prog="python -m bench.similarity_pairs", description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     rounds = parser.parse_args().rounds

@@ -62,7 +62,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Items:
-    """Items of a file. right: stated and found; missed: stated only; false: found only."""
+    """The items of a file. right: stated and found; missed: stated only; false: found only."""
 
     name: str
     right: int
@@ -79,7 +79,7 @@ class Items:
         return self.right / max(1, self.right + self.missed)
 
     def line(self) -> str:
-        """A row of a Markdown table."""
+        """Return a row of a Markdown table."""
         stated = self.right + self.missed
         shares = (self.recall, 1 - self.recall, 1 - self.precision)
         auc = "" if self.auc is None else f"{self.auc:.2f}"
@@ -88,7 +88,7 @@ class Items:
 
 
 def rows_of(name: str) -> list[Row]:
-    """The rows of a file that are of statements of reasons, and long enough to be read."""
+    """Return the rows of a file with statements of reasons of sufficient length."""
     rows = [json.loads(line) for line in FILES[name].read_text("utf-8").splitlines()]
     if FILES[name].parent == FOLDER:
         return rows
@@ -96,7 +96,7 @@ def rows_of(name: str) -> list[Row]:
 
 
 def request_of(row: Row) -> Row:
-    """The body of the request that scores a row."""
+    """Return the body of the request that scores a row."""
     if "missing" in row:
         return {"text": row["text"], "statement": row["statement"]}
     said = row.get("sentence") or row["text"]
@@ -118,7 +118,7 @@ def count(name: str, rows: Sequence[Row], found: Sequence[Row]) -> Items:
 
 
 def _labels(row: Row, found: Row) -> tuple[set[str], set[str]]:
-    """Items that a row states, and those that were found, as far as the row is labelled."""
+    """Return the stated items of a row, and the found ones, as far as the row is labelled."""
     every: set[str] = set(ITEMS)
     read = {item["name"] for item in found["items"]} - set(found["missing"])
     if "missing" in row:
@@ -138,7 +138,7 @@ def _auc(rows: Sequence[Row], found: Sequence[Row]) -> float | None:
 
 
 def score(bodies: Sequence[Row], folder: Path) -> list[Row]:
-    """Score requests by the code of this folder, in a process of its own."""
+    """Score requests by the code of this folder in a separate process."""
     run = subprocess.run(  # noqa: S603
         [sys.executable, "-c", SCORE],
         input="\n".join(map(json.dumps, bodies)), cwd=folder,
@@ -150,7 +150,7 @@ def score(bodies: Sequence[Row], folder: Path) -> list[Row]:
 
 
 def measure(folder: Path = ROOT) -> Iterator[Items]:
-    """The items of every file, read by the code of this folder."""
+    """Yield the items of every file, read by the code of this folder."""
     rows = {name: rows_of(name) for name in FILES}
     found = iter(score([request_of(row) for own in rows.values() for row in own], folder))
     for name, own in rows.items():
@@ -158,7 +158,7 @@ def measure(folder: Path = ROOT) -> Iterator[Items]:
 
 
 def measure_commit(commit: str) -> list[Items]:
-    """The same by the code of a commit. Raises SystemExit where the history lacks it."""
+    """Measure the code of a commit. Raises SystemExit if the history lacks it."""
     packed = subprocess.run(  # noqa: S603
         ["git", "archive", commit, "services", "shared", "models.toml"],  # noqa: S607
         cwd=ROOT, stdout=subprocess.PIPE, check=False,
@@ -172,7 +172,6 @@ def measure_commit(commit: str) -> list[Items]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Prints a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--commit", help="read by the code of this commit")
     commit = parser.parse_args(arguments).commit

@@ -54,8 +54,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class WordingDesign:
-    """wordings: prompts with `{text}`. orders: in how many orders the options are shown. prompt:
-    further keys of a request's prompt."""
+    """wordings: prompts with `{text}`. orders: number of orders of the options. prompt: further
+    keys of a request's prompt."""
 
     wordings: Sequence[str]
     orders: int
@@ -70,7 +70,7 @@ class WordingDesign:
 
 
 def measure(model: str, items: Sequence[Json], design: WordingDesign) -> Json:
-    """`ratios`: survival of "explanations help"; `figures`: components of each side's distance."""
+    """Return `ratios`: survival of "explanations help"; `figures`: components of each distance."""
     values = distances(model, items, design)
     found = {side: explained(values[side], len(values[side]), FACTORS) for side in SIDES}
     gap = values["explained"] - values["baseline"]
@@ -83,8 +83,8 @@ def measure(model: str, items: Sequence[Json], design: WordingDesign) -> Json:
 
 
 def distances(model: str, items: Sequence[Json], design: WordingDesign) -> dict[str, Floats]:
-    """Side → (texts, wordings, orders), total variation in [0, 1]; questions where one is undefined
-    are left out. Raises ValueError where fewer than two are left."""
+    """Return side → (texts, wordings, orders), total variation in [0, 1], without questions with an
+    undefined one. Raises ValueError if fewer than two are left."""
     shape = (len(items), len(design.wordings), design.orders)
     found = {side: np.full(shape, np.nan) for side in SIDES}
     for wording, user in enumerate(design.wordings):
@@ -108,7 +108,7 @@ def _distance(side: HlvMeasured | None) -> float:
 
 
 def reordered(item: Json, order: int) -> Json:
-    """The same request with its options shown in another order, under letters of their places."""
+    """Return the request with reordered options, under letters of their positions."""
     places = generator(order, "wordings", item["question"]).permutation(len(item["options"]))
     options = [item["options"][place] for place in places] if order else item["options"]
     letter = {one["key"]: LETTERS[place] for place, one in enumerate(options)}
@@ -121,7 +121,7 @@ def reordered(item: Json, order: int) -> Json:
 
 
 def compared(differences: Floats) -> Json:
-    """(texts, wordings, orders) of explained - baseline, below 0: explanations bring it closer."""
+    """Analyse (texts, wordings, orders) of explained - baseline; below 0: explanations help."""
 
     def observed(some: Floats) -> float | None:
         means = some.mean(axis=2).T
@@ -136,7 +136,7 @@ def compared(differences: Floats) -> Json:
 
 
 def pairs_of(data: Path) -> Iterator[Json]:
-    """e-SNLI: what the annotators agreed on, and one explanation of it."""
+    """Yield e-SNLI pairs with the annotators' agreed label, and one explanation."""
     rows = [json.loads(line) for line in (data / "esnli.jsonl").open(encoding="utf-8")]
     rows.sort(key=lambda row: hashlib.sha256(row["id"].encode()).digest())
     for row in rows:
@@ -151,7 +151,7 @@ def pairs_of(data: Path) -> Iterator[Json]:
 
 
 def markdown(figures: Json) -> Iterator[str]:
-    """Share of the variance of each side's distance, and of their difference."""
+    """Yield shares of the variance of each side's distance, and of their difference."""
     gap = figures["explained - baseline"]
     sides = figures["distance"] | {"explained - baseline": gap["components"]}
     yield f"| {figures['design']['texts']} questions | {' | '.join(sides)} |"
@@ -169,7 +169,6 @@ def markdown(figures: Json) -> Iterator[str]:
 
 
 def main() -> None:
-    """Ask, sum up, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.wordings", description=__doc__)
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("--models", type=Path, default=Path("models.toml"))

@@ -1,12 +1,12 @@
-"""Do an adapter's probabilities mean what they say? Temperature scaling, and the card's measures.
+"""Calibration of an adapter's probabilities: temperature scaling, and the card's measures.
 
-Source: Guo et al., On Calibration of Modern Neural Networks, ICML 2017, arXiv:1706.04599. Measured
-of the answer: the probability of the predicted label against whether it is right; errors with the
-floor that chance sets (`training.measures`). Rows of one family count as one cluster.
+Source: Guo et al., On Calibration of Modern Neural Networks, ICML 2017, arXiv:1706.04599. The
+probability of the predicted label is compared with its correctness. Errors are given with their
+floor by chance (`training.measures`). Rows of one family are one cluster.
 
-Also on parts of a text, since ICE and HateXScore ask it about nothing else (`part_calibration`):
-words are deleted or masked at random; what is expected is what a calibrated model that sees only
-the part would say of the label of the *whole* text. Parts of one text are one cluster.
+Also on parts of a text, the only inputs of ICE and HateXScore (`part_calibration`). Words are
+deleted or masked at random. A calibrated model that sees only the part predicts the label of the
+*whole* text. Parts of one text are one cluster.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class LabelPredictions:
 
     @property
     def right(self) -> Floats:
-        """(N,) 1 where the predicted label is the true one; the temperature moves none."""
+        """Return (N,) 1 if the predicted label is the true one; the temperature changes none."""
         right: Floats = (self.logits.argmax(axis=1) == self.labels).astype(np.float64)
         return right
 
@@ -181,7 +181,7 @@ def excess(
     keys: list[str],
     how: Resampling = HOW,
 ) -> CardEstimate:
-    """The excess of (N,) probabilities of (N,) labels with its interval over clusters."""
+    """Return the excess of (N,) probabilities of (N,) labels with its interval over clusters."""
     ends = measures.excess_interval(predicted, labels, keys, how)
     low, high = ends if ends is not None else (None, None)
     return CardEstimate(
@@ -254,7 +254,7 @@ def part_calibration(
     temperature: float,
     mask: str = MASK,
 ) -> tuple[PartCalibration, ...]:
-    """By operator and share kept; of two labels the second one alone, whose errors are both's."""
+    """Measure by operator and share kept; of two labels the second, whose errors are the same."""
     made = []
     for operator, kept in CELLS:
         parts = [
@@ -285,7 +285,7 @@ def part_calibration(
 def perturb_example(
     example: TrainingExample, operator: Operator, kept: float, draw: int, mask: str = MASK
 ) -> TrainingExample:
-    """With this share of its words left, at least one, of text and pair together."""
+    """Keep this share of the words, at least one, of text and pair together."""
     texts = [example.text, example.text_pair or ""]
     words = [WORD.findall(text) for text in texts]
     count = sum(map(len, words))
@@ -302,7 +302,7 @@ def perturb_example(
 
 
 def excesses(rows: Sequence[PartCalibration]) -> tuple[PartExcess, ...]:
-    """By operator and share kept; of several labels the one that is furthest off."""
+    """Return excesses by operator and share kept; of several labels the largest."""
     found: dict[tuple[Operator, float], float] = {}
     for row in rows:
         cell, value = (row.operator, row.kept), round(row.excess.value or 0.0, 4)

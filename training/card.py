@@ -1,4 +1,4 @@
-"""A model card: the frame that all have, around what a task says of itself."""
+"""A model card: a common frame around the text of a task."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def framed(name: str, question: str, note: EmbeddedMetadata, body: str) -> str:
 
 
 def format_body(body: str, metrics: LabelMetrics, recipe: TrainingConfig, **more: str) -> str:
-    """The body of a card, with the numbers that every task by label has."""
+    """Return the body of a card, with the numbers of every task by label."""
     labels = list(metrics.answered)
     quality = QUALITY.format(
         quality=quality_table({"on texts never trained on": metrics.held_back}),
@@ -174,7 +174,7 @@ def format_body(body: str, metrics: LabelMetrics, recipe: TrainingConfig, **more
 
 
 def quality_table(measured: dict[str, Quality]) -> str:
-    """A column for each part, and how to read it."""
+    """Return a table with a column for each part, and its explanation."""
     lines = [f"| | {' | '.join(measured)} |", "|---|" + "---|" * len(measured)]
     lines += [
         f"| {name} | {' | '.join(cell(one) for one in measured.values())} |"
@@ -184,7 +184,7 @@ def quality_table(measured: dict[str, Quality]) -> str:
 
 
 def parts_table(parts: Sequence[PartCalibration]) -> str:
-    """Calibration on parts of texts."""
+    """Return the table of calibration on parts of texts."""
     beyond = [one for one in excesses(parts) if abs(one.excess) > MOST_EXCESS]
     cells = ", ".join(f"{one.operator}, {one.kept:.0%} kept" for one in beyond)
     doubt = DOUBT.format(cells=cells, most=MOST_EXCESS) if beyond else ""
@@ -202,14 +202,14 @@ def with_interval(share: HitShare) -> str:
 
 
 def interval(one: CardEstimate) -> str:
-    """A value with its interval, where there is one."""
+    """Format a value with its interval, if there is one."""
     if one.value is None:
         return "–"
     return f"{one.value:.3f}" if one.low is None else f"{one.value:.3f} ({_ends(one)})"
 
 
 def gain(one: TemperatureGain) -> str:
-    """With its p, and a word where it may be nothing."""
+    """Format a gain with its p, and a note if it may be zero."""
     if one.p_value is None:
         return interval(one)
     sure = "" if one.p_value <= 0.05 else ": cannot be told from none"
@@ -217,14 +217,14 @@ def gain(one: TemperatureGain) -> str:
 
 
 def _ends(one: HitShare | CardEstimate) -> str:
-    """Of an interval, where there is one."""
+    """Format the ends of an interval, if there is one."""
     if one.low is None or one.high is None:
         return "–"
     return f"{one.low:.3f}–{one.high:.3f}" if one.low >= 0 else f"{one.low:.3f} to {one.high:.3f}"
 
 
 def share_table(shares: dict[str, HitShare]) -> str:
-    """The rows of a table: name, share, interval, rows, clusters."""
+    """Return the rows of a table: name, share, interval, rows, clusters."""
     return "\n".join(
         f"| {name} | {share.share:.3f} | {_ends(share)} | {share.of} | {share.clusters} |"
         for name, share in shares.items()

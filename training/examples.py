@@ -1,11 +1,11 @@
-"""The examples that an adapter learns from, as the base reads them, and the file it is saved to.
+"""The examples of an adapter in the base's input form, and the adapter's file.
 
 Source: Devlin et al., BERT, arXiv:1810.04805, section 3.2: an example is one sequence, or two with
 the second marked as such.
 
-An example is a text or a pair of texts with its label. Its family is held back as a whole: a text
-of its own, a premise, a template. 20 % of the families are held back, and 15 % of the others
-calibrate. Hashes decide, so the split is the same on every machine and in every order.
+An example is a text or a pair of texts with its label. Families (a single text, a premise, a
+template) are never split. 20 % of the families are held back, and 15 % of the others calibrate.
+Hashes decide, so the split is the same on every machine and in every order.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def vectors(texts: Sequence[str]) -> Floats:
 
 
 def centred(raw: Floats, cases: Sequence[TrainingExample]) -> Floats:
-    """(N, d) unit vectors without what the cases of one language and group have in common."""
+    """Return (N, d) unit vectors without the common part of the cases of one language and group."""
     units = _units(raw)
     rows: dict[tuple[str, str | None], list[int]] = defaultdict(list)
     for row, case in enumerate(cases):
@@ -66,7 +66,7 @@ def centred(raw: Floats, cases: Sequence[TrainingExample]) -> Floats:
 
 
 def one_of_each_template(cases: Sequence[TrainingExample]) -> list[TrainingExample]:
-    """One English case of each template; the templates of a family differ in more than a group."""
+    """Return one English case per template; templates of a family differ beyond the group."""
     first: dict[tuple[str, str | None], TrainingExample] = {}
     for case in cases:
         if case.source == "hatecheck":
@@ -77,7 +77,7 @@ def one_of_each_template(cases: Sequence[TrainingExample]) -> list[TrainingExamp
 def nearest_families(
     english: Sequence[TrainingExample], others: Sequence[TrainingExample], near: Floats
 ) -> dict[str, list[str]]:
-    """The families that each of the other cases may belong to, by its id, the nearest first.
+    """Return id of the other cases → possible families, the nearest first.
 
     near: (N, M) similarity of N other cases with M English ones.
     """

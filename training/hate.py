@@ -300,7 +300,7 @@ NO_GROUP = "no group"
 
 
 def read(paths: Iterable[Path]) -> list[TrainingExample]:
-    """The examples of these JSONL files, told apart by their columns."""
+    """Read the examples of these JSONL files, which differ by their columns."""
     examples: list[TrainingExample] = []
     for path in paths:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -380,22 +380,22 @@ def _case(row: dict[str, Any], source: str, family: str, language: str) -> Train
 
 @lru_cache(maxsize=1)
 def _families() -> dict[str, list[str]]:
-    """The HateCheck families that each translated case may belong to (`training.families`)."""
+    """Return the possible HateCheck families of each translated case (`training.families`)."""
     known = json.loads(FAMILIES.read_bytes()) if FAMILIES.exists() else {}
     families: dict[str, list[str]] = known
     return families
 
 
 def possible_families(case: TrainingExample) -> set[str]:
-    """The families that a case may belong to; of an English case its own."""
+    """Return the possible families of a case; of an English case its family."""
     return {case.cluster, *_families().get(case.id, ())}
 
 
 def split(examples: Sequence[TrainingExample]) -> Split:
     """Split posts in three by label, and cases by their family in all languages.
 
-    Every second post that is trained on or calibrates comes with one of its parts. Of the English
-    cases every second one is trained on: those of a family are near copies of each other.
+    Every second post for training or calibration comes with one of its parts. Of the English cases
+    every second one is used for training, since cases of a family are near copies.
     """
     train, calibration, held_back = [], [], []
     for source in POSTS:
@@ -426,7 +426,7 @@ def split(examples: Sequence[TrainingExample]) -> Split:
 
 
 def with_parts(posts: Sequence[TrainingExample]) -> list[TrainingExample]:
-    """These posts, and a part of every second one, made by an operator that its id chooses."""
+    """Return these posts, and a part of every second one, made by an operator chosen by its id."""
     parts = []
     for post in _half(posts):
         operator, kept = PART_CELLS[crc32(post.id.encode()) // 2 % len(PART_CELLS)]
@@ -476,7 +476,7 @@ def evaluate(ask: Ask, parts: Split, temperature: float) -> HateMetrics:
 
 
 def _sizes(parts: Split) -> dict[str, dict[str, int]]:
-    """Texts of each source in each part, without the parts of texts."""
+    """Return the numbers of texts of each source in each part, without the parts of texts."""
     groups = {
         "trained": parts.train,
         "watched": [*parts.calibration, *parts.watched],

@@ -1,13 +1,13 @@
-"""How far random passages stand out in the posts that an embedded judge calls hateful.
+"""Measures how far random passages stand out in posts that an embedded judge calls hateful.
 
 `python -m training.standings --data ../shared/data/hatexplain.jsonl` asks `embedded-hate`, masks
 every place of a passage of each length in each short post, and writes `standings.json` beside the
 judge's weights: numbers only, no text. HateXScore and ICE calibrate their tests of short posts on
-them, as long as the weights are the ones that were asked. Run it again after training.
+them if the weights are the measured ones. Run it again after training.
 
 The posts of `--data` are English. `--also ../shared/data/multilingual_hatecheck.jsonl` measures how
-often a random passage of a post in another language passes against them. A language whose share is
-at most .05 is named in the file, and the test is used for it, too.
+often a random passage of a post in another language passes against them. The file names a language
+whose share is at most .05, and the test is used for it, too.
 """
 
 from __future__ import annotations

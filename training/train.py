@@ -120,7 +120,7 @@ class BestEpoch:
 
 
 def shipped(folder: Path, note: EmbeddedMetadata) -> Ask:
-    """The logits of the adapter in this folder."""
+    """Return the logits of the adapter in this folder."""
     model, tokenizer = load_adapter(folder, note)
     return partial(logits, model.eval(), tokenizer=tokenizer)
 

@@ -1,12 +1,12 @@
-"""Training an adapter, and what it is worth on examples that it never saw.
+"""Trains an adapter, and evaluates it on examples outside of its training data.
 
 Training: cross-entropy against soft targets, AdamW, linear warm-up and decay. Deterministic: the
 same recipe, examples, threads and machine give the same weights, bit for bit. A `TrainingTask` is
 all that differs between adapters; `embedded.train` trains, calibrates and measures all alike.
 
-Evaluation: what all cards report. Rates and their intervals are over families, so that a template's
-respellings count for one. Rows travel as they do in the service (`RowByRow`), so the numbers of a
-card are those of the shipped model to the last bit.
+Evaluation: the figures of all cards. Rates and their intervals are over families, so that
+respellings of a template count once. Rows are batched as in the service (`RowByRow`), so the
+numbers of a card are those of the shipped model to the last bit.
 """
 
 from __future__ import annotations
@@ -91,17 +91,17 @@ class LabelMetrics(Metrics):
 
 
 def columns(examples: Sequence[TrainingExample]) -> Columns:
-    """(N,) the column of each example's true label."""
+    """Return (N,) the column of each example's true label."""
     return np.array([example.label for example in examples], dtype=np.int64)
 
 
 def to_predictions(logits: Floats, examples: Sequence[TrainingExample]) -> LabelPredictions:
-    """(N, L) outputs of the head, beside what is true of these examples."""
+    """Return (N, L) outputs of the head with the true labels of these examples."""
     return LabelPredictions(logits, columns(examples), [example.cluster for example in examples])
 
 
 def evaluate_part(found: LabelPredictions, temperature: float) -> Quality:
-    """Accuracy, macro-F1, area under the ROC curve and calibration."""
+    """Return accuracy, macro-F1, area under the ROC curve and calibration."""
     return Quality(
         accuracy=hit_share(found.right, found.keys),
         majority_accuracy=int(np.bincount(found.labels).max()) / len(found.labels),
@@ -118,7 +118,7 @@ def by_label(
     temperature: float,
     partial: tuple[PartCalibration, ...],
 ) -> LabelMetrics:
-    """The quality of the held-back part, and its recall by label.
+    """Return the quality of the held-back part, and its recall by label.
 
     logits: (N, L) raw outputs of the head on the held-back part.
     """
@@ -141,7 +141,7 @@ def by_label(
 
 
 def macro_f1(found: LabelPredictions) -> CardEstimate:
-    """Mean F1 of the labels; ValueError where one is neither there nor predicted."""
+    """Return the mean F1 of the labels; ValueError for a label neither present nor predicted."""
     predicted = found.logits.argmax(axis=1).tolist()
     pairs = list(zip(found.labels.tolist(), predicted, strict=True))
     rows = classification.label_counts(pairs, found.logits.shape[1])
@@ -153,7 +153,7 @@ def macro_f1(found: LabelPredictions) -> CardEstimate:
 
 
 def mean_roc_auc(found: LabelPredictions, temperature: float) -> CardEstimate:
-    """P(a row with the label gets more of it than one without), ties half; the mean over labels."""
+    """Return P(a row with the label scores higher than one without), ties half; averaged."""
     probabilities = found.probabilities(temperature)
     chosen = range(probabilities.shape[1]) if probabilities.shape[1] > 2 else (1,)
     rows = np.column_stack([probabilities, found.labels])
@@ -166,7 +166,7 @@ def mean_roc_auc(found: LabelPredictions, temperature: float) -> CardEstimate:
 
 
 def hit_share(hits: Floats, keys: Sequence[str]) -> HitShare:
-    """(N,) zeros and ones; ValueError for none."""
+    """Return the share of (N,) zeros and ones; ValueError for none."""
     if not len(hits):
         raise ValueError("a share of nothing")
     found = intervals.share(hits, keys)
@@ -181,7 +181,7 @@ def hit_share(hits: Floats, keys: Sequence[str]) -> HitShare:
 
 
 def hit_rates(names: Sequence[str], hits: Floats, keys: Sequence[str]) -> dict[str, HitShare]:
-    """Of the rows of each name, the share that are hits; names in alphabetical order."""
+    """Return the share of hits among the rows of each name, in alphabetical order."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, name in enumerate(names):
         places[name].append(place)
@@ -222,7 +222,7 @@ POOL = 16  # batches whose rows are sorted by length together
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How to train. Chosen on the calibration part, never on the held-back one."""
+    """The settings of training. Chosen on the calibration part, never on the held-back one."""
 
     epochs: int = 4
     batch: int = 32
@@ -248,12 +248,12 @@ class TrainingConfig:
 
 
 def tokenizer_of(recipe: TrainingConfig) -> Any:
-    """The tokenizer of the recipe's base."""
+    """Return the tokenizer of the recipe's base."""
     return minilm_tokenizer() if recipe.layers is None else e5_tokenizer(read_e5(e5_path()))
 
 
 def untrained(labels: tuple[str, ...], recipe: TrainingConfig) -> Any:
-    """The recipe's base with an untrained adapter, drawn from torch's global generator."""
+    """Return the recipe's base with an untrained adapter, drawn from torch's global generator."""
     which: dict[str, Any] = {}
     if recipe.layers is not None:
         which = {"layers_to_transform": list(range(recipe.layers)), "layers_pattern": "layer"}
@@ -277,10 +277,10 @@ def train(
     progress: Callable[[int, int, float], None],
     after_epoch: Callable[[Any], None] = lambda _: None,
 ) -> Any:
-    """A trained adapter on the base, in evaluation mode.
+    """Return a trained adapter on the base, in evaluation mode.
 
-    progress: called with (steps done, steps in all, loss) after each step.
-    after_epoch: called after each epoch with the model, in evaluation mode.
+    progress: called with (steps done, steps in all, loss) after each step. after_epoch: called
+    after each epoch with the model, in evaluation mode.
     """
     torch.manual_seed(recipe.seed)
     torch.use_deterministic_algorithms(True)
@@ -325,7 +325,7 @@ def _optimizer(
 
 
 def _batches(lengths: Sequence[int], size: int, order: torch.Generator) -> Iterator[list[int]]:
-    """Row numbers of each step of an epoch: shuffled, rows of similar length together."""
+    """Yield the row numbers of each step of an epoch: shuffled, rows of similar length together."""
     shuffled = torch.randperm(len(lengths), generator=order).tolist()
     batches: list[list[int]] = []
     for start in range(0, len(shuffled), size * POOL):

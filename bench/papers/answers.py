@@ -1,7 +1,7 @@
-"""Requests of a side-by-side run, and the answers that are kept of them.
+"""Requests of a side-by-side run, and their stored answers.
 
-A request is known by the hash of its service and body: what was answered once is not asked again,
-and a run that was cut off goes on where it was.
+A request is identified by the hash of its service and body. Answered requests are not sent again,
+and an interrupted run continues at its last answer.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PaperRequest:
 
 @dataclass(frozen=True)
 class KeptAnswer:
-    """The end of a request. job: its id; None where it was refused before it became a job."""
+    """The end of a request. job: its id; None if it was refused before it became a job."""
 
     key: str
     job: str | None
@@ -42,7 +42,7 @@ class KeptAnswer:
 
 
 class KeptAnswers:
-    """A file of JSON Lines, an answer each, written as they come."""
+    """A file of JSON Lines, one answer each, written as they come."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -51,7 +51,7 @@ class KeptAnswers:
             self._read()
 
     def _read(self) -> None:
-        """What a stopped process left half written at its end is cut off. Raises ValueError."""
+        """Read the file without an incomplete last line of a stopped process. Raises ValueError."""
         whole, _, rest = self._file.read_bytes().rpartition(b"\n")
         if rest:
             os.truncate(self._file, len(whole) + bool(whole))
@@ -62,11 +62,10 @@ class KeptAnswers:
         self._answers[answer.key] = answer
 
     def get(self, request: PaperRequest) -> KeptAnswer | None:
-        """None: it was not asked yet."""
         return self._answers.get(request.key)
 
     def add(self, answers: Iterable[KeptAnswer]) -> None:
-        """They are in the file when this returns; what is known already is not written again."""
+        """Append new answers; they are in the file when this returns."""
         fresh = [one for one in answers if one.key not in self._answers]
         with self._file.open("a", encoding="utf-8") as stream:
             for answer in fresh:
@@ -76,7 +75,7 @@ class KeptAnswers:
             os.fsync(stream.fileno())
 
     def without_failures(self) -> None:
-        """Those without a result are asked again."""
+        """Remove answers without a result, so that they are requested again."""
         kept = [one for one in self._answers.values() if one.result is not None]
         fresh = self._file.with_name(f"{self._file.name}.new")
         fresh.unlink(missing_ok=True)  # of a process that was stopped

@@ -1,8 +1,8 @@
-"""Columns of the papers' tables: a number of each observation, summed up with its interval, and
+"""Columns of the papers' tables: a number of each observation, summarised with its interval, and
 compared between two models on the rows that both answered.
 
-Draws are named by the kind of number alone, so that equal rows have equal intervals and p-values in
-every cell, table and column. Cells share draws, which neither interval nor Holm's test minds.
+Draws depend on the kind of number alone, so that equal rows have equal intervals and p-values in
+every cell, table and column. Cells share draws, which affects neither interval nor Holm's test.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ UNIT: Bounds = (0.0, 1.0)
 
 @dataclass(frozen=True)
 class Observation:
-    """What became of one row before one model. setting: the prompt, or whose explanations.
+    """The outcome of one row with one model. setting: the prompt, or the source of explanations.
 
-    result: of the metric, as the paper reads it; None where there is none.
+    result: of the metric, in the paper's form; None without one.
     """
 
     model: str
@@ -69,25 +69,25 @@ class TableColumn(Protocol):
     def title(self) -> str: ...
 
     def has(self, one: Observation) -> bool:
-        """Whether this observation counts in it."""
+        """Return True if this observation counts in the column."""
         ...
 
     def estimate(self, some: Sequence[Observation], how: Resampling) -> IntervalEstimate:
-        """Over those that count."""
+        """Estimate over the rows that count."""
         ...
 
     def compare(self, pairs: Sequence[ObservedPair], how: Resampling) -> ColumnTest:
-        """Over the pairs where both count."""
+        """Compare over the pairs of which both count."""
         ...
 
     def against_chance(self, some: Sequence[Observation], how: Resampling) -> float | None:
-        """p, (0, 1], that the mean is what chance gives; None where that is not known."""
+        """Return p, (0, 1], of the mean under chance; None if chance is unknown."""
         ...
 
 
 @dataclass(frozen=True)
 class MeanColumn:
-    """The mean of a number. chance: what it is of an explanation that knows nothing."""
+    """The mean of a number. chance: its value for an explanation without knowledge."""
 
     name: str
     title: str
@@ -110,8 +110,8 @@ class MeanColumn:
     def contrast(
         self, first: Sequence[Observation], second: Sequence[Observation], how: Resampling
     ) -> ColumnTest:
-        """Of lines that share no row: the difference of two means; the test permutes which line
-        a row is in."""
+        """Return the difference of two means of lines without common rows; the test permutes the
+        line of each row."""
         (one, own_keys), (other, other_keys) = self._known(first), self._known(second)
         keys = [*own_keys, *other_keys]
         if not one or not other:
@@ -138,7 +138,7 @@ class MeanColumn:
         return least - most, most - least
 
     def _known(self, some: Sequence[Observation]) -> tuple[list[float], list[str]]:
-        """Values, and the cluster of each."""
+        """Return values, and the cluster of each."""
         found = [(self.value(one), one.row.cluster) for one in some]
         known = [(value, key) for value, key in found if value is not None]
         return [value for value, _ in known], [key for _, key in known]
@@ -150,7 +150,7 @@ class MeanColumn:
 
 
 def _gap_of_means(sums: Floats) -> Floats:
-    """(R, 4) sums of both lines' values, and how many they are; NaN where a line has none."""
+    """Return (R, 4) sums of both lines' values, and their numbers; NaN if a line has none."""
     empty = np.minimum(sums[:, 2], sums[:, 3]) < 1
     counts = np.maximum(sums[:, 2:], 1.0)
     means = sums[:, :2] / counts

@@ -1,7 +1,7 @@
-"""`touchstone bench PAPER`: models over data sets, and the paper's tables of it.
+"""`touchstone bench PAPER`: models over data sets, and the paper's tables of the results.
 
-Every answer is kept in the output folder; a second run asks nothing again and writes the same
-bytes. Beside the tables stands which jobs each cell rests on.
+Every answer is kept in the output folder; a second run sends no request again and writes the same
+bytes. The jobs behind each cell are listed beside the tables.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ EMBEDDED = ""  # `--local` without a file
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = Parser(prog="touchstone bench", description=__doc__)
     made.add_argument(
         "paper", choices=sorted(PAPERS), metavar="PAPER", help=f"One of {', '.join(PAPERS)}."
@@ -100,7 +99,7 @@ def _add_data(made: argparse.ArgumentParser) -> None:
 
 
 def resample_count(text: str) -> int:
-    """As many as a batch report may ask for."""
+    """Parse a number of resamples, at most that of a batch report."""
     if not text.isdecimal() or not FEWEST_RESAMPLES <= int(text) <= MOST_RESAMPLES:
         raise argparse.ArgumentTypeError(
             f"{text!r} is no number from {FEWEST_RESAMPLES} to {MOST_RESAMPLES}"
@@ -140,7 +139,7 @@ def main(arguments: list[str]) -> int:
 
 
 def run(asked: argparse.Namespace) -> int:
-    """Ask, sum up, write. Raises ValueError, OSError, TouchstoneError."""
+    """Run, summarise and write. Raises ValueError, OSError, TouchstoneError."""
     paper, options = PAPERS[asked.paper], options_of(asked)
     check_taken(paper, asked)
     data = data_of(asked, options)
@@ -166,7 +165,7 @@ def run(asked: argparse.Namespace) -> int:
 
 
 def data_of(asked: argparse.Namespace, options: RunOptions) -> list[DataSet]:
-    """Those that are asked about. Raises ValueError, OSError."""
+    """Return the chosen data sets. Raises ValueError, OSError."""
     columns = pairs(asked.map)
     every_row = [read_dataset(one, columns) for one in asked.data]
     data = [sample(one, asked.rows, asked.seed) for one in every_row]
@@ -205,7 +204,7 @@ def check_taken(paper: Paper, asked: argparse.Namespace) -> None:
 
 
 def pairs(told: Sequence[str]) -> dict[str, str]:
-    """Of NAME=VALUE. Raises ValueError."""
+    """Parse NAME=VALUE. Raises ValueError."""
     found = {}
     for one in told:
         name, equals, value = one.partition("=")
@@ -221,7 +220,7 @@ def cell_labels(told: Sequence[str]) -> dict[str, str]:
 
 
 def _value(told: str) -> Any:
-    """JSON, else the text itself."""
+    """Parse JSON, else return the text."""
     try:
         return json.loads(told)
     except ValueError:
@@ -237,7 +236,7 @@ def check_names(models: Sequence[str], data: Sequence[DataSet]) -> None:
 
 
 def check_columns(columns: Mapping[str, str], data: Sequence[DataSet]) -> None:
-    """columns: field → column. Raises ValueError for one that no file has."""
+    """columns: field → column. Raises ValueError for a column that no file has."""
     known = {column for one in data for column in one.columns}
     if missing := sorted(set(columns.values()) - known):
         raise ValueError(f"no data set has a column {missing[0]!r}")
@@ -245,7 +244,7 @@ def check_columns(columns: Mapping[str, str], data: Sequence[DataSet]) -> None:
 
 @contextmanager
 def service_of(asked: argparse.Namespace, folder: Path) -> Iterator[Asking]:
-    """The service that is asked."""
+    """Yield the chosen service."""
     if asked.local is not None:
         from cli.local import LocalService
 
@@ -259,7 +258,7 @@ def service_of(asked: argparse.Namespace, folder: Path) -> Iterator[Asking]:
 def about(
     asked: argparse.Namespace, options: RunOptions, data: Sequence[DataSet], how: Resampling
 ) -> dict[str, Any]:
-    """What was run: enough to run the same again."""
+    """Return the settings of the run, enough to repeat it."""
     return {
         "paper": asked.paper,
         "models": list(asked.models),
@@ -277,7 +276,7 @@ def about(
 
 
 def write(folder: Path, told: dict[str, Any], tables: Sequence[PaperTable]) -> None:
-    """Tables in three forms, and the jobs behind them."""
+    """Write tables in three forms, and the jobs behind them."""
     (folder / "tables.md").write_text(as_markdown(told, tables), "utf-8")
     (folder / "tables.json").write_text(as_json(told, tables), "utf-8")
     (folder / "tables.csv").write_text(as_csv(tables), "utf-8")

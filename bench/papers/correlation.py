@@ -22,7 +22,7 @@ from shared.statistics.intervals import IntervalEstimate
 
 @dataclass(frozen=True)
 class CorrelationColumn:
-    """r of two numbers, [-1, 1]; None where one of them is constant, or of fewer than 3 rows."""
+    """r of two numbers, [-1, 1]; None if one of them is constant, or for fewer than 3 rows."""
 
     name: str
     title: str
@@ -56,7 +56,7 @@ class CorrelationColumn:
         return None if x is None or y is None else (x, y)
 
     def _known(self, some: Sequence[Observation]) -> tuple[Floats, list[str]]:
-        """(n, 2) pairs, and the cluster of each."""
+        """Return (n, 2) pairs, and the cluster of each."""
         found = [(pair, one.row.cluster) for one in some if (pair := self._pair(one)) is not None]
         pairs = np.array([pair for pair, _ in found], dtype=np.float64).reshape(-1, 2)
         return pairs, [key for _, key in found]

@@ -56,7 +56,7 @@ COLUMNS: tuple[tuple[str, str, str | None, Bounds], ...] = (  # name, title, blo
 
 
 class Cot2elPaper:
-    """Explanations out of chains of thought beside those that are asked for."""
+    """Explanations from chains of thought beside requested ones."""
 
     name = CONTRACT.name
     source = "Chen et al., EMNLP 2025"
@@ -125,7 +125,7 @@ def _metric(name: str, block: str | None, one: Observation) -> float | None:
 
 
 def _sources(case: Case, options: RunOptions) -> Iterator[PaperRequest]:
-    """What is asked for the explanations of this setting."""
+    """Yield the requests for the explanations of this setting."""
     if case.setting in CHAIN_SETS:
         yield PaperRequest(CONTRACT.name, _item(case, options) | options.fields(CONTRACT.name))
     if case.setting == GENERATED:
@@ -140,7 +140,7 @@ def _sources(case: Case, options: RunOptions) -> Iterator[PaperRequest]:
 def _judgement(
     case: Case, before: Sequence[KeptAnswer | None], options: RunOptions
 ) -> Iterator[PaperRequest]:
-    """Nothing where no explanation came of what was asked before."""
+    """Yield nothing if the earlier requests gave no explanation."""
     pairs = _explanations(case, before)
     if case.setting == BASELINE or pairs:
         shown = {"explanations": pairs} if pairs else {}
@@ -149,7 +149,7 @@ def _judgement(
 
 
 def _explanations(case: Case, before: Sequence[KeptAnswer | None]) -> Pairs:
-    """Those of this setting, each with the option that it speaks about."""
+    """Return the explanations of this setting, each with its option."""
     if case.setting == HUMAN:
         return case.row.list_of("explanations")
     results = [None if one is None else one.result for one in before]
@@ -198,7 +198,7 @@ def _question_columns(row: DataRow) -> tuple[tuple[str, ...], str]:
 
 
 def _options(row: DataRow) -> Sequence[Mapping[str, str]]:
-    """Of inference, where the row names none. Raises Incomplete."""
+    """Return the options of inference if the row has none. Raises Incomplete."""
     found = row.list_of("options")
     if not found and row.text("premise") is None:
         raise Incomplete(f"a row of {row.dataset} has no `options`")
@@ -206,7 +206,7 @@ def _options(row: DataRow) -> Sequence[Mapping[str, str]]:
 
 
 def _human(row: DataRow, options: RunOptions) -> Any:
-    """The row's `human`, else the labels of its `annotators` as votes. Raises Incomplete."""
+    """Return the row's `human`, else the labels of its `annotators` as votes. Raises Incomplete."""
     if (human := row.fields.get("human")) is not None:
         return human
     labels, key = annotators.before(row), _keys(row, options)
@@ -221,15 +221,14 @@ def _human(row: DataRow, options: RunOptions) -> Any:
 
 
 def _keys(row: DataRow, options: RunOptions) -> Callable[[str], str | None]:
-    """Label → key of the option that it is, by the words of the run; None: none. Raises
-    Incomplete."""
+    """Return label → key of its option, by the words of the run; None: none. Raises Incomplete."""
     keys = {text.casefold(): one["key"] for one in _options(row)
             for text in (one["text"], one["key"])}  # fmt: skip
     return lambda label: keys.get(options.labels.get(label, label).casefold())
 
 
 def _remarks(options: RunOptions, some: Sequence[Observation]) -> Iterator[str]:
-    """Labels of people that are none of a row's options; none are read where it has `human`."""
+    """Yield people's labels that are no option of their row; with `human` they are not used."""
     given: list[tuple[str, bool]] = []
     for row in rows_once(some):
         if row.fields.get("human") is not None or not (labels := annotators.before(row)):
@@ -243,6 +242,6 @@ def _remarks(options: RunOptions, some: Sequence[Observation]) -> Iterator[str]:
 
 
 def _measured(result: HlvResult) -> HlvMeasured | None:
-    """The first method's: with explanations where some were shown."""
+    """Return the first method's result, with explanations if some were shown."""
     first = result.components.methods[0]
     return first.explained or first.baseline

@@ -1,9 +1,9 @@
-"""Data sets of a side-by-side run: a row has what models are asked about, and what people said.
+"""Data sets of a side-by-side run: a row has inputs of models, and labels by people.
 
-Columns: what the paper asks about (`text`; `premise`, `hypothesis`; …); `gold` or `label`;
-`language`; `group` (rows that belong together: one cluster); `rationale`; `annotators` (a label
-each, a list or `a; b`); `adjudications` (model → such a list, of people who had read what this
-model said); `answers` (model → an answer that is there already). Others are left alone.
+Columns: the paper's inputs (`text`; `premise`, `hypothesis`; …); `gold` or `label`; `language`;
+`group` (rows of one cluster); `rationale`; `annotators` (a label each, a list or `a; b`);
+`adjudications` (model → such a list, of people who had read this model's answer); `answers` (model
+→ an existing answer). Other columns are ignored.
 """
 
 from __future__ import annotations
@@ -35,31 +35,30 @@ class DataRow:
 
     @property
     def gold(self) -> str | None:
-        """The label that the file gives it."""
         found = self.fields.get("gold", self.fields.get("label"))
         return None if found is None else spelled(found)
 
     @property
     def cluster(self) -> str:
-        """What rows of one text, or of one `group`, have in common."""
+        """Return the common key of rows of one text, or of one `group`."""
         if (group := self.fields.get("group")) is not None:
             return f"{self.dataset} group {spelled(group)}"
         judged = {name: self.fields[name] for name in JUDGED if name in self.fields}
         return f"{self.dataset} {canonical(judged)}"
 
     def text(self, name: str) -> str | None:
-        """A column of text; None where the row has none."""
+        """Return a column of text; None if the row has none."""
         found = self.fields.get(name)
         return found if isinstance(found, str) and found.strip() else None
 
     def answer_of(self, model: str) -> str | None:
-        """The answer of this model that came with the row."""
+        """Return the answer of this model that came with the row."""
         answers = self.fields.get("answers")
         found = answers.get(model) if isinstance(answers, Mapping) else None
         return found if isinstance(found, str) else None
 
     def list_of(self, name: str, key: str | None = None) -> list[Any]:
-        """A column of lists, or of a list for each key; empty where the row has none."""
+        """Return a column of lists, or of a list for each key; empty if the row has none."""
         found = self.fields.get(name)
         if key is not None:
             found = found.get(key) if isinstance(found, Mapping) else None
@@ -102,7 +101,7 @@ def read_dataset(told: str, columns: Mapping[str, str]) -> DataSet:
 
 
 def sample(data: DataSet, count: int | None, seed: int) -> DataSet:
-    """So many of its rows, which the seed chooses and the order of the file does not; None: all."""
+    """Return `count` rows chosen by the seed, independent of their order in the file; None: all."""
     if count is None:
         return data
 
@@ -114,7 +113,7 @@ def sample(data: DataSet, count: int | None, seed: int) -> DataSet:
 
 
 def _with_keys(name: str, rows: Sequence[dict[str, Any]]) -> Iterator[DataRow]:
-    """Equal rows are told apart by how many came before."""
+    """Yield rows with keys; equal rows are numbered."""
     seen: Counter[str] = Counter()
     for fields in rows:
         digest = hashlib.sha256(canonical(fields).encode()).hexdigest()
@@ -123,7 +122,7 @@ def _with_keys(name: str, rows: Sequence[dict[str, Any]]) -> Iterator[DataRow]:
 
 
 def _fields(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """By their names here; cells of JSON as what they hold."""
+    """Return the fields by our names; cells of JSON are parsed."""
     made: dict[str, Any] = {}
     renamed = {column: name for name, column in columns.items()}
     taken = {name for name, column in columns.items() if column in row}
@@ -156,10 +155,10 @@ def _cell(name: str, cell: Any) -> Any:
 
 
 def spelled(cell: Any) -> str:
-    """A cell as people write it: `true`, `1`, `hateful`."""
+    """Format a cell as people write it: `true`, `1`, `hateful`."""
     return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
 
 
 def canonical(value: Any) -> str:
-    """JSON whose bytes tell equal values from others."""
+    """Return JSON whose bytes are equal only for equal values."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""Explanations that a paper elicits: one request asks for decision, explanation and scores."""
+"""Explanations that a paper elicits by one request for decision, explanation and scores."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def request_about(
     options: RunOptions,
     fields: Mapping[str, Any],
 ) -> PaperRequest:
-    """inputs: columns of text that it asks about. What the command sets stands above `fields`.
-    Raises Incomplete for a row without an input."""
+    """inputs: columns of text of the request. The command's options override `fields`. Raises
+    Incomplete for a row without an input."""
     return PaperRequest(
         service,
         {
@@ -40,8 +40,8 @@ def request_about(
 def explanation_request(
     case: Case, inputs: Sequence[str], options: RunOptions, more: Mapping[str, Any]
 ) -> PaperRequest:
-    """inputs: columns of text that the prompt asks about. The row's own answer of this model, where
-    it has one, stands in the place of the model. Raises Incomplete for a row without an input."""
+    """inputs: columns of text for the prompt. An answer of this model in the row replaces a call of
+    the model. Raises Incomplete for a row without an input."""
     answer = case.row.answer_of(case.model)
     source = {"model": case.model} if answer is None else {"answer": {"text": answer}}
     return request_about(EXPLANATIONS.name, case, inputs, options, {**source, **more})
@@ -58,7 +58,7 @@ def input_fields(case: Case, names: Sequence[str]) -> dict[str, str]:
 
 
 def language_field(case: Case) -> dict[str, str]:
-    """Of the row, where it says so."""
+    """Return the row's language, if given."""
     language = case.row.text("language")
     return {} if language is None else {"language": language}
 
@@ -66,7 +66,7 @@ def language_field(case: Case) -> dict[str, str]:
 def elicited(
     case: Case, answer: KeptAnswer | None, metric: str, read: Callable[[Any], Any]
 ) -> Observation:
-    """What the model answered, and this metric's result of it. read: of the stored result."""
+    """Return the model's answer with this metric's result. read: reads the stored result."""
     if answer is None or answer.result is None:
         return failed(case, [answer])
     told, scores = answer.result["elicitation"], answer.result["scores"]
@@ -89,7 +89,7 @@ def elicited(
 def failed(
     case: Case, answers: Sequence[KeptAnswer | None], said: str = "it was not asked"
 ) -> Observation:
-    """No result. said: why, where no answer says it."""
+    """Return an observation without a result. said: the reason, if no answer has one."""
     errors = [one.error or "it failed" for one in answers if one and one.result is None]
     return Observation(
         model=case.model,
@@ -102,12 +102,11 @@ def failed(
 
 
 def jobs_of(answers: Sequence[KeptAnswer | None]) -> tuple[str, ...]:
-    """Ids of the jobs behind these answers."""
     return tuple(one.job for one in answers if one is not None and one.job is not None)
 
 
 def decision_columns(options: RunOptions, labels: Sequence[str]) -> tuple[TableColumn, ...]:
-    """Decisions against gold labels. labels: those that the prompt decides between."""
+    """Return columns of decisions against gold labels. labels: choices of the prompt."""
 
     def decided(one: Observation) -> tuple[str, str] | None:
         gold = options.label(one.row, labels)

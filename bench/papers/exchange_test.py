@@ -1,4 +1,4 @@
-"""Do two models differ by a number that is no mean? Their rows are exchanged on whole clusters
+"""Tests whether two models differ by a statistic other than a mean: rows are exchanged by clusters
 (Noreen 1989, Computer-Intensive Methods for Testing Hypotheses, 2.2.4). Pure functions.
 """
 
@@ -24,7 +24,7 @@ OfSums = Callable[[Floats], Floats]  # (R, K) sums → (R,) numbers
 def exchange_difference(
     name: str, sides: tuple[Floats, Floats], of: OfSums, keys: Sequence[str], how: Resampling
 ) -> tuple[IntervalEstimate, float | None]:
-    """(of the first - of the second, two-sided p (0, 1]; None where the difference is undefined).
+    """Return (first - second, two-sided p (0, 1]); None if the difference is undefined.
 
     sides: (N, K) rows of either, on the same N; `of` takes their sums.
     """
@@ -39,8 +39,8 @@ def exchange_difference(
 
 
 def _exchange_p(rows: Floats, difference: OfSums, keys: Sequence[str], how: Resampling) -> float:
-    """Of (N, 2K) rows, first before second. An exchange that leaves nothing to compare counts
-    against a difference."""
+    """Return p for (N, 2K) rows, first before second. An exchange that leaves nothing to compare
+    counts against a difference."""
     _, codes = np.unique(np.array(keys, dtype=object), return_inverse=True)
     sums = np.zeros((int(codes.max()) + 1, rows.shape[1]))
     np.add.at(sums, codes, rows)
@@ -58,7 +58,7 @@ def _exchange_p(rows: Floats, difference: OfSums, keys: Sequence[str], how: Resa
 
 
 def _exchanges(groups: int, how: Resampling) -> Iterator[Floats]:
-    """Blocks of (B, G) zeros and ones: all of them for 13 clusters and fewer."""
+    """Yield blocks of (B, G) zeros and ones: all of them for 13 clusters and fewer."""
     if groups <= ENUMERATED:
         numbers = np.arange(2**groups)[:, None]
         yield ((numbers >> np.arange(groups)) & 1).astype(np.float64)

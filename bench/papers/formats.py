@@ -23,12 +23,12 @@ NUMBERS = ("value", "low", "high", "n", "clusters", "method")
 
 
 def as_json(about: Mapping[str, Any], tables: Sequence[PaperTable]) -> str:
-    """about: what was run. The jobs stand in a file of their own: they differ from run to run."""
+    """about: the settings of the run. The jobs are in a separate file, since they differ by run."""
     return _dumped({**about, "tables": [_table_object(table) for table in tables]})
 
 
 def as_jobs(tables: Sequence[PaperTable]) -> str:
-    """TableCell → ids of the jobs that it rests on."""
+    """Return cell → ids of its jobs."""
     found = [
         {**_named(table, line.place), "table": table.plan.name, "column": cell.column,
          "jobs": list(cell.jobs)}
@@ -38,7 +38,7 @@ def as_jobs(tables: Sequence[PaperTable]) -> str:
 
 
 def as_csv(tables: Sequence[PaperTable]) -> str:
-    """A row a cell."""
+    """Return CSV with a row per cell."""
     keys = list(dict.fromkeys(name for table in tables for name in table.plan.key_names))
     stream = io.StringIO()
     columns = ["table", *keys, "column", *NUMBERS, "p_value", "p_adjusted", *OUTCOMES]
@@ -54,7 +54,6 @@ def as_csv(tables: Sequence[PaperTable]) -> str:
 
 
 def as_markdown(about: Mapping[str, Any], tables: Sequence[PaperTable]) -> str:
-    """For people to read."""
     lines = list(_heading(about))
     told: set[tuple[str, ...]] = set()  # lines whose errors stand above
     for table in tables:

@@ -1,6 +1,6 @@
 """HAF's Tables 1 to 5: six metrics, answers at the later stages, sample sizes, nonsense.
 
-Source: Mothilal et al., arXiv:2506.19113. What a result has several of is averaged within it first,
+Source: Mothilal et al., arXiv:2506.19113. Several values of a result are averaged within it first,
 as in HAF's batch report.
 """
 

@@ -1,8 +1,8 @@
 """HateXScore's Table 1 (Table 9 with demonstrations), Table 2 and Figure 2.
 
-Source: Hu & Lee, EACL 2026, arXiv:2601.13547, sections 5.1 to 5.3, A.3 to A.5. The paper's Table 2
-has people decide once they have read the explanation: the column `adjudications`. Deviates: beside
-it stand the labels of `annotators`, given before any explanation, where the file has such.
+Source: Hu & Lee, EACL 2026, arXiv:2601.13547, sections 5.1 to 5.3, A.3 to A.5. The people of the
+paper's Table 2 decide after reading the explanation: the column `adjudications`. Deviates: labels
+of `annotators`, given before any explanation, are shown beside it if the file has such.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _score(one: Observation) -> float | None:
 
 
 def _adjudication(name: str, setting: str, options: RunOptions) -> TablePlan:
-    """Of the rows whose decision is not the gold label."""
+    """Plan the table of the rows whose decision is not the gold label."""
 
     def places(one: Observation) -> Iterator[Place]:
         gold, score = options.label(one.row, LABELS), _score(one)
@@ -132,7 +132,7 @@ def _adjudication(name: str, setting: str, options: RunOptions) -> TablePlan:
 
 
 def _preferences(options: RunOptions) -> tuple[MeanColumn, ...]:
-    """For decision and gold label, of people who had read the explanation, and of the others."""
+    """Return columns for decision and gold label, by people with and without the explanation."""
     return tuple(
         MeanColumn(
             f"prefer_{side}{name}",
@@ -145,7 +145,7 @@ def _preferences(options: RunOptions) -> tuple[MeanColumn, ...]:
 
 
 def _remarks(setting: str, options: RunOptions, some: Sequence[Observation]) -> Iterator[str]:
-    """Labels of people that are none of the paper's."""
+    """Yield people's labels that the paper does not use."""
     asked = [one for one in some if one.setting == setting]
     given = [label for row in rows_once(asked) for label in annotators.before(row)]
     given += [label for one in asked for label in annotators.after(one.row, one.model)]
@@ -166,8 +166,8 @@ def _preference(
     is_decision: bool,
     one: Observation,
 ) -> float | None:
-    """The share of people's labels that are the decision (or gold), of those that are one of the
-    two; None without such."""
+    """Return the share of people's labels that equal the decision (or gold) among those that equal
+    one of the two; None without such."""
     gold = options.label(one.row, LABELS)
     votes = [options.labels.get(vote, vote) for vote in votes_of(one)]
     for_decision, for_gold = votes.count(str(one.decision)), votes.count(str(gold))

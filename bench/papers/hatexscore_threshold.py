@@ -1,6 +1,6 @@
-"""A result's score under another threshold tau, from its stored parts: no model is asked again.
+"""A result's score under another threshold tau, from its stored components, without a model.
 
-Source: Hu & Lee, arXiv:2601.13547, Eqs. 5 and 6, Figure 2. Of the parts only CC depends on tau.
+Source: Hu & Lee, arXiv:2601.13547, Eqs. 5 and 6, Figure 2. Only CC depends on tau.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PARTS: tuple[Part, ...] = tuple(part for part in get_args(Part) if part != "scor
 
 
 def score_at(report: HatexscoreResult, tau: float) -> float | None:
-    """[0, 1]; None where it is undefined there. A variant whose tau is fixed keeps it."""
+    """Return the score, [0, 1], or None if undefined. A variant with a fixed tau keeps it."""
     weights: Mapping[str, float] = report.provenance.parameters["weights"]
     parts = report.components.model_copy(update={"cc": consistency_at(report, tau)})
     applying = [part for part in PARTS if part not in report.not_applicable]
@@ -33,7 +33,7 @@ def score_at(report: HatexscoreResult, tau: float) -> float | None:
 
 
 def consistency_at(report: HatexscoreResult, tau: float) -> float | None:
-    """CC, 0 or 1, under this tau."""
+    """Return CC, 0 or 1, under this tau."""
     row = VARIANTS[report.provenance.variant]
     if row.decision_aware and report.decision_match is False:
         return 0.0
@@ -49,7 +49,6 @@ def consistency_at(report: HatexscoreResult, tau: float) -> float | None:
 
 
 def _groups(report: HatexscoreResult) -> kernel.NamedGroups | None:
-    """None where nothing read the explanation."""
     if any(why.component == "tgi" for why in report.reasons):
         return None
     named = report.components.tgi == 1

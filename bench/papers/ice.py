@@ -1,9 +1,9 @@
 """ICE's win rates by data set (Table 5) and language (Table 6), effects (Table 9), agreement with
 people (Table 14), by prompt (Table 15, Figure 2) and by length of the rationale (Table 16).
 
-Source: Basu & Chakraborty, arXiv:2603.18579. Deviates: each win rate is tested against chance,
-1/2, over texts, and corrected (Table 12 has intervals alone). Where there are several prompts, all
-tables but the 15th are of a data set's first one.
+Source: Basu & Chakraborty, arXiv:2603.18579. Deviates: each win rate is tested against chance, 1/2,
+over texts, and corrected (Table 12 has intervals alone). With several prompts, all tables but the
+15th use a data set's first one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class IcePaper:
         yield from self._requests(case, options)
 
     def _requests(self, case: Case, options: RunOptions) -> Iterator[PaperRequest]:
-        """None where the prompt is for other data sets."""
+        """Yield requests; none if the prompt is for other data sets."""
         marked = case.row.list_of("rationale")
         fields: dict[str, Any] = {"model": case.model, "attribution": list(METHODS)}
         fields |= {"human": marked} if marked else {}
@@ -101,7 +101,7 @@ class IcePaper:
 
 
 def _settings_of(dataset: str, options: RunOptions) -> list[str]:
-    """Prompts that this data set is asked by, in order."""
+    """Return the prompts of this data set, in order."""
     return [
         name
         for name, template in options.templates.items()
@@ -111,7 +111,7 @@ def _settings_of(dataset: str, options: RunOptions) -> list[str]:
 
 @dataclass(frozen=True)
 class _ShownPlaces:
-    """Lines of the tables that have one prompt a data set: its first."""
+    """Lines of the tables with one prompt per data set: its first."""
 
     options: RunOptions
 
@@ -120,7 +120,7 @@ class _ShownPlaces:
             yield one.dataset, one.model
 
     def by_both(self, one: Observation) -> Iterator[Place]:
-        """Language as the row says, else as it was identified."""
+        """Yield the row's language, else the identified one."""
         told = one.row.text("language")
         if told is None and one.result is not None and one.result.languages is not None:
             told = one.result.languages.text.code
@@ -141,20 +141,20 @@ def _by_prompt(one: Observation) -> Iterator[Place]:
 
 
 def _methods(options: RunOptions) -> tuple[str, ...]:
-    """As the run asks for them."""
+    """Return the methods of the run."""
     told: Any = options.fields(CONTRACT.name).get("attribution", METHODS)
     each = [told] if isinstance(told, str | dict) else told
     return tuple(one if isinstance(one, str) else one["name"] for one in each)
 
 
 def _budgets(options: RunOptions) -> tuple[float, ...]:
-    """Shares k of the text, where the run names several."""
+    """Return shares k of the text, if the run names several."""
     told: Any = options.fields(CONTRACT.name).get("k", ())
     return tuple(told) if isinstance(told, list | tuple) else (told,)
 
 
 def _test(method: str, k: float | None, one: Observation) -> IceTest | None:
-    """Sufficiency, under the first operator, at this budget; None: at the first."""
+    """Return the sufficiency test under the first operator at this budget; None: at the first."""
     if one.result is None:
         return None
     tests: tuple[IceTest, ...] = one.result.components.tests
@@ -172,7 +172,7 @@ def _win_rate(method: str, one: Observation, k: float | None = None) -> float | 
 
 
 def _rates(methods: Sequence[str]) -> tuple[MeanColumn, ...]:
-    """Of each method, and what two of them differ by."""
+    """Return columns of each method, and of the differences of pairs."""
     own = (
         MeanColumn(f"{one}_win_rate", f"{one}: win rate", partial(_win_rate, one), chance=CHANCE)
         for one in methods
@@ -189,7 +189,7 @@ def _by_length(methods: Sequence[str], budgets: Sequence[float]) -> tuple[MeanCo
 
 
 def _gap(first: str, second: str) -> MeanColumn:
-    """Of two methods' win rates, text by text."""
+    """Return the column of the difference of two methods' win rates by text."""
 
     def value(one: Observation) -> float | None:
         a, b = _win_rate(first, one), _win_rate(second, one)
@@ -224,7 +224,7 @@ def _overlap(method: str, one: Observation) -> float | None:
 
 
 def _overlaps(methods: Sequence[str]) -> tuple[TableColumn, ...]:
-    """How much of it people marked too, and whether that goes with the win rate."""
+    """Return columns of the overlap with people's marks, and its correlation with the win rate."""
     found: list[TableColumn] = []
     for one in methods:
         overlap: Callable[[Observation], float | None] = partial(_overlap, one)
@@ -235,7 +235,7 @@ def _overlaps(methods: Sequence[str]) -> tuple[TableColumn, ...]:
 
 
 def _decisions(options: RunOptions) -> tuple[MeanColumn, ...]:
-    """Accuracy, and how sure the model is of what it decides."""
+    """Return columns of accuracy, and of the model's confidence."""
 
     def right(one: Observation) -> float | None:
         gold = one.row.gold
@@ -250,5 +250,5 @@ def _decisions(options: RunOptions) -> tuple[MeanColumn, ...]:
 
 
 def _confidence(one: Observation) -> float | None:
-    """Probability of the likeliest label."""
+    """Return the probability of the likeliest label."""
     return max(one.result.probabilities.values(), default=None) if one.result else None

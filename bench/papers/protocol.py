@@ -1,4 +1,4 @@
-"""A paper to be computed again: what it asks of whom, and the tables that it prints."""
+"""A paper to be reproduced: its requests, and its tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.papers.tables import TablePlan
 
 
 class Incomplete(ValueError):
-    """A row that has not what is asked about; the message is for people."""
+    """A row without a required input; the message is for people."""
 
 
 Answers = Callable[[PaperRequest], KeptAnswer | None]  # None: not asked yet
@@ -21,7 +21,7 @@ Answers = Callable[[PaperRequest], KeptAnswer | None]  # None: not asked yet
 
 @dataclass(frozen=True)
 class PromptSetting:
-    """A prompt with so many demonstrations."""
+    """A prompt with a number of demonstrations."""
 
     prompt: str
     shots: int
@@ -29,7 +29,7 @@ class PromptSetting:
 
 @dataclass(frozen=True)
 class RunTemplate:
-    """A wording of the question. fields: of a `Template`. datasets: that it is for; empty: all."""
+    """A wording of the question. fields: of a `Template`. datasets: of use; empty: all."""
 
     fields: Mapping[str, Any]
     datasets: tuple[str, ...] = ()
@@ -37,11 +37,11 @@ class RunTemplate:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What the command was told.
+    """The options of the command.
 
-    labels: gold label as the file has it → as the paper calls it. parameters: service → fields of
-    its requests. shots: of prompts that have demonstrations. prompts: in the place of the paper's
-    own. templates: by name, of models that are asked by one.
+    labels: gold label in the file → label of the paper. parameters: service → fields of its
+    requests. shots: for prompts with demonstrations. prompts: replace the paper's. templates: by
+    name, for models that use one.
     """
 
     seed: int = 0
@@ -52,11 +52,11 @@ class RunOptions:
     templates: Mapping[str, RunTemplate] = field(default_factory=dict)
 
     def fields(self, service: str) -> dict[str, Any]:
-        """Of requests to this service."""
+        """Return fields for requests to this service."""
         return dict(self.parameters.get(service, {}))
 
     def prompt_settings(self, usual: str) -> dict[str, PromptSetting]:
-        """Name → setting: each prompt, else the usual one, with each number of demonstrations."""
+        """Return name → setting: each prompt, or the usual one, with each number of shots."""
         found = {}
         for prompt in self.prompts or (usual,):
             for shots in self.shots:
@@ -65,7 +65,7 @@ class RunOptions:
         return found
 
     def label(self, row: DataRow, known: Sequence[str]) -> str | None:
-        """The gold label as the paper calls it. Raises ValueError for one that it does not know."""
+        """Return the paper's name of the gold label. Raises ValueError for an unknown one."""
         if row.gold is None:
             return None
         found = self.labels.get(row.gold, row.gold)
@@ -80,7 +80,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Case:
-    """One row before one model, by one prompt or setting."""
+    """One row with one model, by one prompt or setting."""
 
     model: str
     setting: str
@@ -88,36 +88,36 @@ class Case:
 
 
 class Paper(Protocol):
-    """One paper. `name` is its metric's."""
+    """A paper. `name` is that of its metric."""
 
     name: str
     source: str
     takes: frozenset[str]  # options of the command beside those that every paper takes
 
     def settings(self, options: RunOptions) -> tuple[str, ...]:
-        """By which each row is asked."""
+        """The settings for each row."""
         ...
 
     def requests(self, case: Case, answers: Answers, options: RunOptions) -> Iterator[PaperRequest]:
-        """All that can be asked now; once it is answered, perhaps more. Raises Incomplete,
-        and ValueError for a gold label that is not known."""
+        """Yield all possible requests now; answers may allow more. Raises Incomplete, and
+        ValueError for an unknown gold label."""
         ...
 
     def observations(
         self, case: Case, answers: Answers, options: RunOptions
     ) -> Iterator[Observation]:
-        """Once all is answered."""
+        """Yield observations after all requests are answered."""
         ...
 
     def tables(self, options: RunOptions) -> Sequence[TablePlan]:
-        """In the paper's order."""
+        """Return the tables in the paper's order."""
         ...
 
 
 def cases(
     models: Sequence[str], settings: Sequence[str], rows: Sequence[DataRow]
 ) -> Iterator[Case]:
-    """Every row before every model by every setting."""
+    """Yield every row with every model by every setting."""
     for row in rows:
         for model in models:
             for setting in settings:

@@ -1,4 +1,4 @@
-"""A run: all requests that have no answer yet are sent, then the observations are read off."""
+"""A run sends all requests without an answer, then reads the observations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EVERY_SECONDS = 2.0
 
 
 class RunProgress:
-    """How far the run has come, on stderr."""
+    """Reports the progress of the run on stderr."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -30,12 +30,12 @@ class RunProgress:
         self._shown = 0
 
     def begin(self, total: int) -> None:
-        """A round of so many requests."""
+        """Begin a round of `total` requests."""
         self._total, self._last, self._shown = total, time.monotonic(), 0
         self._say(f"{total} requests to be answered")
 
     def reach(self, done: int) -> None:
-        """So many of them have ended."""
+        """Report that `done` requests have ended."""
         now = time.monotonic()
         if done != self._shown and (done >= self._total or now - self._last >= EVERY_SECONDS):
             self._last, self._shown = now, done
@@ -49,7 +49,7 @@ class RunProgress:
 def ask_all(
     paper: Paper, every: Sequence[Case], kept: KeptAnswers, asking: Asking, options: RunOptions
 ) -> None:
-    """Until nothing is left to ask; what earlier answers lead to is asked after them."""
+    """Run rounds until no request is left; answers may lead to further requests."""
     progress = RunProgress(paper.name)
     for answers in asking.resume():
         kept.add(answers)
@@ -64,7 +64,7 @@ def ask_all(
 def unanswered(
     paper: Paper, every: Sequence[Case], kept: KeptAnswers, options: RunOptions
 ) -> list[PaperRequest]:
-    """What can be asked by now and has no answer, each once."""
+    """Return possible requests without an answer, each once."""
     found: dict[str, PaperRequest] = {}
     for case in every:
         for request in _requests(paper, case, kept, options):
@@ -76,7 +76,7 @@ def unanswered(
 def _requests(
     paper: Paper, case: Case, kept: KeptAnswers, options: RunOptions
 ) -> Iterable[PaperRequest]:
-    """None of a row that lacks something: it is told where its observation stands."""
+    """Yield requests; none for incomplete rows, whose observation has the reason."""
     try:
         return list(paper.requests(case, kept.get, options))
     except Incomplete:
@@ -84,8 +84,8 @@ def _requests(
 
 
 def check_rows(paper: Paper, every: Sequence[Case], options: RunOptions) -> None:
-    """Raises ValueError for a gold label that the paper does not know, for parameters that no
-    service takes, and where all rows of a data set lack what is asked about."""
+    """Raise ValueError for an unknown gold label, for parameters that no service takes, and if all
+    rows of a data set lack an input."""
     lacking: dict[str, str] = {}
     complete, valid = set(), set()
     for case in every:
@@ -104,7 +104,7 @@ def check_rows(paper: Paper, every: Sequence[Case], options: RunOptions) -> None
 
 
 def check_models(wanted: Sequence[PaperRequest], asking: Asking) -> None:
-    """Raises ValueError for a model that the service does not have; whatever it raises."""
+    """Raise ValueError for a model that the service does not have; pass other errors on."""
     named = {name for request in wanted for name in _models_in(request.body)}
     if not named:
         return
@@ -115,7 +115,7 @@ def check_models(wanted: Sequence[PaperRequest], asking: Asking) -> None:
 
 
 def _models_in(body: Mapping[str, Any]) -> Iterator[str]:
-    """Of the request, and of the metrics that it has score."""
+    """Yield the models of the request, and of the metrics that it requests."""
     if isinstance(model := body.get("model"), str):
         yield model
     scores = body.get("score")
@@ -125,7 +125,7 @@ def _models_in(body: Mapping[str, Any]) -> Iterator[str]:
 
 
 def check_request(request: PaperRequest) -> None:
-    """Raises ValueError for a body that its service would refuse, whatever the row."""
+    """Raise ValueError for a body that its service would refuse for any row."""
     try:
         contracts()[request.service].request.model_validate(request.body)
     except ValidationError as error:
@@ -142,7 +142,7 @@ def _not_asked(_: PaperRequest) -> None:
 def observed(
     paper: Paper, every: Sequence[Case], kept: KeptAnswers, options: RunOptions
 ) -> Iterator[Observation]:
-    """One a case."""
+    """Yield one observation per case."""
     for case in every:
         try:
             yield from paper.observations(case, kept.get, options)

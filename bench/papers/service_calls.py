@@ -1,4 +1,4 @@
-"""The two ways to a service: batches of one that runs, and its code in this process."""
+"""Two ways to call a service: batches of a running one, and its code in this process."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ class Asking(Protocol):
     """Something that answers requests."""
 
     def model_names(self) -> frozenset[str]:
-        """The models that requests may name."""
+        """Return the models that requests may name."""
         ...
 
     def resume(self) -> Iterator[list[KeptAnswer]]:
-        """What was asked by a run that was cut off."""
+        """Yield answers to the requests of an interrupted run."""
         ...
 
     def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[KeptAnswer]]:
-        """All of them, each once, in parts; one that fails is an answer without a result."""
+        """Yield answers to all requests, each once, in parts; a failed request has no result."""
         ...
 
 
 class RunningService:
-    """A service over HTTP. Its batches outlive this process: `note` holds the id of the one that is
-    under way."""
+    """A service over HTTP. Its batches outlive this process: `note` holds the id of the unfinished
+    batch."""
 
     def __init__(self, client: Touchstone, note: Path) -> None:
         self._client = client
         self._note = note
 
     def model_names(self) -> frozenset[str]:
-        """As `GET /v1/models` lists them."""
+        """Return the models of `GET /v1/models`."""
         return frozenset(one.name for one in self._client.models.list())
 
     def resume(self) -> Iterator[list[KeptAnswer]]:
-        """Of the batch that was under way, where the service still has it."""
+        """Yield answers of the unfinished batch, if the service still has it."""
         if not self._note.exists():
             return
         try:
@@ -76,7 +76,7 @@ class RunningService:
     def _batches(
         self, service: str, requests: Sequence[PaperRequest], done: int, told: Told
     ) -> Iterator[list[KeptAnswer]]:
-        """One batch; where the service refuses lines, another of the others."""
+        """Run one batch; if the service refuses lines, run another one of the others."""
         left = list(requests)
         while left:
             batch = self._client.batches.create(map(_line, left), service)
@@ -99,7 +99,7 @@ class RunningService:
 
 
 def _line(request: PaperRequest) -> dict[str, Any]:
-    """A line of a batch."""
+    """Return a line of a batch."""
     return {
         "custom_id": request.key,
         "method": "POST",
@@ -109,7 +109,7 @@ def _line(request: PaperRequest) -> dict[str, Any]:
 
 
 def _results(batch: Batch) -> Iterator[KeptAnswer]:
-    """As the service wrote them."""
+    """Yield the service's results."""
     if batch.output_file_id is None:
         return
     with TemporaryDirectory() as folder:
@@ -133,11 +133,11 @@ class InProcess(Protocol):
     """`cli.local.LocalService`."""
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
-        """Status and JSON."""
+        """Return status and JSON."""
         ...
 
     def model_names(self) -> frozenset[str]:
-        """Those of its `models.toml`."""
+        """Return the models of its `models.toml`."""
         ...
 
 
@@ -148,11 +148,11 @@ class OwnProcess:
         self._service = service
 
     def model_names(self) -> frozenset[str]:
-        """As its file says."""
+        """Return the models of its file."""
         return self._service.model_names()
 
     def resume(self) -> Iterator[list[KeptAnswer]]:
-        """Nothing outlives this process."""
+        """Yield nothing, since nothing outlives this process."""
         return iter(())
 
     def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[KeptAnswer]]:
@@ -164,7 +164,7 @@ class OwnProcess:
 
 
 def _answer(key: str, found: dict[str, Any]) -> KeptAnswer:
-    """Of a job, or of a refusal."""
+    """Return the answer of a job, or of a refusal."""
     if found.get("object") != "job":
         return KeptAnswer(key, None, None, _said(found))
     if found["status"] == "succeeded":
@@ -173,7 +173,7 @@ def _answer(key: str, found: dict[str, Any]) -> KeptAnswer:
 
 
 def _said(problem: dict[str, Any]) -> str:
-    """A problem in a sentence."""
+    """Format a problem as a sentence."""
     title, detail = problem.get("title"), problem.get("detail")
     faults = [f"{one['detail']} (at {one['pointer']})" for one in problem.get("errors") or ()]
     return ": ".join(filter(None, [title, "; ".join(faults) or detail])) or "it failed"

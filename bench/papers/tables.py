@@ -1,5 +1,5 @@
-"""The papers' tables out of observations: lines of cells, each with interval and n, and what
-differs between lines that are alike but for one name.
+"""The papers' tables from observations: lines of cells, each with interval and n, and differences
+between lines that differ in one name.
 
 Differences of a table are one family and corrected together (Holm), as are its tests against
 chance. The order of rows and of models changes no number.
@@ -34,13 +34,12 @@ def _no_remarks(_: Sequence[Observation]) -> Iterable[str]:
 
 @dataclass(frozen=True)
 class TablePlan:
-    """What a table of a paper is made of.
+    """The plan of a paper's table.
 
-    key_names: of what a line is named by, as in ("data set", "model"). places: the lines in which
-    an observation stands. compared: the key by which lines are compared; None: they are not.
-    contrasts: columns to compare as two samples, of lines that share no row.
-    counts: whether the cells are numbers of rows alone.
-    remarks: sentences about what was observed, such as what its numbers leave out.
+    key_names: of the key of a line, as in ("data set", "model"). places: returns the lines of an
+    observation. compared: the key by which lines are compared; None: no comparison. contrasts:
+    columns to compare as two samples, of lines without common rows. counts: True if the cells are
+    numbers of rows only. remarks: sentences about the observations, such as those left out.
     """
 
     name: str
@@ -57,7 +56,7 @@ class TablePlan:
 
 @dataclass(frozen=True)
 class TableCell:
-    """jobs: of the observations that it rests on. p: against chance; None: not known."""
+    """jobs: of its observations. p: against chance; None: not known."""
 
     column: str
     found: IntervalEstimate
@@ -68,7 +67,7 @@ class TableCell:
 
 @dataclass(frozen=True)
 class Line:
-    """outcomes: how many observations ended how."""
+    """outcomes: number of observations by outcome."""
 
     place: Place
     cells: tuple[TableCell, ...]
@@ -78,8 +77,8 @@ class Line:
 
 @dataclass(frozen=True)
 class LineDifference:
-    """Two lines on the rows that both have: first - second. p_adjusted: after Holm, all of the
-    table's."""
+    """Two lines on the rows that both have: first - second. p_adjusted: after Holm, over all of the
+    table."""
 
     first: Place
     second: Place
@@ -105,7 +104,7 @@ def table_of(
     how: Resampling,
     order: Sequence[str] = (),
 ) -> PaperTable:
-    """order: of the names of lines; those that are not among them follow in their own."""
+    """order: of the names of lines; other names follow in their order."""
     found: dict[Place, list[Observation]] = {}
     every = sorted(observations, key=_key)
     for one in every:
@@ -179,7 +178,7 @@ def _differences(
 
 
 def _rivals(plan: TablePlan, places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Lines that differ in the compared key alone; the first in the order of names."""
+    """Yield lines that differ only in the compared key; the first in the order of names."""
     index = plan.key_names.index(plan.compared or "")
 
     def others(place: Place) -> Place:

@@ -1,7 +1,7 @@
-"""Prompts of causal models that a run compares: a file of TOML or JSON, name → template.
+"""Prompts of causal models for comparison: a file of TOML or JSON, name → template.
 
-Each has `prefix`, `suffix` and `verbalizers` as a request has them, and perhaps `data`: names of
-the data sets that it is for.
+Each has `prefix`, `suffix` and `verbalizers` as a request has them, and optionally `data`: names of
+its data sets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DATA = "data"
 
 
 def read_templates(file: Path) -> dict[str, RunTemplate]:
-    """In the order of the file. Raises ValueError, OSError."""
+    """Return templates in the order of the file. Raises ValueError, OSError."""
     text = file.read_text("utf-8")
     try:
         read = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
@@ -61,5 +61,5 @@ def check_datasets(templates: Mapping[str, RunTemplate], datasets: Sequence[str]
 
 
 def described(templates: Mapping[str, RunTemplate]) -> dict[str, Any]:
-    """As a file would have them."""
+    """Return the form of a file."""
     return {name: {DATA: list(one.datasets), **one.fields} for name, one in templates.items()}

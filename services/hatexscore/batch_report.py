@@ -1,4 +1,4 @@
-"""HateXScore over many posts: the mean of each part with its interval, and the label conflicts.
+"""HateXScore over many posts: the mean of each component with its interval, and label conflicts.
 
 A pure function of results.
 """
@@ -46,7 +46,7 @@ FOREIGN = (
 
 
 def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport:
-    """How good are these explanations, and where do they contradict the decision they explain?"""
+    """Summarise the explanations of a batch and their contradictions with the decisions."""
     common = over.envelope()
     agreement = model_agreement(rows, over)
     share = None if agreement is None else agreement.agreement.value
@@ -79,7 +79,7 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
 
 
 def _categories(row: Row) -> set[str]:
-    """Of the groups that count."""
+    """Return the categories of the groups that count for TGI."""
     mentions = (one for one in row.report.evidence if isinstance(one, HatexscoreGroupEvidence))
     return {one.category for one in mentions if one.counts}
 
@@ -92,7 +92,7 @@ def _by_decision(rows: Sequence[Row]) -> dict[Decision, list[Row]]:
 
 
 def _means(name: str, rows: Sequence[Row], over: Statistics) -> HatexscoreDecisionMeans:
-    """Means of all that a result has, over these. name: of the part of the batch."""
+    """Return the means of all components of these rows. name: part of the batch."""
     keys = over.keys(rows)
 
     def mean(what: str, values: Sequence[float | None]) -> Interval:
@@ -151,7 +151,7 @@ def _tested_together(rows: Sequence[Row], over: Statistics) -> HatexscoreTestedT
 
 
 def _evidence(rows: Sequence[Row], over: Statistics) -> Interval | None:
-    """Of the hateful decisions that can be told."""
+    """Return the share of tested hateful decisions whose quotes pass the test."""
     tested = [(row, p) for row in rows if (p := _tested_p(row.report)) is not None]
     if not tested:
         return None
@@ -159,7 +159,7 @@ def _evidence(rows: Sequence[Row], over: Statistics) -> Interval | None:
 
 
 def _tested_p(report: HatexscoreResult) -> float | None:
-    """Return p of a hateful decision, exact or calibrated, where it can reach `LEVEL`."""
+    """Return p of a hateful decision, exact or calibrated, if it can reach `LEVEL`."""
     control = report.control
     if report.decision != "hateful" or report.components.qf is None or control is None:
         return None
@@ -168,7 +168,7 @@ def _tested_p(report: HatexscoreResult) -> float | None:
 
 
 def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgreement | None:
-    """Of the results whose decision and whose P(hateful) are known."""
+    """Return the agreement of model and decision over rows with both."""
     known = _known(rows)
     if not known:
         return None
@@ -181,7 +181,7 @@ def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgr
 
 
 def _known(rows: Sequence[Row]) -> list[Row]:
-    """Those whose decision and whose P(hateful) are known."""
+    """Return the rows with a decision and a known P(hateful)."""
     return [
         row for row in rows if row.report.decision and row.report.probability_original is not None
     ]
@@ -192,12 +192,11 @@ def _agreement(rows: Sequence[Row], over: Statistics) -> Interval:
 
 
 def _agrees(row: Row) -> bool:
-    """Defined for rows whose decision and whose P(hateful) are known."""
     return bool(row.report.model_agrees)
 
 
 def quote_counts(rows: Sequence[Row]) -> HatexscoreQuoteCounts:
-    """Of quotations, and of results by the worst of theirs."""
+    """Count quotations by match, and results by their worst quotation."""
     each = [_quotes_of(row.report) for row in rows]
     whole: Counter[str] = sum(each, Counter())
     worst = Counter(map(_worst, each))
@@ -223,7 +222,7 @@ def _worst(found: Counter[str]) -> str:
 
 
 def label_conflicts(rows: Sequence[Row]) -> HatexscoreLabelConflicts:
-    """Sent labels against stated ones."""
+    """Compare the labels sent with the labels that the explanations state."""
     matches = Counter(row.report.decision_match for row in rows)
     return HatexscoreLabelConflicts(
         compared=matches[True] + matches[False],

@@ -1,7 +1,7 @@
-"""The conclusion that an explanation states: which class of the labels, or none (HTC).
+"""The conclusion that an explanation states: a class of the labels, or none (HTC).
 
-Source: Hu & Lee, arXiv:2601.13547, section 3.1, Eq. 2. What is stated as data is read exactly; the
-trained reader reads prose, and says where it is not sure. The variant `reference` reads keywords.
+Source: Hu & Lee, arXiv:2601.13547, section 3.1, Eq. 2. Conclusions given as data are parsed
+exactly. The trained reader reads prose, and may be unsure. The variant `reference` uses keywords.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ PLACES = 2  # of a probability: the last ones differ between processors
 class ConclusionStatement:
     """A part of the explanation, explanation[start:end], and the label that it states.
 
-    probability: [0, 1] of the label, as the trained reader gives it; None where another read it.
-    is_named: False where the text only denies hate, though the vocabulary has further classes.
+    probability: [0, 1] of the label from the trained reader; None from another source. is_named:
+    False if the text only denies hate, though the vocabulary has further classes.
     """
 
     start: int
@@ -41,9 +41,9 @@ class ConclusionStatement:
 
 @dataclass(frozen=True, slots=True)
 class ConclusionText:
-    """An explanation to be read.
+    """An explanation whose conclusion is to be read.
 
-    quoted: words of the post, spans of the normalised text. given: what is known without reading.
+    quoted: quotations of the post, as spans of the normalised text. given: the conclusion if known.
     """
 
     explanation: NormalizedText
@@ -52,7 +52,7 @@ class ConclusionText:
     given: ConclusionRead | None = None
 
     def asked(self, positive: Label = "hateful") -> VerdictText:
-        """The text for the trained reader, with the words of one class marked as positive."""
+        """Return the input of the trained reader, with the words of `positive` marked."""
         text = self.explanation.text
         return VerdictText(text, self.vocabulary.marks(text, positive), self.quoted)
 
@@ -64,7 +64,7 @@ class ConclusionText:
 
 @dataclass(frozen=True, slots=True)
 class ConclusionRead:
-    """statement: None where none is stated, or where the reader cannot tell: not `is_read`."""
+    """statement: None if none is stated, or if the reader is unsure (not `is_read`)."""
 
     statement: ConclusionStatement | None
     is_read: bool = True
@@ -75,7 +75,7 @@ class ConclusionRead:
 
 
 def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
-    """Read the conclusions of a batch. Raises Unavailable where the trained reader is away."""
+    """Read the conclusions of a batch. Raises Unavailable if the trained reader is away."""
     found: dict[int, ConclusionRead] = {}
     doubted: set[int] = set()  # a label word stands behind the field: prose may turn it round
     for place, one in enumerate(texts):
@@ -118,10 +118,10 @@ BEFORE = 4  # words before a label word in which a negation denies it
 
 
 def _contrasted(one: ConclusionText) -> ConclusionRead | None:
-    """A class beside others that are denied: "offensive, but not hate speech", "neither of them".
+    """Read a class among denied ones: "offensive, but not hate speech", "neither of them".
 
-    It decides where the trained reader is not sure. None unless the text affirms one further class
-    and denies hate, or denies hate and all further classes, wherever it names them.
+    Used if the trained reader is unsure. Return None unless the text affirms one further class and
+    denies hate, or denies hate and all further classes that it names.
     """
     text, words = one.explanation.text, one.vocabulary
     if not words.further or _OPEN.search(text):
@@ -146,7 +146,7 @@ def _contrasted(one: ConclusionText) -> ConclusionRead | None:
 
 
 def _denies(before: str) -> bool:
-    """Return True if a label word behind this text is denied."""
+    """Return True if the label word after this text is denied."""
     near = re.split(r"[,;:.!\u3002\uff0c\uff1b]\s?", before)[-1]
     near = " ".join(near.split()[-BEFORE:])[-60:]
     return negates(near) or _RATHER.search(near) is not None
@@ -157,11 +157,11 @@ def _leaves_open(read: ConclusionRead) -> bool:
 
 
 def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
-    """Ask the trained reader for the side, then for each further class of what denies hate.
+    """Let the trained reader read the side, then each further class of texts that deny hate.
 
-    A further class is asked about as the positive one, where the text has a word of it. The text is
-    unread where two of them are affirmed, where the reader is not sure of one, or where it denies
-    one and the text names no other class: "offensive, but no hate speech" is often read so.
+    A further class is the positive one in its question, if the text has a word for it. A text is
+    unread if two further classes are affirmed or the reader is unsure of one. It is also unread if
+    one is denied and no other is named: the reader often misreads "offensive, but no hate speech".
     """
     sides = read_verdicts([one.asked() for one in texts])
     named = [
@@ -199,6 +199,6 @@ def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
 
 
 def label_of(vocabulary: Vocabulary, phrase: str) -> Label | None:
-    """The side that a phrase names; the words of hate are known in other languages, too."""
+    """Return the class of a phrase; words for hate are known in other languages, too."""
     label = vocabulary.label_of_phrase(phrase)
     return label or (side_of(phrase) if vocabulary.name in ("default", "hate") else None)

@@ -67,12 +67,12 @@ NOT_SURE = Obstacle(
 
 @dataclass(frozen=True, slots=True)
 class DetectedLanguages:
-    """A Korean text may well be explained in English.
+    """The languages of text and explanation, which may differ.
 
-    text, explanation: whose analyser reads it; by script where the language has none of ours.
-    text_names, explanation_names: whose names of groups are looked for, likewise.
-    no_rules: why the conclusion and the groups of the explanation cannot be read, or None.
-    no_groups: why its groups cannot be read although its conclusion is, or None.
+    text, explanation: language of the analyser; chosen by script if the language has no analyser.
+    text_names, explanation_names: languages of the group names to search, likewise. no_rules:
+    reason why conclusion and groups of the explanation cannot be read, or None. no_groups: reason
+    why only its groups cannot be read, or None.
     """
 
     text: Language
@@ -86,7 +86,7 @@ class DetectedLanguages:
 
     @property
     def explanation_code(self) -> str:
-        """An undecided explanation is read in the language of its names."""
+        """Return the language of the explanation; if undecided, the language of its group names."""
         if self.found_explanation.code != UNDECIDED or self.no_rules is not None:
             return self.found_explanation.code
         return self.explanation_names
@@ -94,14 +94,14 @@ class DetectedLanguages:
 
 @dataclass(frozen=True, slots=True)
 class QuotedSpans:
-    """Q of Eq. 3: what the explanation quotes of the text.
+    """The set Q of Eq. 3: the quotations of the text in the explanation.
 
-    masked:  the text without the quoted spans; None where nothing is quoted.
-    trivial: the quotation is the text itself, Q = {T}.
-    spans:   merged spans that `masked` replaces; none where the variant has no offsets.
-    other:   quotations of something else than the text.
-    unsearched: how many long ones were looked for word for word only; none is hallucinated.
-    negated: quotes before which the text has a negation.
+    masked:  the text with the quoted spans masked; None without a quotation.
+    trivial: True if the quotation is the whole text, Q = {T}.
+    spans:   merged spans that `masked` replaces; empty if the variant has no offsets.
+    other:   quotations from a source other than the text.
+    unsearched: number of long quotations that were only searched word for word, never hallucinated.
+    negated: quotes that follow a negation in the text.
     located: spans of the explanation as sent that quote the text.
     """
 
@@ -122,13 +122,13 @@ class QuotedSpans:
 
 @dataclass(frozen=True, slots=True)
 class ParsedExplanation:
-    """All that the score needs beside probabilities.
+    """The data of an explanation that the score needs in addition to probabilities.
 
-    htc, tgi: 0 or 1; None where nothing reads the explanation: `no_htc`, `no_tgi` say why. label:
-    in force, None where neither sent nor stated. reader: what read it, None where nothing did.
-    attacked: whether it says that a group is attacked; None: wherever it names one.
-    tgi_not_applicable: why there is no group to identify, or None; then `tgi` is None too.
-    text_groups: groups of the policy that the text names, sorted; None where nothing looked.
+    htc, tgi: 0 or 1; None if nothing reads the explanation (reasons: `no_htc`, `no_tgi`). label: in
+    force; None if neither sent nor stated. reader: the reader of the explanation, or None.
+    attacked: True if it reports an attack on a group; None: the same as naming a group.
+    tgi_not_applicable: reason why there is no group to identify, or None; then `tgi` is None too.
+    text_groups: sorted groups of the policy that the text names; None if not searched.
     """
 
     languages: DetectedLanguages
@@ -149,12 +149,12 @@ class ParsedExplanation:
 
     @property
     def rests_on_quotes(self) -> bool:
-        """Return True for a decision that is not `non-hateful` and quotes of the post."""
+        """Return True for a decision other than `non-hateful` with quotes of the post."""
         return self.label != "non-hateful" and bool(self.quoting.evidence)
 
     @property
     def is_unread(self) -> bool:
-        """Is its language not read, or is the trained reader not sure of its verdict?"""
+        """Return True if the language is not supported, or the reader is unsure of the verdict."""
         return self.languages.no_rules is not None or (
             self.no_htc is not None and self.no_htc.code == UNREAD
         )
@@ -168,9 +168,9 @@ def parsed_explanation(
     found: Sequence[HatexscoreGroupEvidence],
     plain: NormalizedText | None = None,
 ) -> ParsedExplanation:
-    """All that was read of an explanation; nothing of one in a language that is not read.
+    """Combine the parts of an explanation; leave out parts in a language that is not read.
 
-    plain: what the offsets of the mentions are into; None: the explanation as sent.
+    plain: text to which the offsets of the mentions refer; None: the explanation as sent.
     """
     statement = read.statement
     if statement and not statement.is_named and request.decision_class not in (None, *SIDES):
@@ -206,11 +206,10 @@ def detect_languages(
 ) -> DetectedLanguages:
     """Return the languages of the text, as sent or identified, and of the explanation.
 
-    Platforms send the language of the post and often explain in another one: an explanation that is
-    surely in another language is read in that one. What it quotes decides nothing. An
-    unrecognised text is assumed to be in the explanation's language. An explanation that is too
-    short to tell follows the text where their script agrees. known: the languages in which
-    explanations are read.
+    Platforms send the language of the post and often explain in another. The explanation's language
+    is used if it is identified with certainty; its quotations are ignored. An unrecognised text is
+    assumed to be in the explanation's language. A very short explanation follows the text if the
+    scripts agree. known: languages in which explanations are read.
     """
     sent = requested_language(request)
     text = find_language(request.text, sent)
@@ -250,7 +249,7 @@ SHORTEST_REPEATED = 12  # characters of such a line
 
 
 def _own_words(request: HatexscoreRequest) -> str:
-    """The explanation without what it repeats of the text; all of it where nothing else is left."""
+    """Return the explanation without quotations and repeated lines, unless nothing is left."""
     if request.explanation_fields is not None:
         return request.explanation_fields.prose
     explanation = request.explanation_text
@@ -280,7 +279,7 @@ def _without_rules(code: str, known: Sequence[str]) -> Obstacle:
 
 
 def where_read(request: HatexscoreRequest, parsed: ParsedExplanation) -> ParsedExplanation:
-    """As parsed, but for conclusion and groups of an explanation in a language that is not read."""
+    """Remove conclusion and groups if the explanation's language is not read."""
     obstacle = parsed.languages.no_rules
     if obstacle is None:
         no_groups = parsed.languages.no_groups
@@ -297,7 +296,7 @@ def unread(
     obstacle: Obstacle,
     reader: HatexscoreReaderUse | None,
 ) -> ParsedExplanation:
-    """As parsed, without conclusion and groups, which nothing could read for this reason."""
+    """Remove conclusion and groups, which nothing could read, and record the reason."""
     unknown = [LABEL_UNKNOWN] if request.decision is None else []
     return replace(
         parsed,
@@ -316,7 +315,7 @@ def unread(
 
 
 def lexicon_of(request: HatexscoreRequest, language: NameLanguage) -> Lexicon:
-    """The policy's list in the explanation's language. Raises BadInput where there is none."""
+    """Return the policy's list in the explanation's language. Raises BadInput if there is none."""
     if isinstance(request.policy, dict):
         return custom_lexicon(request.policy)
     return load_lexicon(request.policy, language)
@@ -329,7 +328,7 @@ def quote_evidence(quotes: Iterable[Quote]) -> tuple[HatexscoreQuoteEvidence, ..
 def _as_sent(
     mention: HatexscoreGroupEvidence, explanation: str, plain: NormalizedText
 ) -> HatexscoreGroupEvidence:
-    """The mention with offsets into the explanation as sent."""
+    """Return the mention with offsets into the explanation as sent."""
     start, end = plain.original(mention.start or 0, mention.end or 0)
     place = {"start": start, "end": end, "text": explanation[start:end]}
     return mention.model_copy(update=place)
@@ -338,7 +337,7 @@ def _as_sent(
 def total_score(
     request: HatexscoreRequest, parsed: ParsedExplanation, components: HatexscoreComponents
 ) -> float | None:
-    """Eq. 6; None where a part with weight is, or no part that applies has weight."""
+    """Eq. 6; None if a component with weight is None, or if no applicable component has weight."""
     weighed = applicable_weights(request, parsed)
     if not any(weighed.values()):
         return None
@@ -347,12 +346,12 @@ def total_score(
 
 
 def applicable_weights(request: HatexscoreRequest, parsed: ParsedExplanation) -> dict[Part, float]:
-    """Of the parts that apply."""
+    """Return the weights of the components that apply."""
     own = request.weights
     every: dict[Part, float] = {"htc": own.htc, "qf": own.qf, "tgi": own.tgi, "cc": own.cc}
     return {part: weight for part, weight in every.items() if part not in not_applicable(parsed)}
 
 
 def not_applicable(parsed: ParsedExplanation) -> dict[Part, str]:
-    """Parts of which the question does not arise, and why."""
+    """Return the components that do not apply, with the reason."""
     return {"tgi": parsed.tgi_not_applicable} if parsed.tgi_not_applicable else {}

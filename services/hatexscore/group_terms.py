@@ -1,8 +1,8 @@
-"""Expressions of a lexicon in an explanation: whole, and the longest first.
+"""Finds expressions of a lexicon in an explanation: whole, and the longest first.
 
-Deviates from the released code: full terms only (it also matches every prefix of a term), and
-n-grams as long as the longest term (the paper stops at trigrams, where "democratic republic of the
-congo" cannot be found).
+Deviates from the released code: only full terms match (it also matches every prefix of a term).
+N-grams are as long as the longest term (the paper stops at trigrams and cannot find "democratic
+republic of the congo").
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _GAP = re.compile(r"[ \u00a0\u3000'\u2019\u2010\u2011\u2013-]{0,3}")  # inside a
 
 
 def find_terms(text: str, language: NameLanguage, lexicon: Lexicon) -> list[TermMatch]:
-    """All expressions found, in order; of overlapping ones the first, and the longest there.
+    """Return all expressions in order; among overlapping ones the first and longest wins.
 
-    The pronoun "us" is none, nor is "turkey" without its capital, nor are non-Muslims.
+    Excluded are the pronoun "us", "turkey" without its capital, and non-Muslims.
     """
     cues = load_cues(language)
     spoken = lexicon.language or language
@@ -66,10 +66,10 @@ def find_terms(text: str, language: NameLanguage, lexicon: Lexicon) -> list[Term
 
 @dataclass(frozen=True)
 class Cues:
-    """The words of one language that say what is no group, or where a term may end: our own data.
+    """Our own data for one language: words that exclude a group, and words that may follow a term.
 
-    needs_upper, needs_capital: terms that are ordinary words in other letters. suffixes: what may
-    follow a term inside the analyser's longer word (人 + 群). predicates: attacks.
+    needs_upper, needs_capital: terms that are ordinary words in other letters. suffixes: possible
+    ends of the analyser's longer word (人 + 群) after a term. predicates: attacks.
     """
 
     needs_upper: frozenset[str] = frozenset()
@@ -81,7 +81,7 @@ class Cues:
 
 @lru_cache(maxsize=8)
 def load_cues(language: NameLanguage) -> Cues:
-    """None for a language without a file."""
+    """Return the cues of a language; None if it has no file."""
     path = FOLDER / f"cues.{language}.json"
     if not path.exists():
         return Cues()
@@ -118,23 +118,23 @@ class TermMatch:
 
 @dataclass(frozen=True, slots=True)
 class TermTable:
-    """Expressions by their words (or, in Chinese and Korean, characters); longest in `longest`.
+    """Expressions by their words (in Chinese and Korean by characters).
 
-    `longest` has the number of words of the longest expression that starts with a word.
+    `longest` maps a first word to the number of words of its longest expression.
     """
 
     entries: dict[Forms, LexiconEntry] = field(default_factory=dict)
     longest: dict[str, int] = field(default_factory=dict)
 
     def add(self, key: Forms, entry: LexiconEntry) -> None:
-        """Insert; of two entries with the same key the preferred kind stays."""
+        """Insert an entry; of two entries with the same key the preferred kind stays."""
         held = self.entries.get(key)
         if held is None or PREFERENCE.index(entry.kind) < PREFERENCE.index(held.kind):
             self.entries[key] = entry
         self.longest[key[0]] = max(self.longest.get(key[0], 0), len(key))
 
     def starting_at(self, keys: Sequence[str], first: int) -> Iterator[tuple[int, LexiconEntry]]:
-        """Every (end, entry) of an expression that starts at `first`, the longest first."""
+        """Yield (end, entry) of each expression that starts at `first`, the longest first."""
         for size in range(min(self.longest.get(keys[first], 0), len(keys) - first), 0, -1):
             entry = self.entries.get(tuple(keys[first : first + size]))
             if entry is not None:
@@ -144,11 +144,11 @@ class TermTable:
 def _candidates_by_characters(
     text: str, language: Language, lexicon: Lexicon
 ) -> Iterator[TermMatch]:
-    """Chinese and Korean: the longest expression at each word border, overlaps not yet removed.
+    """Yield the longest expression at each word border in Chinese and Korean, with overlaps.
 
-    Spaces are skipped (이주 노동자 is 이주노동자), borders are not: 非 is no group in 非仇恨, nor
-    印度教 in 印度|教育. In Korean a particle or an ending starts no expression, nor does an
-    inflected verb, whose lemma has a 다 that the text lacks, end one.
+    Spaces are skipped (이주 노동자 is 이주노동자), borders are not: neither 非仇恨 nor
+    印度|教育 contains a group (非, 印度教). In Korean no expression starts with a particle or an
+    ending. None ends with an inflected verb, whose lemma has a 다 that the text lacks.
     """
     cues, table = load_cues(language), _character_table(lexicon)
     starts, ends, stops, word_ends = _borders(text, language, cues)
@@ -186,8 +186,8 @@ def _candidates_by_characters(
 def _borders(
     text: str, language: Language, cues: Cues
 ) -> tuple[set[int], set[int], set[int], dict[int, int]]:
-    """Where an expression may start, where it may end, where a determiner ends (이 주민 is not
-    이주민), and where the word of a character ends."""
+    """Return where expressions may start, may end, where a determiner ends (이 주민 is
+    not 이주민), and for each character the end of its word."""
     starts, ends, stops, word_ends = set(), set(), set(), {}
     for word in words(text, language):
         word_ends.update(dict.fromkeys(range(word.start, word.end), word.end))
@@ -205,9 +205,9 @@ def _borders(
 
 
 def _may_end(text: str, start: int, end: int, rest: str, cues: Cues) -> bool:
-    """May a term stop inside a word, of which the rest is left: before 司机, 群, or 歧视?
+    """Return True if a term may end inside a word before `rest`, such as 司机, 群, or 歧视.
 
-    A name that stands alone need not be a word of the analyser's.
+    A name that stands alone need not be a word of the analyser.
     """
     if len(rest) > 1 and rest in chinese_person_nouns():
         return True  # 女 in 女司机
@@ -228,7 +228,7 @@ def _table_bytes(_table: TermTable, lexicon: Lexicon) -> int:
 
 @cache_results(TABLE_BYTES, _table_bytes)
 def _character_table(lexicon: Lexicon) -> TermTable:
-    """Each expression without its spaces, in lower case."""
+    """Return the table of expressions in lower case without spaces."""
     table = TermTable()
     keys = {
         entry: tuple(one.lower() for one in entry.term if one not in SPACES)
@@ -246,9 +246,9 @@ def _character_table(lexicon: Lexicon) -> TermTable:
 
 
 def _candidates_by_words(text: str, lexicon: Lexicon) -> Iterator[TermMatch]:
-    """All other languages: the longest expression at each word, overlaps not yet removed.
+    """Yield the longest expression at each word in all other languages, with overlaps.
 
-    Case, accents and hyphens do not matter. A German noun needs its capital: "Alte" and not "alte".
+    Case, accents and hyphens are ignored. A German noun needs its capital: "Alte", not "alte".
     """
     table = _word_table(lexicon)
     found = [word.span() for word in _WORD.finditer(text)]
@@ -279,7 +279,7 @@ def _word_table(lexicon: Lexicon) -> TermTable:
 
 
 def _key(word: str, lexicon: Lexicon) -> str:
-    """A word without case and accents; in English, and in a list of the user's own, singular."""
+    """Return the word without case and accents; singular in English and in a caller's list."""
     if not word.isascii():
         letters = unicodedata.normalize("NFD", word)
         word = "".join(letter for letter in letters if not unicodedata.combining(letter))
@@ -288,7 +288,7 @@ def _key(word: str, lexicon: Lexicon) -> str:
 
 
 def _found_as(entry: LexiconEntry, seen: str) -> FoundAs:
-    """As printed, plural, singular of a printed plural; or the layer that it is from."""
+    """Return `printed`, `plural`, `singular` of a printed plural, or the layer of the entry."""
     if entry.kind != "term":
         return entry.kind
     printed = entry.term.split()[-1].lower()

@@ -42,8 +42,8 @@ GROUP = LABELS["group"]
 class GroupText:
     """An explanation whose mentions of groups are to be read.
 
-    quoted: spans of its quotations. moderated: the groups that the moderated text names.
-    targets: spans of a field for them, without which no mention counts; None without that field.
+    quoted: spans of its quotations. moderated: the groups that the moderated text names. targets:
+    spans of a field for them, the only place where mentions count; None without this field.
     """
 
     text: str
@@ -55,14 +55,14 @@ class GroupText:
 
 
 def target_group_identified(found: Sequence[HatexscoreGroupEvidence]) -> bool:
-    """TGI, Eq. 4: does any mention count?"""
+    """Return TGI, Eq. 4: True if a mention counts."""
     return any(mention.counts for mention in found)
 
 
 def groups_of_text(
     text: str, language: NameLanguage, lexicon: Lexicon, explained_in: NameLanguage
 ) -> TextGroups:
-    """The groups that the moderated text names. Slurs name theirs here, categories none."""
+    """Return the groups that the moderated text names; slurs count as names, categories do not."""
     matches = find_terms(text, language, lexicon)
     named = (match.entry for match in matches if match.entry.kind != "category_term")
     comparable = language == explained_in or lexicon.language is None
@@ -72,10 +72,10 @@ def groups_of_text(
 def read_mentions(
     texts: Sequence[GroupText], hateful: Sequence[bool]
 ) -> list[list[HatexscoreGroupEvidence]]:
-    """Every mention of a protected group, in order, with its verdict; one call of the reader.
+    """Return each mention of a protected group in order, with a verdict, by one call of the reader.
 
-    hateful: the prediction that is explained, which needs a link to hateful content, or an unknown
-    one. Raises Unavailable where the reader is away.
+    hateful: the explained prediction; True or unknown needs a link to hateful content. Raises
+    Unavailable if the reader is away.
     """
     matched = [
         [
@@ -107,7 +107,7 @@ def read_mentions(
 
 
 def _settled(one: GroupText, match: TermMatch) -> str | None:
-    """Why a mention needs no reading."""
+    """Return the reason why a mention needs no reading, or None."""
     if one.targets is not None:
         return IN_FIELD
     in_field = names_target(one.text, match.start)
@@ -144,7 +144,7 @@ def _mention(
 
 
 def ask_mention(text: str, match: TermMatch, borders: Sequence[Span]) -> str:
-    """The mention in its sentence, with one sentence on either side."""
+    """Return the sentence of the mention with one sentence on either side, for the reader."""
     place = max(at for at, (start, _) in enumerate(borders) if start <= match.start)
     first, last = borders[max(0, place - 1)][0], borders[min(len(borders) - 1, place + 1)][1]
     first = max(first, match.start - LONGEST_CONTEXT)
@@ -183,9 +183,9 @@ _ENDED = re.compile(r"[.!?。](?:\s|$)")  # the value goes on as a sentence
 
 
 def names_target(text: str, start: int) -> bool | None:
-    """Does a mention begin in a field for the target?
+    """Return True if a mention begins in a field for the target.
 
-    False where the field says that there is none; None where the mention is in no such field.
+    False if the field says that there is no target; None if the mention is not in such a field.
     """
     field = _FIELD.search(text[max(text.rfind("\n", 0, start) + 1, start - LONGEST_LINE) : start])
     if field is None or not _is_target(field["key"]):

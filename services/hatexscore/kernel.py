@@ -23,23 +23,23 @@ DECIDING = 0.5  # P(hateful) from which a model decides so
 
 
 def drop(original: float, masked: float) -> float:
-    """|p_orig - p_mask|, probability units [0, 1]: how much masking moved P(hateful)."""
+    """p_orig - p_mask|, probability units [0, 1]: the change of P(hateful) by masking."""
     return abs(original - masked)
 
 
 def carried(original: float, masked: float) -> float:
-    """max(0, p_orig - p_mask), [0, 1]: how much of P(hateful) goes with the quoted words.
+    """max(0, p_orig - p_mask), [0, 1]: the part of P(hateful) that is lost with the quoted words.
 
-    Deviates: Eq. 3 takes the amount, so that words which make a text *less* hateful would count as
-    what a hateful decision rests on, and against a non-hateful one.
+    Deviates: Eq. 3 takes the absolute value. Words that make a text *less* hateful would then count
+    as evidence for a hateful decision, and against a non-hateful one.
     """
     return max(0.0, original - masked)
 
 
 def agrees(label: Side, original: float, deciding: float = DECIDING) -> bool:
-    """Whether a model with this P(hateful), [0, 1], makes the decision itself.
+    """Return True if a model with this P(hateful), [0, 1], makes the same decision.
 
-    deciding: P(hateful) from which it decides so.
+    deciding: least P(hateful) of a hateful decision.
     """
     return (original >= deciding) == (label == "hateful")
 
@@ -49,14 +49,14 @@ def quotation_faithfulness(label: Side, quoted_drop: float) -> float:
 
     quoted_drop: by masking every quoted span, [0, 1]: `drop` as printed, `carried` in `robust`.
 
-    A hateful decision should rest on what is quoted, a non-hateful one should not hang on it.
+    A hateful decision should depend on its quotes, and a non-hateful one should not.
     """
     return quoted_drop if label == "hateful" else 1.0 - quoted_drop
 
 
 @dataclass(frozen=True, slots=True)
 class NamedGroups:
-    """Whether the explanation names a group (TGI = 1), and whether it says that one is attacked."""
+    """Flags of an explanation: it names a group (TGI = 1), and it says that a group is attacked."""
 
     named: bool
     attacked: bool
@@ -65,14 +65,13 @@ class NamedGroups:
 def consistency(
     rule: ConsistencyRule, label: Side | None, qf: float | None, groups: NamedGroups, tau: float
 ) -> float | None:
-    """Eq. 5 under one of three readings: 1 where decision, evidence and group cohere, else 0.
+    """Eq. 5 under one of three readings: 1 if decision, evidence and group cohere, else 0.
 
-    Hateful, every rule: QF >= tau and TGI = 1. Non-hateful,
-    `causal`: no group is attacked and 1 - QF < tau, what the prose means (an unquoted text has no
-    such evidence); `eq5`: TGI = 0 and QF < tau, as printed; `reference`: TGI = 0 and
-    QF >= tau, as released.
+    Hateful, every rule: QF >= tau and TGI = 1. Non-hateful, `causal`: no group is attacked and 1 -
+    QF < tau, as the prose implies (an unquoted text has no such evidence). `eq5`: TGI = 0 and QF <
+    tau, as printed. `reference`: TGI = 0 and QF >= tau, as released.
 
-    None where QF is undefined, or where the label is unknown and the two labels disagree.
+    None if QF is undefined, or if the label is unknown and the two labels disagree.
     """
     if qf is None:
         return None
@@ -92,9 +91,9 @@ def consistency(
 def causal_consistency(
     label: Side | None, qf: float | None, groups: NamedGroups | None, tau: float
 ) -> float | None:
-    """The rule `causal` over three values: 0 where one condition is false, whatever the others are.
+    """The rule `causal` in three-valued logic: 0 if one condition is false, others may be unknown.
 
-    qf, groups: None where unknown. None where an unknown one decides, or the unknown label does.
+    qf, groups: None if unknown. The result is None if it depends on an unknown value or label.
     """
     evident = None if qf is None else _at_least(qf, tau)
     calm = None if qf is None else not _at_least(1.0 - qf, tau)

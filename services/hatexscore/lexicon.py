@@ -1,7 +1,7 @@
-"""A policy's list of protected groups in one language: four policies as data, or one's own.
+"""A policy's list of protected groups in one language: one of four policies, or a custom list.
 
 Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3 and appendix A.6: lists of the UN, Meta,
-Twitter and YouTube, or a dictionary of the user's own. What is printed and what we add stay apart.
+Twitter and YouTube, or a user's dictionary. Printed terms and our additions are separate.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class LexiconEntry:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A category of a policy. Only `terms` and `slur_aliases` are printed in the paper.
+    """A category of a policy. The paper prints `terms` and `slur_aliases`; the rest is ours.
 
-    added, demonyms, slur_aliases: pairs of the expression and the group that it stands for.
-    category_terms: words for the ground itself (race, religion): no group by themselves.
+    added, demonyms, slur_aliases: pairs of an expression and its group. category_terms: words for
+    the category itself (race, religion), which do not name a group.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Lexicon:
 
     @property
     def characters(self) -> int:
-        """Of all its expressions: what is made of it grows with them."""
+        """The length of all expressions; derived tables grow with it."""
         return sum(len(entry.term) for entry in self.entries())
 
     def entries(self) -> tuple[LexiconEntry, ...]:
@@ -140,7 +140,7 @@ def load_lexicon(policy: str, language: NameLanguage) -> Lexicon:
 
 
 def _category(name: str, table: dict[str, Any], names: dict[str, Any], taken: set[str]) -> Category:
-    """Join a printed category with the names of its concepts that no category has `taken`."""
+    """Join a printed category with the names of its concepts that are not yet in `taken`."""
     known = names["concepts"]
     concepts = [known[concept] for concept in table["concepts"] if concept in known]
     added = {
@@ -234,14 +234,14 @@ _SAME = {
 
 @dataclass(frozen=True, slots=True)
 class TextGroups:
-    """groups: as the lists call them; same_language: as the explanation's, else they cannot be
-    compared."""
+    """groups: names from the lists; same_language: only groups in the explanation's language are
+    comparable."""
 
     groups: frozenset[str]
     same_language: bool
 
     def names(self, group: str) -> bool | None:
-        """Does the text name this group? None where it names none, or in another language."""
+        """Return True if the text names this group; None if unknown, or in another language."""
         if not self.groups or not self.same_language:
             return None
         return canonical_group(group) in self.groups
@@ -253,7 +253,7 @@ def canonical_group(group: str) -> str:
 
 
 def lexicon_names(policy: str | dict[str, Any], language: Language) -> frozenset[str]:
-    """The single words in lower case that name a group; none where the policy has no list."""
+    """Return the single words in lower case that name a group; none without a list."""
     try:
         found = (
             custom_lexicon(policy) if isinstance(policy, dict) else load_lexicon(policy, language)

@@ -66,8 +66,6 @@ OPPOSING = "the quotes speak against the decision: without them P(hateful) is hi
 class HateXScore(
     Metric[HatexscoreRequest, HatexscoreCollected, HatexscoreResult, HatexscoreVariant]
 ):
-    """Does an explanation conclude, quote faithfully, name the target, and cohere?"""
-
     contract = CONTRACT
     variants = VARIANTS
 
@@ -87,7 +85,7 @@ class HateXScore(
         return read_stated(HatexscoreRequest(text=text, explanation="", language=language), answer)
 
     def undefined(self, request: HatexscoreRequest, collected: Collected) -> HatexscoreResult:
-        """The result for an elicited answer without a decision: nothing of it is evidence."""
+        """Return a result without values for an elicited answer without a decision."""
         languages = detect_languages(request)
         return HatexscoreResult(
             **self.envelope(request, collected),
@@ -138,7 +136,7 @@ class HateXScore(
     def _obstacle(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> Obstacle | None:
-        """Why QF is undefined, or None. To quote nothing is a fact about the explanation."""
+        """Return why QF is undefined, or None. An explanation without quotes has a defined QF."""
         label, original = side_of_label(collected.parsed.label), collected.original
         if collected.no_probability is not None or not collected.parsed.quoting.counts:
             return collected.no_probability
@@ -169,7 +167,7 @@ class HateXScore(
         qf: float | None,
         obstacle: Obstacle | None,
     ) -> float | None:
-        """Eq. 5, of an explanation that does not contradict the decision."""
+        """Apply Eq. 5 to an explanation that does not contradict the decision."""
         row = self.variant(request)
         rule = request.consistency_rule or row.consistency_rule
         tau = request.tau if row.tau is None else row.tau
@@ -246,7 +244,7 @@ class HateXScore(
     def _expected(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, signed: kernel.Floats
     ) -> float | None:
-        """Mean QF of random quotes. signed: (R,) their drops."""
+        """Return the mean QF of random quotes. signed: (R,) their drops."""
         label = side_of_label(collected.parsed.label)
         if label is None:
             return None
@@ -272,7 +270,7 @@ class HateXScore(
 
 
 def _read_all(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
-    """Each by its variant, whose requests are read in one go."""
+    """Read the requests by their variants, each variant's requests in one batch."""
     places: dict[Variant, list[int]] = {}
     for place, request in enumerate(requests):
         places.setdefault(request.variant, []).append(place)
@@ -284,7 +282,7 @@ def _read_all(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
 
 
 def _with_languages(collected: HatexscoreCollected) -> HatexscoreCollected:
-    """With its languages, and the model that read among those that the score rests on."""
+    """Add the languages, and the model that read components of the score."""
     found, reader = collected.parsed.languages, collected.parsed.reader
     asked = reader.model if reader and reader.by == "llm" else None
     used = (models().writer(asked).use,) if asked else ()
@@ -297,7 +295,7 @@ def _with_languages(collected: HatexscoreCollected) -> HatexscoreCollected:
 
 
 def _faithfulness(collected: HatexscoreCollected, *, aware: bool) -> float:
-    """Eq. 3, where nothing stands in its way. aware: the variant asks which way masking moves P."""
+    """Apply Eq. 3 if QF is defined. aware: the variant uses the direction of the change."""
     label = side_of_label(collected.parsed.label)
     original, masked = collected.original, collected.masked
     if not collected.parsed.quoting.counts or label is None or original is None or masked is None:
@@ -312,7 +310,7 @@ def _reasons(
     components: HatexscoreComponents,
     obstacle: Obstacle | None,
 ) -> Iterator[HatexscoreReason]:
-    """One per part that is null, and for the score one per null part with weight in it.
+    """Return a reason per undefined component, and for the score those with weight.
 
     obstacle: why QF is undefined.
     """
@@ -337,13 +335,13 @@ def _reasons(
 
 
 def contradicted(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
-    """Whether the explanation concludes the opposite of the decision that was sent."""
+    """Return True if the explanation concludes the opposite of the decision sent."""
     sent, stated = request.decision_class, parsed.stated_decision
     return sent is not None and stated is not None and sent != stated
 
 
 def _disagreement(original: float, deciding: float) -> Obstacle:
-    """With as many digits as tell on which side of the threshold P is."""
+    """Format P with enough digits to show its side of the threshold."""
     side = original >= deciding
     digits = next((n for n in range(3, 17) if (float(f"{original:.{n}g}") >= deciding) == side), 17)
     told = "" if deciding == kernel.DECIDING else f" and decides so from {deciding:.3g}"
@@ -351,7 +349,7 @@ def _disagreement(original: float, deciding: float) -> Obstacle:
 
 
 def _opposing(collected: HatexscoreCollected, tau: float) -> bool:
-    """Whether P(hateful) is higher by as much as tau without the quotes."""
+    """Return True if P(hateful) rises by at least tau without the quotes."""
     if collected.original is None or collected.masked is None:
         return False
     if not collected.parsed.quoting.counts:
@@ -361,7 +359,7 @@ def _opposing(collected: HatexscoreCollected, tau: float) -> bool:
 
 
 def _drop_direction(collected: HatexscoreCollected) -> dict[str, Any]:
-    """Which way masking moved P(hateful), and whether the asked model makes the decision."""
+    """Return the direction of P's change, and whether the model makes the decision."""
     label = side_of_label(collected.parsed.label)
     original, masked = collected.original, collected.masked
     if original is None:
@@ -373,7 +371,7 @@ def _drop_direction(collected: HatexscoreCollected) -> dict[str, Any]:
 
 
 def _check_quotations(request: HatexscoreRequest) -> None:
-    """Raise BadInput for more different quotations than are searched for."""
+    """Raise BadInput if there are too many different quotations."""
     different = len({quotation.text for quotation in quotations(request.explanation_text)})
     if different > MOST_QUOTATIONS:
         raise BadInput(
@@ -383,7 +381,7 @@ def _check_quotations(request: HatexscoreRequest) -> None:
 
 
 def _named_groups(parsed: ParsedExplanation) -> kernel.NamedGroups | None:
-    """None where nothing reads the explanation. A further class need not name a group."""
+    """Return the flags; None if nothing read the explanation. A further class needs no group."""
     if parsed.label not in (None, *SIDES):
         return kernel.NamedGroups(named=True, attacked=False)
     if parsed.no_tgi is not None:
@@ -415,7 +413,7 @@ def _calibrated(
     masked: float,
     control: kernel.Floats,
 ) -> dict[str, Any]:
-    """The p that rests on other posts, where this one has too few places for an exact one.
+    """Return the p calibrated on other posts, if this post has too few places for an exact one.
 
     masked: P(hateful) without the quotes. control: (R,) of all other placements.
     """

@@ -95,7 +95,7 @@ class HatexscoreCollected(Collected):
 
 @dataclass(frozen=True, slots=True)
 class RandomNull:
-    """The random passages of one request. signed: whether the sign of dp counts."""
+    """The random passages of one request. signed: True if the sign of dp counts."""
 
     placements: RandomPlacements
     seed: int
@@ -103,12 +103,12 @@ class RandomNull:
     signed: bool
 
     def texts(self, most: int) -> tuple[str, ...]:
-        """So many masked texts, or as many as there are; more of them only add."""
+        """Return at most `most` masked texts; a larger `most` only appends."""
         drawn = self.placements.draws(self.seed, most, self.rule.first)
         return tuple(mask_spans(self.placements.text, spans) for spans in check_each(drawn))
 
     def overlap(self, most: int) -> float | None:
-        """Mean intersection over union of the quoted words with so many random ones."""
+        """Return the mean intersection over union of the quoted words and random placements."""
         drawn = self.placements.drawn(self.seed, most, self.rule.first)
         found = overlaps(self.placements.observed, drawn)
         return float(np.mean(found)) if found else None
@@ -118,10 +118,10 @@ class RandomNull:
 class ClassifierTexts:
     """The texts of one request that its model classifies.
 
-    hateful: the model's labels that lie on the hateful side.
-    null:    None where there is no control: `warnings` says why.
-    control: the masked texts of `null` that were drawn so far.
-    decided: the decision that the model must make itself, or there is no control; None: none.
+    hateful: labels of the model on the hateful side.
+    null:    None without a control; `warnings` has the reason.
+    control: masked texts of `null` drawn so far.
+    decided: the decision that the model must make for a control; None: any.
     """
 
     model: str
@@ -137,7 +137,7 @@ class ClassifierTexts:
 
     @property
     def asked(self) -> Asked:
-        """Who is asked, and how."""
+        """Return the model and the prompt of the request."""
         own = self.prompt.model_dump_json(exclude_unset=True) if self.prompt else None
         return self.model, own
 
@@ -152,7 +152,7 @@ class ClassifierTexts:
 def ask_classifiers(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[HatexscoreCollected]:
-    """The probabilities of every request. Raises BadInput for a model without the label."""
+    """Return the probabilities of each request. Raises BadInput for a model without the label."""
     pairs = [(one, _with_language(one, own)) for one, own in zip(requests, parsed, strict=True)]
     obstacles = [_language_obstacle(*pair) or _class_obstacle(*pair) for pair in pairs]
     texts = [
@@ -187,8 +187,8 @@ def _with_language(request: HatexscoreRequest, parsed: ParsedExplanation) -> Par
 
 
 def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
-    """Why the model must not be asked about this text, even where nothing is quoted: a part that is
-    0 for some texts of a language and null for the others has a mean that says nothing."""
+    """Return why the model must not judge this text, also if nothing is quoted. A component that is
+    0 for some texts of a language and null for others has a meaningless mean."""
     if request.probabilities is not None or request.accept_untrained_languages:
         return None
     name = request.model or DEFAULT_MODEL
@@ -197,7 +197,7 @@ def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) ->
 
 
 def _class_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
-    """Why the judge cannot tell the decision: it has no label for this class."""
+    """Return why the judge cannot report the decision: it has no label for this class."""
     if request.probabilities is not None or parsed.label in (None, *SIDES):
         return None
     labels = _labels_of(request)
@@ -210,7 +210,7 @@ def _class_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Ob
 def _classifier_texts(
     request: HatexscoreRequest, parsed: ParsedExplanation
 ) -> ClassifierTexts | None:
-    """None where nothing is quoted or the caller sent probabilities."""
+    """Return the texts; None if nothing is quoted or the caller sent probabilities."""
     quoting = parsed.quoting
     if request.probabilities is not None or not quoting.counts or quoting.masked is None:
         return None
@@ -239,8 +239,8 @@ def _classifier_texts(
 
 
 def one_sided(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
-    """Whether random spans are compared by how far they lower P(hateful); else by how far they
-    move it."""
+    """Return True if random spans are compared by the signed drop of P(hateful), False if by the
+    absolute change."""
     return VARIANTS[request.variant].decision_aware and side_of_label(parsed.label) == HATEFUL
 
 
@@ -251,7 +251,7 @@ def _labels_of(request: HatexscoreRequest) -> Sequence[str]:
 
 
 def _judge_labels(request: HatexscoreRequest, decision: Label | None) -> tuple[str, ...]:
-    """The model's labels whose probability counts. Raises BadInput where it has none."""
+    """Return the model's labels whose probability counts. Raises BadInput if it has none."""
     name, labels = request.model or DEFAULT_MODEL, _labels_of(request)
     found = judge_labels(request, labels, decision)
     if not found:
@@ -266,7 +266,7 @@ def _judge_labels(request: HatexscoreRequest, decision: Label | None) -> tuple[s
 def _without_model(
     request: HatexscoreRequest, parsed: ParsedExplanation, obstacle: Obstacle | None
 ) -> HatexscoreCollected:
-    """What the caller measured, or nothing where nothing is needed or the model cannot tell."""
+    """Return the caller's probabilities, or nothing if none are needed or the model has none."""
     sent = request.probabilities
     original = sent.original if sent else None
     masked = sent.masked if sent else None
@@ -294,7 +294,7 @@ def _without_model(
 
 
 def _no_rest(text: str, quoted: Sequence[Span]) -> str:
-    """Why there is no control where the quotes count as the text, Q = {T}."""
+    """Return why there is no control if the quotes count as the text, Q = {T}."""
     units = count_units(text)
     covered = sum(last - first for first, last in overlap_words(units, quoted))
     if covered >= len(units):
@@ -306,7 +306,7 @@ def _no_rest(text: str, quoted: Sequence[Span]) -> str:
 
 
 class _Judgements:
-    """One model's judgements of all texts of the requests that ask it in one way."""
+    """One model's judgements of all texts of the requests with the same prompt."""
 
     def __init__(self, requested: Sequence[ClassifierTexts]) -> None:
         self._model, self._prompt = models().judge(requested[0].model), requested[0].prompt
@@ -314,7 +314,7 @@ class _Judgements:
         self.ask(requested)
 
     def ask(self, requested: Sequence[ClassifierTexts]) -> None:
-        """About these too, in one call, of those texts that were not asked about yet."""
+        """Judge these texts in one call, without those already judged."""
         named = dict.fromkeys((text, each.language) for each in requested for text in each.texts)
         asked = [one for one in named if one not in self._found]
         if asked:
@@ -330,7 +330,7 @@ class _Judgements:
         return self._found[text, texts.language]
 
     def with_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
-        """With its first draws, where there is a QF to compare with them."""
+        """Add the first draws, if there is a QF to compare."""
         null = texts.null
         if null is None:
             return texts
@@ -345,7 +345,7 @@ class _Judgements:
         return replace(texts, control=null.texts(null.rule.first))
 
     def with_more_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
-        """With the draws of the next look, where the test does not stop on those that it has."""
+        """Add the draws of the next look, if the test has not stopped."""
         null = texts.null
         if null is None or len(texts.control) == null.rule.most:
             return texts
@@ -403,14 +403,14 @@ class _Judgements:
         )
 
     def _use(self, judged: Judgement) -> ModelUse:
-        """The model, and the prompt that a request brought."""
+        """Return the model with the prompt of the request."""
         use = self._model.use
         brought = judged.prompt_sha256
         return use if brought is None else use.model_copy(update={"prompt_sha256": brought})
 
     def _control(self, texts: ClassifierTexts) -> tuple[Floats | None, tuple[str, ...]]:
-        """(R,) P(hateful) of the control texts. None where one was not read: those that are left
-        are no random sample any more."""
+        """(R,) P(hateful) of the control texts. None if one is unread, since the others are not a
+        random sample."""
         found = [self._of(texts, text) for text in texts.control]
         unread = [one.unread for one in found if one.unread]
         if unread:
@@ -422,7 +422,7 @@ class _Judgements:
     def _validity_warnings(
         self, texts: ClassifierTexts, parsed: ParsedExplanation
     ) -> Iterator[str]:
-        """Why the probabilities may mean less than they seem to."""
+        """Yield warnings about the probabilities."""
         known = ModelLanguages(texts.model, self._model.languages)
         yield from known.get_warnings(parsed.languages.found_text)
         both = [self._of(texts, text) for text in (texts.text, texts.masked)]
@@ -434,8 +434,8 @@ class _Judgements:
 
 
 def _hateful(judgement: Judgement, labels: Sequence[str]) -> float | None:
-    """P of any of these labels: their sum; of labels that do not exclude each other, whose sum is
-    no probability, the largest."""
+    """Return the sum of P over these labels, or for a multi-label model, whose sum is no
+    probability, the largest."""
     if judgement.probabilities is None:
         return None
     values = [judgement.probabilities[judgement.labels.index(label)] for label in labels]
@@ -444,13 +444,13 @@ def _hateful(judgement: Judgement, labels: Sequence[str]) -> float | None:
 
 
 def _deciding(use: ModelUse) -> float:
-    """The `threshold` of the model's entry; of the other label's, its complement."""
+    """Return the `threshold` of the model's entry, or its complement for the other label."""
     least, other = use.thresholds, other_side(HATEFUL)
     return least.get(HATEFUL, 1 - least[other] if other in least else DECIDING)
 
 
 def _reading(found: Sequence[Judgement]) -> HatexscoreProbabilityReading | None:
-    """Of text and masked text together; None for a head, which tells P itself."""
+    """Return the reading of text and masked text together; None for a classification head."""
     readings = [one.reading for one in found if one.reading not in (None, "head")]
     if not readings:
         return None
@@ -464,10 +464,10 @@ def _reading(found: Sequence[Judgement]) -> HatexscoreProbabilityReading | None:
 
 @dataclass(frozen=True, slots=True)
 class RandomPlacements:
-    """Where passages as long as the quoted ones can stand in the same text.
+    """Possible placements in the text of passages as long as the quoted ones.
 
-    Quoted words with no other word between them are one passage. others: how many placements there
-    are besides the quoted one. why_none: why there is none, or None.
+    Quoted words without a word between them are one passage. others: number of placements without
+    the quoted one. why_none: why there is none, or None.
     """
 
     text: str
@@ -507,13 +507,13 @@ class RandomPlacements:
         )
 
     def draws(self, seed: int, most: int, first: int | None = None) -> list[list[Span]]:
-        """As `drawn`, each a list of spans of the text."""
+        """Return the placements of `drawn` as lists of spans of the text."""
         return [self.spans(places) for places in self.drawn(seed, most, first)]
 
     def drawn(self, seed: int, most: int, first: int | None = None) -> list[Places]:
-        """Different placements, each the places of its words: all others if they are no more than
-        `most`, else so many, uniformly. first: up to how many come in the order of the text, where
-        there are no more; None: `most`."""
+        """Return different placements as positions of words: all others if they are at most `most`,
+        else `most` uniform draws. first: if there are no more than this many others, they come in
+        the order of the text; None: `most`."""
         random = generator(seed, "null", "spans", self.text, self.lengths)
         drawn = others(self.space, self.observed, random, most if first is None else first)
         return list(check_each(islice(drawn, min(most, self.others))))

@@ -1,4 +1,4 @@
-"""HateXScore's page: what the explanation claims, and what the model did."""
+"""The page of HateXScore: claims of the explanation, and behaviour of the model."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class ComponentRow:
 
 @dataclass(frozen=True, slots=True)
 class HatexscoreView:
-    """What the template shows. text, explanation, masked: None where the text was not kept.
-    own_labels: whether the labels are the caller's own words, or may be."""
+    """The data of the template. text, explanation, masked: None if the text was not kept.
+    own_labels: True if the labels are, or may be, the caller's words."""
 
     text: list[MarkedText] | None
     explanation: list[MarkedText] | None
@@ -79,7 +79,7 @@ class HatexscoreView:
 
 
 def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> HatexscoreView:
-    """What a page shows of this result."""
+    """Return the data of the page for this result."""
     parameters = report.provenance.parameters
     masks = (Mark(*one.span(), "mask", "masked") for one in MASK.finditer(report.masked_text or ""))
     quoted = (
@@ -136,7 +136,7 @@ def _parts(report: HatexscoreResult) -> list[ComponentRow]:
 
 
 def _strip(report: HatexscoreResult) -> Chart | None:
-    """None where there is no control, or where its draws were not kept one by one."""
+    """Return the strip of draws; None without a control, or without its single draws."""
     control = report.control
     if control is None or not control.drops:
         return None
@@ -152,7 +152,7 @@ def _strip(report: HatexscoreResult) -> Chart | None:
 
 
 def design(report: Record) -> Iterator[Block]:
-    """The charts of a batch report."""
+    """Yield the charts of a batch report."""
     yield _conclusions(report)
     yield from _quotes(record(report, "quotes"))
     decisions = record(report, "by_decision")
@@ -205,7 +205,7 @@ def _conclusions(report: Record) -> Block:
 
 
 def _quotes(counted: Record) -> Iterator[Block]:
-    """What is quoted, by how it was found; results, by the worst of their quotations."""
+    """Yield charts of quotations by match, and of results by their worst quotation."""
     roughly = ("inflected", "fuzzy", "unsearched")
     quotations = {
         "found exactly": integer(counted, "exact"),

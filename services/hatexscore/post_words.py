@@ -1,9 +1,9 @@
-"""How much an explanation says about its post: the content words that both have, or its sense.
+"""Compares an explanation with its post by shared content words, or by sense.
 
 A stock sentence shares no content word with the post, and a template with one slot shares one.
-Frequent words count half, because any explanation may use them; in a quoted phrase they count
-whole. A paraphrase shares few words, so that what is left of the explanation without them is
-compared with the post by an encoder of sentences. The encoder knows English only.
+Frequent words count half outside of quoted phrases, since any explanation may use them. A
+paraphrase shares few words. Therefore an encoder of sentences compares the rest of the explanation
+with the post. The encoder knows English only.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ SHORT_WORD = 4
 def read_post_words(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[HatexscorePostWords | None]:
-    """Compare explanations with their posts; None where quotes are tested instead.
+    """Compare explanations with their posts; None if a test of the quotes replaces this.
 
-    The encoder is asked about what the words leave open, in one call.
+    If the words do not decide, the encoder does, in one call.
     """
     found = [
         None if own.rests_on_quotes else post_words(request, own)
@@ -65,7 +65,7 @@ def _is_english(parsed: ParsedExplanation) -> bool:
 
 
 def _without_words_of_the_post(request: HatexscoreRequest) -> str:
-    """The explanation without the content words that the post has, too."""
+    """Return the explanation without the content words that it shares with the post."""
     explanation = written_out(request.explanation)
     post, pieces, position = _content(request.text, "en"), [], 0
     for word in words(explanation, "en"):

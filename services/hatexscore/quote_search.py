@@ -1,4 +1,4 @@
-"""Where quotations occur in a text: exactly, in another spelling, or nearly.
+"""Finds quotations in a text: exactly, in another spelling, or nearly.
 
 Source: Hu & Lee, arXiv:2601.13547, section 3.2 (exact and fuzzy matching); at most 15 % of the
 characters edited, as in the released code.
@@ -53,10 +53,10 @@ Match = Literal["exact", "inflected", "fuzzy"]
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Where a quotation occurs in the text: `text == original[start:end]`.
+    """An occurrence of a quotation in the text: `text == original[start:end]`.
 
     value: similarity, 1 - edit distance / longer length, [0, 1]; 1 for an exact match. An
-           inflected one is one word of the text that differs by its ending only.
+           inflected quotation is one word of the text with another ending.
     """
 
     start: int
@@ -68,7 +68,7 @@ class Quote:
 
 
 def is_trivial(quotation: Quotation, language: Language) -> bool:
-    """Is it a function word alone? Quoting "the" points at nothing (section 3.2, "non-trivial")."""
+    """Return True for a function word: quoting "the" is trivial (section 3.2, "non-trivial")."""
     if len(quotation.text) > _LONGEST_WORD:
         return False
     found = [word for word in words(quotation.text, language) if word.is_word]
@@ -77,9 +77,9 @@ def is_trivial(quotation: Quotation, language: Language) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Every occurrence of the quotations, in order, and the quotations without one.
+    """All occurrences of the quotations in order, and the quotations without one.
 
-    unsearched: neither found exactly nor compared with near passages: too long for that.
+    unsearched: quotations without an exact match that are too long for near matches.
     """
 
     quotes: tuple[Quote, ...]
@@ -88,7 +88,7 @@ class Located:
 
 
 def locate(text: str, quoted: Sequence[Quotation]) -> Located:
-    """Every occurrence of each quotation in the text as it was sent.
+    """Return all occurrences of each quotation in the text as sent.
 
     Exact after folding and at word borders; else the nearest passage within 15 % edits.
     """
@@ -125,7 +125,7 @@ class QuoteSearch:
         self._near: dict[str, tuple[Quote, Span] | None] = {}
 
     def exact(self, quotation: Quotation) -> tuple[Quote, ...]:
-        """Return the same object for the same words, as they were quoted first."""
+        """Return the same object for the same words, as first quoted."""
         needle = self._folded(quotation.text)
         if needle not in self._exact:
             spans = exact_spans(self.haystack, needle)
@@ -133,7 +133,7 @@ class QuoteSearch:
         return self._exact[needle]
 
     def respelled(self, quotation: Quotation) -> tuple[Quote, ...]:
-        """Word for word but for an editor's brackets, endings, censoring and other spellings."""
+        """Find the quotation with an editor's brackets, other endings, censoring or spellings."""
         haystack = self.haystack
         for reading in without_brackets(quotation.text):
             if spans := exact_spans(haystack, self._folded(reading)):
@@ -144,9 +144,9 @@ class QuoteSearch:
         return tuple(self._nearly(s, quotation, "inflected" if is_word else "fuzzy") for s in spans)
 
     def fragment(self, quotation: Quotation, *, begins: bool, ends: bool) -> tuple[Quote, ...]:
-        """Where a quotation stands that an ellipsis cuts inside a word, with the whole word.
+        """Find a quotation that an ellipsis cuts inside a word; the result has the whole word.
 
-        begins, ends: whether it begins and ends with a whole word.
+        begins, ends: True if it begins or ends with a whole word.
         """
         needle, haystack = self._folded(quotation.text), self.haystack
         start = haystack.text.find(needle) if len(needle) >= PIECE else -1
@@ -162,7 +162,7 @@ class QuoteSearch:
         return (self._nearly((start, end), quotation),)
 
     def nearest(self, quotation: Quotation) -> tuple[Quote, ...] | None:
-        """As `near`, with or without what stands in brackets; nothing where the meaning differs."""
+        """Find as `near`, with or without the text in brackets; nothing if the meaning differs."""
         for text in (quotation.text, *without_brackets(quotation.text)):
             found = self.near(replace(quotation, text=text))
             if not found:
@@ -178,7 +178,7 @@ class QuoteSearch:
         return ()
 
     def near(self, quotation: Quotation) -> tuple[Quote, ...] | None:
-        """The nearest passage; None where the quotation is too long to look for one."""
+        """Return the nearest passage; None if the quotation is too long for this search."""
         check()
         needle = self._folded(quotation.text)
         if needle not in self._near:
@@ -199,7 +199,7 @@ class QuoteSearch:
         return self.haystack.source_of(*found[0]) if found else None
 
     def _with_negation(self, needle: str) -> Span:
-        """The nearest passage, with a negation shortly before it that the needle may omit."""
+        """Return the nearest passage with a preceding negation that the needle may omit."""
         known, text = self._near[needle], self.haystack.text
         start, end = known[1] if known else (0, 0)
         start = text.rfind(" ", 0, start) + 1
@@ -237,7 +237,7 @@ _SIMPLIFIED = str.maketrans(_SIMPLER["traditional"], _SIMPLER["simplified"])
 
 
 def searchable(text: str) -> NormalizedText:
-    """The normalised text without addresses, with one form of names of users, and simplified."""
+    """Return the normalised text simplified, without addresses, and with uniform user names."""
     found = replaced(
         normalize(text),
         _OMITTED,
@@ -261,10 +261,10 @@ _BLANKS = re.compile(r"^ +| +$|(?<= ) +")
 
 
 def fold(text: NormalizedText, marks: bool = True) -> NormalizedText:
-    """What the text says, not how it is typed: NFKC, case folding, one space for any white space,
-    straight quotation marks and hyphens, no invisible characters, no white space at the ends.
+    """Fold typographic differences: NFKC, case, one space for any white space, straight quotation
+    marks and hyphens, no invisible characters, no white space at the ends.
 
-    marks: whether quotation marks stay; an apostrophe within a word always does.
+    marks: keep quotation marks; an apostrophe within a word always stays.
     """
     if not marks:
         text = replaced(text, _MARK, "")
@@ -292,16 +292,16 @@ _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
 
 
 def word_spans(text: str, language: Language) -> list[Span]:
-    """Units, but Chinese characters joined to words."""
+    """Return the units, with Chinese characters joined to words."""
     if language != "zh":
         return count_units(text)
     return [(word.start, word.end) for word in words(text, language) if word.is_word]
 
 
 class Haystack:
-    """A text made ready for many searches: each then costs its needle's length, not the text's.
+    """A text prepared for many searches; a search takes time by its needle's length.
 
-    Spans are those of the folded text; `folded.original` has those of the text as sent.
+    Spans refer to the folded text; `folded.original` maps them to the text as sent.
     """
 
     def __init__(self, source: str, read: NormalizedText, marks: bool = False) -> None:
@@ -311,12 +311,12 @@ class Haystack:
         self.text = self.folded.text
 
     def source_of(self, start: int, end: int) -> str:
-        """Return what the text as sent has at a span of the folded one."""
+        """Return the part of the text as sent for a span of the folded text."""
         return self.source[slice(*self.folded.original(start, end))]
 
     @cached_property
     def _spaced(self) -> list[bool]:
-        """Is a character part of a word in a script that writes spaces between words?"""
+        """Return True for a character of a word in a script with spaces between words."""
         return [
             not _NO_SPACES.match(one)
             and (one.isalnum() or one == "_" or unicodedata.category(one)[0] == "M")
@@ -325,7 +325,7 @@ class Haystack:
 
     @cached_property
     def begins(self) -> list[int]:
-        """Where a quoted span may begin, ascending: at a word, not at its "'s", or at any Han."""
+        """Possible starts of a quoted span, ascending: at a word, not its "'s", or at any Han."""
         inner = {match.start() for match in _APOSTROPHE.finditer(self.text)}
         endings = set() if self.marks else inner
         within = [False, *(a and b for a, b in pairwise(self._spaced))]
@@ -337,7 +337,7 @@ class Haystack:
 
     @cached_property
     def ends(self) -> list[int]:
-        """Where it may end (exclusive), ascending: at a word's end, or before a Korean particle."""
+        """Possible ends (exclusive), ascending: at a word's end, or before a Korean particle."""
         hangul = {match.start() for match in _HANGUL.finditer(self.text)}
         within = [False, *(a and b for a, b in pairwise(self._spaced)), False]
         return [
@@ -348,7 +348,7 @@ class Haystack:
 
     @cached_property
     def _words(self) -> list[tuple[Span, str]]:
-        """Words with their marks of censoring, and their spellings."""
+        """Return the words with their marks of censoring, and their spellings."""
         return [(one.span(), spelling(one.group())) for one in _WORD.finditer(self.text)]
 
     @cached_property
@@ -359,7 +359,7 @@ class Haystack:
         return found
 
     def spelled_spans(self, needle: str) -> list[Span]:
-        """Where words stand that differ by endings, digits for letters, or lengthened letters."""
+        """Find words with other endings, digits for letters, or lengthened letters."""
         said = _WORD.findall(needle)
         wanted = [spelling(word) for word in said]
         spans = []
@@ -373,12 +373,12 @@ class Haystack:
 
     @cached_property
     def _censored(self) -> list[tuple[str, re.Pattern[str]]]:
-        """The censored words of the text, and what each may hide."""
+        """Return the censored words of the text with the patterns of their possible meanings."""
         words = dict.fromkeys(filter(_is_censored, _WORD.findall(self.text)))
         return [(word, re.compile(_hidden(word))) for word in list(words)[:MOST_CENSORED]]
 
     def pattern_spans(self, needle: str) -> list[Span]:
-        """Where the words of a needle stand that it, or the text, censors or leaves out."""
+        """Find the words of a needle if the needle or the text censors or omits some of them."""
         bare = _OUTER_PLACEHOLDER.sub("", needle)
         tokens = list(_TOKEN.finditer(bare))
         gaps = sum(one["gap"] is not None for one in tokens)
@@ -424,7 +424,7 @@ def _is_censored(word: str) -> bool:
 
 
 def _hidden(word: str) -> str:
-    """A pattern for what a censored word may hide: a letter or a few more for a run of marks."""
+    """Return a pattern for a censored word: a letter or a few more for a run of marks."""
     runs = _CENSORED_PART.findall(word)
     is_sure = len(runs) > 1 or len(word) - len(runs[0]) < 2
     parts = map(re.escape, _CENSORED_PART.split(word))
@@ -436,7 +436,7 @@ def _hidden(word: str) -> str:
 
 
 def without_brackets(quoted: str) -> tuple[str, ...]:
-    """Other readings of a quotation with an editor's brackets: "leave [their] bins", "[sic]"."""
+    """Return other readings of quoted brackets by an editor: "leave [their] bins", "[sic]"."""
     bare = _SIC.sub("", quoted)
     readings = (" ".join(_BRACKETS.sub(kept, bare).split()).strip(" .,") for kept in (r"\1", ""))
     return tuple(one for one in dict.fromkeys(readings) if one and one != quoted)
@@ -455,7 +455,7 @@ def spelling(word: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """The word with letters for digits that look alike and, in English, without its ending."""
+    """Return the word without look-alike digits and, in English, without its ending."""
     word = word.removesuffix("'s")
     if any(map(str.isalpha, word)):
         word = word.translate(_DIGITS)
@@ -473,7 +473,7 @@ def _stem(word: str) -> str:
 
 
 def _is_same_word(said: str, there: str) -> bool:
-    """Of two words of one spelling: a doubled letter is another word, a lengthened one is not."""
+    """Compare words of one spelling: doubled letters distinguish them, lengthened ones do not."""
     return _stem(said) == _stem(there) or bool(_LONG_RUN.search(said) or _LONG_RUN.search(there))
 
 
@@ -485,10 +485,10 @@ def irregular_forms() -> dict[str, str]:
 
 
 def exact_spans(haystack: Haystack, needle: str) -> list[Span]:
-    """Occurrences of a folded needle that begin and end at word borders of the text.
+    """Find a folded needle at word borders of the text.
 
-    One that begins inside a word is passed over to the next border, not to the next character:
-    "aaa" in twenty thousand "a" is looked at once.
+    A match inside a word moves the search to the next border, not to the next character, so that
+    "aaa" in twenty thousand "a" is compared once.
     """
     text, begins, ends = haystack.text, haystack.begins, haystack.ends
     spans: list[Span] = []
@@ -513,10 +513,10 @@ def _contains(ascending: Sequence[int], value: int) -> bool:
 def nearest_span(
     haystack: Haystack, needle: str, edits: float = MAX_EDITS
 ) -> tuple[Span, float] | None:
-    """The passage that a misquotation means, and its similarity [1 - edits, 1), or None.
+    """Return the passage of a misquotation and its similarity [1 - edits, 1), or None.
 
-    Begins and ends at word borders; on a tie the earliest, then the shortest passage. Of equally
-    long stretches of the text the one most like the needle says where to look.
+    It begins and ends at word borders; on a tie the earliest, then the shortest passage wins. The
+    search starts at the most similar stretch of the needle's length.
     """
     text, length = haystack.text, len(needle)
     if not length >= MIN_LENGTH or not text:
@@ -547,6 +547,6 @@ def nearest_span(
 
 
 def _nearby(borders: Sequence[int], position: int, reach: int) -> list[int]:
-    """Borders within reach of a position, the nearest first, then the lower."""
+    """Yield borders within reach of a position, the nearest first, then the lower."""
     first, last = bisect_left(borders, position - reach), bisect_right(borders, position + reach)
     return nsmallest(BORDERS, borders[first:last], key=lambda border: abs(border - position))

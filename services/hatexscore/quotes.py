@@ -1,10 +1,10 @@
-"""Quotations of an explanation as its quotation marks have them, and a text with spans masked.
+"""Quotations of an explanation by its quotation marks, and a text with spans masked.
 
-Source: Hu & Lee, arXiv:2601.13547, section 3.2 (quoted spans, "[MASK]").
-Deviates: a quotation is what stands in quotation marks; the released code takes every token that
-text and explanation share, "the" included, so that no explanation is ever without a quotation. It
-also masks token by token, inside words and inside earlier masks; here merged spans are masked in
-one pass. JSON, tags and TeX around an explanation are read as prose of the same length.
+Source: Hu & Lee, arXiv:2601.13547, section 3.2 (quoted spans, "[MASK]"). Deviates: only text in
+quotation marks is a quotation. The released code takes every token that text and explanation share,
+"the" included, so that every explanation has a quotation. It also masks token by token, inside
+words and inside earlier masks; here merged spans are masked in one pass. JSON, tags and TeX around
+an explanation are read as prose of the same length.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Quotation:
 
 
 def quotations(explanation: str) -> list[Quotation]:
-    """What is quoted, in order; an ellipsis separates two quotations; punctuation only is none."""
+    """Return the quotations in order, split at ellipses, without those of punctuation only."""
     return [part for parts in quoted_parts(explanation) for part in parts]
 
 
 def quoted_parts(explanation: str, quoted: Sequence[Span] | None = None) -> list[list[Quotation]]:
     """Return the parts between ellipses of every quotation.
 
-    quoted: where the quotations stand, marks not included; None: between quotation marks.
+    quoted: spans of the quotations without marks; None: search for quotation marks.
     """
     if quoted is None:
         quoted = [(start + 1, end - 1) for start, end in quoted_spans(explanation)]
@@ -54,7 +54,7 @@ def quoted_parts(explanation: str, quoted: Sequence[Span] | None = None) -> list
 
 
 def _parts(explanation: str, start: int, end: int) -> Iterator[Quotation]:
-    """The stretches between ellipses, without punctuation and mark-up at their edges."""
+    """Yield the parts between ellipses, without punctuation and mark-up at their edges."""
     borders = [match.span() for match in _ELLIPSIS.finditer(explanation, start, end)]
     starts = [start, *(after for _, after in borders)]
     ends = [*(before for before, _ in borders), end]
@@ -91,11 +91,11 @@ _CLOSING_MARK = {
 
 
 def quoted_spans(text: str) -> list[Span]:
-    """Spans of the quotations, marks included; marks around the whole text quote nothing.
+    """Return the spans of the quotations with their marks, without marks around the whole text.
 
-    Straight marks are told apart by their neighbours: an opening mark follows no letter, a closing
-    one precedes none (an apostrophe is neither), and a straight single mark also hugs what it
-    quotes. Marks of other kinds inside a quotation belong to it, and none runs over a blank line.
+    Straight marks are classified by their neighbours. An opening mark follows no letter, a closing
+    one precedes none (an apostrophe is neither), and a straight single mark touches its quotation.
+    A quotation may contain marks of other kinds, but no blank line.
     """
     spans = _spans(text)
     stripped = text.strip()
@@ -106,7 +106,7 @@ def quoted_spans(text: str) -> list[Span]:
 
 
 def _spans(text: str) -> list[Span]:
-    """From left to right; an opening mark without its closing one opens nothing."""
+    """Pair marks from left to right; an opening mark without a closing one is ignored."""
     spans: list[Span] = []
     unclosed: set[str] = set()  # no closing mark is left in the text
     position = 0
@@ -123,13 +123,13 @@ def _spans(text: str) -> list[Span]:
 
 
 def scripts_of(text: str) -> frozenset[str]:
-    """Alphabets of the letters of a text, as Unicode names them: LATIN, CJK, HANGUL."""
+    """Return the scripts of a text's letters by Unicode names: LATIN, CJK, HANGUL."""
     letters = filter(str.isalpha, set(text))
     return frozenset(unicodedata.name(letter, "").partition(" ")[0] for letter in letters)
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
-    """The same characters, as ordered spans without overlap; spans that only touch stay two."""
+    """Return ordered spans without overlap; spans that only touch stay separate."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:
@@ -140,7 +140,7 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 
 def mask_spans(text: str, spans: Iterable[Span]) -> str:
-    """`text` with each merged span replaced; every other character stays as it is."""
+    """Replace each merged span of `text`; every other character stays."""
     pieces: list[str] = []
     position = 0
     for start, end in merge_spans(spans):
@@ -153,7 +153,7 @@ _UNIT = re.compile(rf"[{HAN_CLASS}]|[^\W{HAN_CLASS}]+(?:['\u2019][^\W{HAN_CLASS}
 
 
 def count_units(text: str) -> list[Span]:
-    """Words with their inner apostrophes, single Han characters, single emoji; no punctuation."""
+    """Count words with inner apostrophes, single Han characters and emoji; no punctuation."""
     found = _UNIT.finditer(text)
     return [match.span() for match in found if _is_counted(match.group())]
 
@@ -164,7 +164,7 @@ def _is_counted(unit: str) -> bool:
 
 
 def overlap_words(counted: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
-    """Index ranges (first, last + 1) of the units that the spans touch, merged and in order."""
+    """Return index ranges (first, last + 1) of units that the spans touch, merged, in order."""
     starts = [start for start, _ in counted]
     ends = [end for _, end in counted]
     ranges = ((bisect_right(ends, start), bisect_right(starts, end - 1)) for start, end in spans)
@@ -201,9 +201,9 @@ _EMPHASIS = re.compile(r"(?<![\w*_'])(\*{1,2}|__?|'')(?=\S)([^*_'\n]{3,300})(?<=
 
 
 def code_as_quotations(explanation: str, text: str = "") -> str:
-    """What stands in backticks, or in the marks of TeX, as in quotation marks; offsets stay.
+    """Put text in backticks or in TeX marks in quotation marks; offsets stay.
 
-    So does what is emphasised, if it is several words that the text has.
+    The same for emphasised text of several words that occurs in `text`.
     """
 
     def emphasized(match: re.Match[str]) -> str:
@@ -224,12 +224,12 @@ def _as_curly(quoted: re.Match[str]) -> str:
 
 
 def plain_format(explanation: str, text: str = "") -> NormalizedText:
-    """The normalised explanation without the marks of JSON.
+    """Return the normalised explanation without the marks of JSON.
 
-    Models are often told to answer in such a form. A string of an object is no quotation of the
-    text, but one in a list, or of a key that names quotations ("evidence"), is, as is one of
-    several words that stands in the text word for word. Each field becomes a line of its own.
-    What a line quotes without marks, after ">" or a key that names quotations, is marked.
+    Models are often told to answer in JSON. A string of an object is not a quotation. A string is a
+    quotation in a list, under a key that names quotations ("evidence"), or if it is several words
+    of the text. Each field becomes a line. Lines without marks, after ">" or a key that names
+    quotations, get quotation marks.
 
     text: normalised.
     """
@@ -254,9 +254,9 @@ _BETWEEN_VALUES = re.compile(r"[;,/|\uff0c\uff1b\u3001][ \t]{1,3}|[ \t][/|][ \t]
 
 
 def _marked_lines(plain: NormalizedText, text: str) -> NormalizedText:
-    """What a line quotes of the text without quotation marks, in marks.
+    """Put quotations without marks in quotation marks.
 
-    Only where it stands in the text word for word: nobody is accused for what has no marks.
+    They must occur in the text word for word; text without marks never counts as hallucinated.
     """
     there = f" {_bare(text)} "
     marks: list[Edit] = []
@@ -280,7 +280,7 @@ def _marked_lines(plain: NormalizedText, text: str) -> NormalizedText:
 
 
 def _quoting_lines(explanation: str) -> Iterator[tuple[bool, int, int]]:
-    """What may be quoted on a line without marks: behind a key, or, `True`, behind ">"."""
+    """Yield possible quotations without marks: after a key, or (True) after ">"."""
     listing = False  # do the items of the list quote?
     for line in _LINE.finditer(explanation):
         begin, end = line.span()
@@ -301,7 +301,7 @@ def _stripped(text: str, start: int, end: int) -> Span:
 
 
 def _bare(text: str) -> str:
-    """The words of a text in lower case, and each Chinese character, with blanks between."""
+    """Return the words in lower case, and each Chinese character, separated by blanks."""
     return " ".join(text[slice(*span)].lower().replace("\u2019", "'") for span in count_units(text))
 
 

@@ -1,8 +1,8 @@
-"""What an explanation quotes of the text, what it invents, and what its quotation marks hold else.
+"""Classifies an explanation's quotations: quoted from the text, invented, or of another kind.
 
 Source: Hu & Lee, arXiv:2601.13547, section 3.2 and Eq. 3. Calling a quotation hallucinated is an
-accusation. So a quotation that the text does not hold is hallucinated only where its clause
-attributes it to the text ("the word ...", "it says ..."), or where it changes a passage.
+accusation. So a quotation that is not in the text is hallucinated only if its clause attributes it
+to the text ("the word ...", "it says ..."), or if it changes a passage.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _WITH_NOTHING = re.compile(r"\b(?:with|for|from) (?:no|nothing)\b", re.IGNORECAS
 
 
 def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedSpans:
-    """Quotations in quotation marks that occur in the text; function words alone point nowhere."""
+    """Read the quotations in marks that occur in the text; function words alone do not count."""
     search = QuoteSearch(
         Haystack(request.text, searchable(request.text)),
         lexicon_names(request.policy, languages.explanation),
@@ -145,7 +145,7 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
 def _word_for_word(
     search: QuoteSearch, explanation: str, quotation: Quotation
 ) -> tuple[Quote, ...]:
-    """Where the text has a quotation exactly or in another spelling, or has its parts."""
+    """Find a quotation, or its parts, in the text exactly or in another spelling."""
     if quotes := search.exact(quotation) or search.respelled(quotation):
         return quotes
     is_cut = explanation[quotation.end :].startswith("...")
@@ -164,10 +164,10 @@ def _changed_by_ellipses(
     group: Sequence[Quotation],
     exact: dict[Quotation, tuple[Quote, ...]],
 ) -> Span | None:
-    """Return the passage that a quotation changes by what its ellipses leave out, or None.
+    """Return the passage that a quotation changes by its ellipses, or None.
 
-    Its parts stand in the order of the text. No negation is left out, nor the beginning of the
-    sentence of the next part.
+    Its parts keep the order of the text. Ellipses must not omit a negation, nor the beginning of
+    the next part's sentence.
     """
     start = group[0].start
     omits = _OMITS.search(explanation, max(0, start - 8), start) is not None
@@ -193,13 +193,13 @@ def _changed_by_ellipses(
 
 
 def _is_negated_before(text: str, start: int) -> bool:
-    """Does a negation stand before `start` in its sentence?"""
+    """Return True if a negation precedes `start` in its sentence."""
     return negates(SENTENCE_END.split(text[max(0, start - 240) : start])[-1])
 
 
 def _may_be_translated(text: str, quotation: Quotation, languages: DetectedLanguages) -> bool:
-    """Is it in letters that the text has none of, or is the text in another language than what
-    explains it?"""
+    """Return True for letters that the text does not use, or if text and explanation differ in
+    language."""
     own, there = scripts_of(quotation.text), scripts_of(text)
     if own and there and own.isdisjoint(there):
         return True
@@ -211,7 +211,7 @@ def _may_be_translated(text: str, quotation: Quotation, languages: DetectedLangu
 
 
 def _merge_neighbors(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Neighbours without a word between them as one span: one passage, masked as random ones are.
+    """Merge neighbours without a word between them, since random passages are masked in this way.
 
     spans: merged, in order.
     """
@@ -226,7 +226,7 @@ def _merge_neighbors(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _ordered(quotes: Iterable[Sequence[Quote]]) -> list[Quote]:
-    """Each span once, as it was quoted first. The same words have the same quotes: read once."""
+    """Return each span once, as first quoted."""
     found: dict[Span, Quote] = {}
     different = {id(several): several for several in quotes}.values()
     for quote in (one for several in different for one in several):
@@ -237,7 +237,7 @@ def _ordered(quotes: Iterable[Sequence[Quote]]) -> list[Quote]:
 def _full_text_quotations(
     counted: Sequence[Span], found: dict[Quotation, tuple[Quote, ...]]
 ) -> list[Quotation]:
-    """Quotations of the whole text, where another quotes a part of it."""
+    """Return the quotations of the whole text if another quotes a part of it."""
     different = {id(quotes): quotes for quotes in found.values()}
     shares = {
         name: _share(counted, [(quote.start, quote.end) for quote in quotes])
@@ -249,7 +249,7 @@ def _full_text_quotations(
 
 
 def _share(counted: Sequence[Span], spans: Sequence[Span]) -> float:
-    """Of the text's words, those that the spans touch."""
+    """Return the share of the text's words that the spans touch."""
     touched = sum(last - first for first, last in overlap_words(counted, spans))
     return touched / max(1, len(counted))
 
@@ -317,9 +317,9 @@ _ELSEWHERE = re.compile(
 def _kind(
     vocabulary: Vocabulary, quotation: Quotation, clause: tuple[str, str], *, occurs: bool
 ) -> QuotationReason | None:
-    """Return why a quotation is none of the text, or None.
+    """Return why a quotation is not of the text, or None.
 
-    The name of a label that the text holds is a quotation, unless its clause labels the text.
+    The name of a label in the text is a quotation, unless its clause labels the text.
     """
     before, after = clause
     name = quotation.text
@@ -330,7 +330,7 @@ def _kind(
 
 
 def is_attributed(clause: tuple[str, str]) -> bool:
-    """Does the explanation say that a quotation is words of the text?"""
+    """Return True if the explanation attributes the quotation to the text."""
     before, after = clause
     if _POST_SAYS.search(before):
         return True
@@ -347,7 +347,7 @@ def _is_of_another(before: str, after: str) -> bool:
 
 
 def clauses_of(explanation: str, quoted: Sequence[Quotation]) -> dict[Quotation, tuple[str, str]]:
-    """Return the clause before and after each quotation, each quotation as a box."""
+    """Return the clause before and after each quotation, with quotations as boxes."""
     spans = quoted_spans(explanation)
     pieces, gaps, position, length = [], [], 0, 0
     for start, end in spans:

@@ -1,9 +1,9 @@
-"""Conclusion and groups of an explanation, read by a language model where nothing else reads it.
+"""Reads conclusion and groups of an explanation with a language model, if nothing else can.
 
-Source: Hu & Lee, arXiv:2601.13547, sections 3.1 and 3.3; the prompt is `readers/htc-tgi.v1.toml`.
-A model may invent: what it quotes must stand in the explanation word for word, else it is dropped,
-and a part that rests on nothing else is null. An answer is evidence of its own, never merged with
-that of rules.
+Source: Hu & Lee, arXiv:2601.13547, sections 3.1 and 3.3; the prompt is `readers/htc-tgi.v1.toml`. A
+model may invent, so its quotes must occur in the explanation word for word. Other quotes are
+dropped, and a component without valid quotes is null. The evidence of the model is never merged
+with that of rules.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class ReaderAnswer(BaseModel):
 def read_by_model(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[ParsedExplanation]:
-    """As parsed, or as the reader says where the request, or the judge's entry, asks for one; one
-    call a reader."""
+    """Read explanations by the model of the request or of the judge's entry, one call per reader;
+    return the others unchanged."""
     found = list(parsed)
     asked = []
     requests = list(map(_with_reader, requests, parsed))
@@ -84,8 +84,8 @@ def read_by_model(
 
 
 def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscoreRequest:
-    """`auto`: else the reader of the judge's entry. A name that is not configured is told of where
-    the judge is asked. With `probabilities` there is no judge to ask."""
+    """For `auto`, add the reader of the judge's entry. The call of the judge reports unknown names.
+    With `probabilities` there is no judge."""
     if request.reader != "auto" or request.reader_model is not None or not parsed.is_unread:
         return request
     if request.probabilities is not None and parsed.languages.no_rules is None:
@@ -97,7 +97,7 @@ def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> Hatex
 
 
 def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
-    """`auto`: rules where they read it. Fields, and a text without a letter, are not read."""
+    """For `auto`, return False if rules read it. Fields and letterless texts are not read."""
     if request.explanation_fields is not None:
         return False
     if request.reader_model is None or not any(map(str.isalpha, request.explanation_text)):
@@ -106,7 +106,7 @@ def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
 
 
 def _is_second_try(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
-    """Did rules read all but the verdict, so that a reader that fails takes nothing away?"""
+    """Return True if rules read all but the verdict, so that a failing reader loses nothing."""
     return request.reader == "auto" and parsed.languages.no_rules is None
 
 
@@ -177,7 +177,7 @@ def _apply_completion(
 def _validity_warnings(
     request: HatexscoreRequest, parsed: ParsedExplanation, label: Label | None, *, lost: bool
 ) -> Iterator[str]:
-    """Instead of the rules' own warnings."""
+    """Yield warnings that replace those of the rules."""
     yield from _model_languages(request).get_warnings(
         parsed.languages.found_explanation, "explanation"
     )
@@ -190,7 +190,7 @@ def _validity_warnings(
 def _without_result(
     request: HatexscoreRequest, parsed: ParsedExplanation, obstacle: Obstacle
 ) -> ParsedExplanation:
-    """Neither part, for this reason: rules are not taken where a reader was asked for."""
+    """Set both components to null with this reason; rules do not replace a requested reader."""
     return unread(request, replace(parsed, warnings=(obstacle.detail,)), obstacle, _use(request))
 
 
@@ -203,7 +203,7 @@ def _use(request: HatexscoreRequest) -> HatexscoreReaderUse:
 def _statement(
     explanation: str, answer: ReaderAnswer
 ) -> tuple[ConclusionStatement | None, Obstacle | None]:
-    """The stated conclusion, or why it cannot be believed; neither: nothing is stated."""
+    """Return the stated conclusion, or why it is rejected; neither if none is stated."""
     if answer.conclusion == "none":
         return None, None
     quote = answer.conclusion_quote or ""
@@ -216,10 +216,10 @@ def _statement(
 def _groups(
     request: HatexscoreRequest, answer: ReaderAnswer, label: Label | None
 ) -> tuple[tuple[HatexscoreGroupEvidence, ...], bool]:
-    """The groups whose quotes and categories exist, and whether a quote does not.
+    """Return the groups with valid quotes and categories, and whether a quote is invalid.
 
-    A group is its category: what a model calls it may repeat the caller's words. Eq. 4 requires no
-    attack of a non-hateful decision.
+    A group is identified by its category, since the model's name may repeat the caller's words. Eq.
+    4 requires no attack for a non-hateful decision.
     """
     categories = {name.casefold(): name for name in _categories(request)}
     free = label not in (None, "hateful")

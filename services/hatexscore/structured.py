@@ -1,4 +1,4 @@
-"""An explanation that comes as fields: what is given is taken as it is, and nothing reads it."""
+"""An explanation in the form of fields, whose values are used without reading."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shared.text.normalized import NormalizedText, normalize
 
 
 def plain_explanation(request: HatexscoreRequest, explanation: str) -> NormalizedText:
-    """The normalised explanation. Fields have no marks to find: their values are known.
+    """Return the normalised explanation; fields have no marks.
 
     explanation: the text, with its notation already in marks or not.
     """
@@ -26,7 +26,7 @@ def plain_explanation(request: HatexscoreRequest, explanation: str) -> Normalize
 def given_spans(
     request: HatexscoreRequest, plain: NormalizedText, name: Literal["quotes", "target_groups"]
 ) -> list[Span] | None:
-    """The spans of a field's values in the normalised fields; None if there is no such field."""
+    """Return the spans of a field's values in the normalised fields; None without the field."""
     fields = request.explanation_fields
     if fields is None or getattr(fields, name) is None:
         return None
@@ -37,7 +37,7 @@ def given_spans(
 
 
 def given_conclusion(request: HatexscoreRequest) -> ConclusionRead | None:
-    """The decision of the field; None if there is no such field. Not read if it is no label."""
+    """Return the decision of the field; None without the field. Not read if it is no label."""
     fields = request.explanation_fields
     if fields is None or not fields.decision:
         return None

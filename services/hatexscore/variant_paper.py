@@ -1,17 +1,16 @@
 """Variant `paper`: the equations as printed, with shared runs of tokens and n-grams of lemmas.
 
 Source: Hu & Lee, arXiv:2601.13547, Eqs. 2 to 5 and section 3.3. The trained reader reads the
-conclusion, in the words of hate; where it is not sure, none is stated. Q is "extracted by
-overlapping normalized tokens between the explanation and the input text" and must be "a non-trivial
-span": here the maximal runs of two tokens or more that both share, one of them no function word,
-beside what stands in quotation marks. Runs of one token would make Q of "the" and contradict
-Table 4, perturbed 1.
+conclusion, in the words for hate; if it is unsure, none is stated. Q is "extracted by overlapping
+normalized tokens between the explanation and the input text" and must be "a non-trivial span". Here
+Q has the maximal shared runs of two tokens or more, one of them no function word, and the text in
+quotation marks. Runs of one token would make Q of "the" and contradict Table 4, perturbed 1.
 
-TGI takes lemma n-grams up to trigrams against the printed terms, slurs among them, and nothing
-that we add; longer terms cannot be found. Quotations are not taken out, because the paper does not
-speak of them; so the printed 0 of Table 4, perturbed 2, is not met: its group word stands inside a
-quoted slur. "NER and part-of-speech patterns" names no rule for the hateful context: here a mention
-is tied to it by a quotation in its sentence, or where the trained reader reads an attack.
+TGI matches lemma n-grams up to trigrams with the printed terms, slurs included, without our
+additions; longer terms cannot be found. Quotations are not removed, since the paper does not
+mention this. So the printed 0 of Table 4, perturbed 2, is not reproduced: its group word is inside
+a quoted slur. "NER and part-of-speech patterns" defines no rule for the hateful context. Here a
+mention is tied to it by a quotation in its sentence, or if the trained reader reads an attack.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ Range = tuple[int, int]  # first, last + 1
 
 
 def read_as_printed(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
-    """Read a batch. Raises Unavailable where the trained reader is away."""
+    """Read a batch. Raises Unavailable if the trained reader is away."""
     vocabulary = built_in("default")
     texts = [ConclusionText(normalize(one.explanation_text), vocabulary) for one in requests]
     return list(map(_read, requests, read_conclusions(texts)))
@@ -78,7 +77,7 @@ def _read(request: HatexscoreRequest, read: ConclusionRead) -> ParsedExplanation
 
 
 def _quoted(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedSpans:
-    """Quoted material and shared runs; one of them over all tokens is Q = {T}, however short T."""
+    """Return quotations and shared runs; a run over all tokens is Q = {T}, however short T is."""
     located = locate(request.text, quotations(request.explanation_text))
     quotes = located.quotes
     runs = common_spans(request.text, request.explanation_text, languages.text)
@@ -97,12 +96,12 @@ def _quoted(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedS
 
 
 def _spans_all(counted: Sequence[Span], span: Span) -> bool:
-    """Does the span reach from the text's first word to its last?"""
+    """Return True if the span covers the text from its first word to its last."""
     return bool(counted) and span[0] < counted[0][1] and span[1] > counted[-1][0]
 
 
 def _unquoted(text: str, runs: Sequence[Span], quotes: Sequence[Quote]) -> Iterator[Quote]:
-    """Runs as evidence: none twice, and of overlapping runs the later one from the first's end."""
+    """Yield runs as evidence without repetition; overlapping runs start at the first's end."""
     known = {(quote.start, quote.end) for quote in quotes}
     covered = 0
     for start, end in runs:
@@ -115,7 +114,7 @@ def _unquoted(text: str, runs: Sequence[Span], quotes: Sequence[Quote]) -> Itera
 
 
 def common_spans(text: str, explanation: str, language: Language) -> list[Span]:
-    """Maximal runs of consecutive tokens of the text that are consecutive in the explanation."""
+    """Return maximal runs of consecutive tokens of the text that the explanation repeats."""
     tokens = [word for word in words(text, language) if word.is_word]
     others = (_normal(word) for word in words(explanation, language) if word.is_word)
     spans: list[Span] = []
@@ -131,7 +130,7 @@ def _normal(word: TextWord) -> str:
 
 
 def common_runs(tokens: Sequence[str], others: Iterable[str]) -> list[Range]:
-    """The runs of `tokens` that occur in `others` and that no longer such run holds, in order."""
+    """Return the runs of `tokens` in `others`, without runs inside longer ones, in order."""
     steps, links, lengths = _suffix_automaton(others)
     state, length = 0, 0
     ending: list[int] = []  # at each position the longest run up to it that occurs
@@ -151,7 +150,7 @@ def common_runs(tokens: Sequence[str], others: Iterable[str]) -> list[Range]:
 
 
 def _suffix_automaton(tokens: Iterable[str]) -> tuple[list[dict[str, int]], list[int], list[int]]:
-    """All runs of consecutive tokens, in linear time: each state's steps, link and length.
+    """Build a suffix automaton in linear time: each state's steps, link and length.
 
     Source: Blumer et al. (1985), Theoretical Computer Science 40.
     """
@@ -185,7 +184,7 @@ def _suffix_automaton(tokens: Iterable[str]) -> tuple[list[dict[str, int]], list
 def mentions_as_printed(
     text: str, language: Language, lexicon: Lexicon, *, hateful: bool
 ) -> list[HatexscoreGroupEvidence]:
-    """Every printed term among the n-grams, in order; of overlapping ones the first and longest."""
+    """Return printed terms among the n-grams, in order; if they overlap, the first and longest."""
     matches = list(_matches(words(text, language), _listed(lexicon, language)))
     ties = _ties(text, matches) if hateful else [EQUATION_4] * len(matches)
     return [
@@ -206,7 +205,7 @@ def mentions_as_printed(
 
 
 def _ties(text: str, matches: Sequence[TermMatch]) -> list[str | None]:
-    """How each mention is tied to the hateful content; None where it is not."""
+    """Return the tie of each mention to the hateful content, or None."""
     borders, quoted = sentences(text), quoted_spans(text)
     found: list[str | None] = []
     for match in matches:
@@ -221,7 +220,7 @@ def _ties(text: str, matches: Sequence[TermMatch]) -> list[str | None]:
 
 
 def _matches(found: Sequence[TextWord], listed: TermTable) -> Iterator[TermMatch]:
-    """Scan the words once; n-grams of words only, punctuation left out."""
+    """Scan the words once for n-grams without punctuation."""
     plain = [word for word in found if word.is_word]
     lemmas = [word.lemma for word in plain]
     first = 0
@@ -243,7 +242,7 @@ def _listed_bytes(_found: object, lexicon: Lexicon, _language: Language) -> int:
 
 @cache_results(KEPT_BYTES, _listed_bytes)
 def _listed(lexicon: Lexicon, language: Language) -> TermTable:
-    """The printed terms, "similarly processed": as lemmas of words; a term before a slur."""
+    """Return the printed terms as lemmas, "similarly processed"; a term goes before a slur."""
     listed = TermTable()
     for entry in lexicon.entries():
         if entry.kind in ("term", "slur_alias"):

@@ -1,11 +1,11 @@
-"""Variant `reference`: what the released code does, defects included, made deterministic.
+"""Variant `reference`: the released code with its defects, made deterministic.
 
 Source: Social-AI-Studio/HateXScore, `metrics/htc.py`, `metrics/cc.py`, `hatexscore/qf.py`,
-`hatexscore/tgi.py`, and the target list of `metrics/utils.py` (read, not copied). Q is sorted,
-which the released code leaves to a set. Groups are n-grams against every prefix of every term:
-"down" is Down syndrome, and "non-hateful" is non-binary.
-Deviates: Korean morphemes come from kiwipiepy, not Okt; the branch of fuzzy matching is left out,
-since every token was taken from the text; the group lists are the paper's, not the released ones.
+`hatexscore/tgi.py`, and the target list of `metrics/utils.py` (read, not copied). Q is sorted; the
+released code uses an unordered set. Groups are n-grams against every prefix of every term: "down"
+is Down syndrome, and "non-hateful" is non-binary. Deviates: Korean morphemes come from kiwipiepy,
+not Okt. The branch of fuzzy matching is left out, since every token comes from the text. The group
+lists are the paper's, not the released ones.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _read(request: HatexscoreRequest) -> ParsedExplanation:
 
 
 def last_keyword(explanation: str) -> str | None:
-    """The last of eleven keywords, anywhere; negation and quotation do not matter."""
+    """Return the last of eleven keywords, ignoring negation and quotation."""
     found = _KEYWORD.findall(explanation.strip().lower())
     return str(found[-1]) if found else None
 
@@ -105,7 +105,7 @@ def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:
 
 
 def common_tokens(text: str, explanation: str, language: Language) -> list[str]:
-    """Unique tokens of the text that occur in the explanation, longest first, then by text."""
+    """Return the unique tokens that text and explanation share, longest first, then by text."""
     shared = set(_tokens(text, language)) & set(_tokens(explanation, language))
     return sorted(shared, key=lambda token: (-len(token), token))
 
@@ -135,7 +135,7 @@ def mask_tokens(text: str, tokens: Sequence[str]) -> str:
 
 
 def _evidence(text: str, token: str) -> HatexscoreQuoteEvidence:
-    """The first hit of a token in the text; without offsets where lower case changed its length."""
+    """Return a token's first hit in the text; without offsets if lower case changes the length."""
     hit = re.search(re.escape(token), text, flags=re.IGNORECASE)
     return HatexscoreQuoteEvidence(
         start=hit.start() if hit else None,
@@ -150,7 +150,7 @@ def _evidence(text: str, token: str) -> HatexscoreQuoteEvidence:
 def prefix_matches(
     explanation: str, language: Language, lexicon: Lexicon
 ) -> tuple[HatexscoreGroupEvidence, ...]:
-    """Every n-gram of lemmas, n <= 3, that is a prefix of a term or of a category's name."""
+    """Return every n-gram of lemmas, n <= 3, that is a prefix of a term or of a category's name."""
     tokens = _lemmatized(explanation, language)
     prefixes = _prefixes(_terms(lexicon), language)
     return tuple(
@@ -179,7 +179,7 @@ def _prefix_bytes(_found: object, terms: tuple[str, ...], _language: Language) -
 
 @cache_results(KEPT_BYTES, _prefix_bytes)
 def _prefixes(terms: tuple[str, ...], language: Language) -> dict[tuple[str, ...], str]:
-    """Prefix (lemmas) -> the first term that it opens."""
+    """Return prefix (lemmas) → its first term."""
     prefixes: dict[tuple[str, ...], str] = {}
     for term in terms:
         lemmas = [word.lemma for word in _lemmatized(term, language)]
@@ -189,7 +189,7 @@ def _prefixes(terms: tuple[str, ...], language: Language) -> dict[tuple[str, ...
 
 
 def _lemmatized(text: str, language: Language) -> list[TextWord]:
-    """English keeps punctuation as tokens, as spaCy does; the others drop it."""
+    """Lemmatise the text. English keeps punctuation as tokens, as spaCy does; others drop it."""
     lowered = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     if language == "en":
         return words(lowered, language)

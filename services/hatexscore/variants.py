@@ -1,10 +1,10 @@
-"""The three variants of HateXScore: how each reads an explanation, and which rules it scores by.
+"""The three variants of HateXScore: their readers of explanations, and their rules.
 
-`robust`, version 2.0, reads what the paper means, with the defects mended: it stands here; `paper`
-and `reference` have files of their own.
+`robust`, version 2.0, implements the meaning of the paper with the defects repaired, in this file.
+`paper` and `reference` have their own files.
 
-Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to 3.3.
-docs/methods/hatexscore.md lists the departures.
+Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to 3.3. docs/methods/hatexscore.md lists the
+departures.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ NO_GROUP = (
 
 
 def read_robust(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
-    """Read a batch: the trained reader is asked for all verdicts, then for all mentions of groups.
+    """Read a batch: one call of the trained reader for verdicts, and one for mentions of groups.
 
-    Raises Unavailable where it is away. Neither is read in a language that the reader lacks.
+    Raises Unavailable if the reader is away. Languages that the reader lacks stay unread.
     """
     languages = list(map(detect_languages, requests))
     quoting = list(map(read_quotations, requests, languages))
@@ -82,7 +82,7 @@ def _conclusion_text(
 def _group_text(
     request: HatexscoreRequest, languages: DetectedLanguages, plain: NormalizedText
 ) -> GroupText:
-    """With the groups that the text names, by the policy's list in its language if there is one."""
+    """Return the explanation with the text's groups, if the policy knows its language."""
     names = languages.explanation_names
     text = "" if languages.no_rules or languages.no_groups else plain.text
     moderated = TextGroups(frozenset(), same_language=False)
@@ -136,7 +136,7 @@ def _warnings(request: HatexscoreRequest, quoting: QuotedSpans) -> Iterator[str]
 
 
 def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | None:
-    """The conclusion of an answer alone, in any language; None where there is none."""
+    """Return the conclusion of an answer in any language, or None."""
     [read] = read_conclusions([ConclusionText(normalize(answer), request.vocabulary)])
     stated = read.statement
     if stated is None:

@@ -1,6 +1,6 @@
 """The checks of a HateXScore.
 
-Sentences hold our own words and numbers only; texts, quotes and group names stand beside them.
+Sentences consist of our own words and numbers; texts, quotes and group names are separate fields.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ DISAGREES = (  # with the two ways out
 
 
 def finding(report: HatexscoreResult) -> Finding:
-    """Return the verdict on the explanation, by its checks."""
+    """Return the verdict on the explanation by its checks."""
     if report.decision == "non-hateful":
         carrying = CARRYING_DESCRIPTION
     else:
@@ -73,7 +73,7 @@ def finding(report: HatexscoreResult) -> Finding:
 
 
 def checks(report: HatexscoreResult) -> Iterator[Check]:
-    """The checks, gravest first."""
+    """Yield the checks, gravest first."""
     yield _states_decision(report)
     yield _states_this(report)
     yield _quotes_in_post(report)
@@ -157,13 +157,12 @@ def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:
 
 
 def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
-    """Pass what turns the judge's decision, or lowers P more than other places in the post do.
+    """Pass quotes that turn the judge's decision, or lower P more than other parts of the post.
 
     A short post has too few other places for an exact p <= 0.05. There the test is calibrated on
-    other posts. Long quotes seldom beat other long places, since these overlap them or hold another
-    word that the decision needs. So a clear turn of the decision passes, too. What people marked in
-    a hateful post turns it so in 0.92 of posts, a passage in which they marked nothing in 0.05
-    (`python -m bench.control`).
+    other posts. Long quotes seldom beat other long passages, which overlap them or contain another
+    decisive word. Therefore a clear turn of the decision passes, too. Marked words in hateful posts
+    turn the decision so in 0.92 of posts, unmarked passages in 0.05 (`python -m bench.control`).
     """
     control = report.control
     name = _probability(report)
@@ -192,13 +191,13 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
 
 
 def decision_turns(report: HatexscoreResult) -> bool:
-    """Return whether the judge decides otherwise without the quotes."""
+    """Return True if the judge decides otherwise without the quotes."""
     masked = report.probability_masked
     return masked is not None and masked < float(report.provenance.parameters["deciding"])
 
 
 def tested_p(control: HatexscoreRandomSpans) -> tuple[float, float | None] | None:
-    """Return p and that of the other side: exact, or calibrated on other posts; else None."""
+    """Return p of both sides, exact or calibrated on other posts; None without a test."""
     if control.p_value is not None and (control.attainable_p or 1.0) <= LEVEL:
         return control.p_value, control.p_anti
     if control.p_calibrated is not None and control.calibration is not None:
@@ -207,7 +206,7 @@ def tested_p(control: HatexscoreRandomSpans) -> tuple[float, float | None] | Non
 
 
 def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
-    """The caller's own two probabilities decide where they are clear; there is no chance test."""
+    """Decide by the caller's two probabilities if they are clear; there is no chance test."""
     if report.provenance.models:
         return not_tested(MATTER, "no-control", f"{fall}; no other place was tried.")
     if drop >= _tau(report) - TIE:
@@ -223,7 +222,7 @@ def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
 
 
 def _rank(control: HatexscoreRandomSpans) -> str:
-    """Return where the quotes stand among all places, in words."""
+    """Return the rank of the quotes among all places, in words."""
     places = 1 + control.draws
     named = f"all {places} places in the post" if control.exact else f"{places} places tried"
     if control.rank is None:  # an earlier result
@@ -232,7 +231,7 @@ def _rank(control: HatexscoreRandomSpans) -> str:
 
 
 def _no_difference(control: HatexscoreRandomSpans, p: float) -> str:
-    """Return what a test that finds nothing shows. Only the median and below is like chance."""
+    """Return the meaning of a test without effect. Only the median and below is like chance."""
     beats = f"beats {percent(control.share_beaten)}, p = {significant(p)}"
     if control.share_beaten <= 0.5:
         return f"similar to random words ({beats})"
@@ -272,10 +271,10 @@ def _group_named(report: HatexscoreResult) -> Check:
 
 
 def _about_this_post(report: HatexscoreResult) -> Check:
-    """Compare the explanation's words and sense with the post's; tested quotes answer this.
+    """Compare the explanation's words and sense with the post's; tested quotes replace this check.
 
-    Of 34 good explanations whose words do not suffice 0.59 are similar enough; of explanations of
-    another post 0.05, of templates that name one word 0.06.
+    Share of similar texts if the words do not suffice: 0.59 of 34 good explanations, 0.05 of
+    explanations of another post, 0.06 of templates that name one word.
     """
     words = report.post_words
     if words is None:
@@ -315,29 +314,29 @@ TIE = 1e-12  # probabilities and scores: equal in theory, unequal in floats
 
 
 def quotes(report: HatexscoreResult) -> list[HatexscoreQuoteEvidence]:
-    """Spans of the text that the explanation quotes."""
+    """Return the quotations of the text in the explanation."""
     return [item for item in report.evidence if isinstance(item, HatexscoreQuoteEvidence)]
 
 
 def mentions(report: HatexscoreResult) -> list[HatexscoreGroupEvidence]:
-    """Groups that the explanation mentions, counting or not."""
+    """Return the groups that the explanation mentions, even if they do not count."""
     return [item for item in report.evidence if isinstance(item, HatexscoreGroupEvidence)]
 
 
 def categories(report: HatexscoreResult) -> list[HatexscoreCategoryEvidence]:
-    """What a guard model names beside its label."""
+    """Return the categories that a guard model names in addition to its label."""
     return [item for item in report.evidence if isinstance(item, HatexscoreCategoryEvidence)]
 
 
 def moved(report: HatexscoreResult) -> float | None:
-    """|dp| of masking the quotes, probability; None where a probability is missing."""
+    """Return |dp| of masking the quotes; None if a probability is missing."""
     if report.probability_original is None or report.probability_masked is None:
         return None
     return abs(report.probability_original - report.probability_masked)
 
 
 def is_positive(report: HatexscoreResult) -> bool:
-    """Return True for a decision that rests on its quotes: hateful, or a further class."""
+    """Return True for a decision that depends on its quotes: hateful, or a further class."""
     return side_of_label(report.decision) == "hateful"
 
 

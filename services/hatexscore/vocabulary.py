@@ -53,9 +53,9 @@ def fold(word: str) -> str:
 class LabelWord:
     """A word of a vocabulary, as its owner writes it.
 
-    one_way:   it says nothing where it is denied.
-    capitals:  it is the word in capitals only.
-    line_only: it is the word in a label line only.
+    one_way:   the word says nothing if it is denied.
+    capitals:  the word counts only in capitals.
+    line_only: the word counts only in a label line.
     """
 
     text: str
@@ -67,7 +67,7 @@ class LabelWord:
 
 @dataclass(frozen=True, slots=True)
 class WordInText:
-    """A label word at text[start:end]; `denied` where a prefix turns it, as in non-hateful."""
+    """A label word at text[start:end]; `denied` if a prefix negates it, as in non-hateful."""
 
     start: int
     end: int
@@ -75,7 +75,7 @@ class WordInText:
     denied: bool
 
     def label(self, denials: int) -> Label | None:
-        """The side, turned by every denial; None for a one-way word that is denied."""
+        """Return the side, reversed by every denial; None for a one-way word that is denied."""
         if (denials + self.denied) % 2 == 0:
             return self.word.side
         return None if self.word.one_way else other_side(self.word.side)
@@ -83,11 +83,11 @@ class WordInText:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words in force. `name` is None for a caller's own.
+    """The words in force. `name` is None for a caller's vocabulary.
 
-    searched: the folded words that a text is searched for, longest first.
-    listed: the class of every word, folded, those that are left to a negation included.
-    of_decision: nobody named it: it is that of the decision's own word (`vocabulary_of_decision`).
+    searched: folded words to search for, longest first. listed: folded word → class, including
+    words that are left to a negation. of_decision: True if derived from the decision's word
+    (`vocabulary_of_decision`), not named.
     """
 
     name: VocabularyName | None
@@ -99,12 +99,12 @@ class Vocabulary:
 
     @property
     def classes(self) -> tuple[Label, ...]:
-        """The two sides, then further classes."""
+        """Return the two sides, then the further classes."""
         return tuple(dict.fromkeys((*SIDES, *(one.side for one in self.words))))
 
     @property
     def further(self) -> tuple[Label, ...]:
-        """The classes besides the two sides."""
+        """Return the classes other than the two sides."""
         return self.classes[len(SIDES) :]
 
     @cached_property
@@ -118,7 +118,7 @@ class Vocabulary:
         )
 
     def find(self, plain: str, original: str, *, in_line: bool = False) -> Iterator[WordInText]:
-        """The words in `plain`, which is `original` in lower case, character for character."""
+        """Yield the words in `plain`, which is `original` lowered character for character."""
         for match in self.pattern.finditer(plain):
             word = self._known(match["latin"] or match["cjk"])
             if word is None or (word.line_only and not in_line):
@@ -131,9 +131,9 @@ class Vocabulary:
             yield WordInText(match.start(), match.end(), word, denied)
 
     def _known(self, matched: str) -> LabelWord | None:
-        """The word, whatever blanks it is written without; one with a gap by its two ends.
+        """Return the word with any spacing; a word with a gap is found by its two ends.
 
-        None where folding what was matched makes another word of it.
+        None if folding turns the matched text into another word.
         """
         folded = fold(matched)
         joined = folded.replace(" ", "")
@@ -147,7 +147,7 @@ class Vocabulary:
         return None
 
     def label_of(self, word: str) -> Label | None:
-        """The side of a word, with or without a negation before it; None if it is unknown."""
+        """Return the side of a word, with or without a negation before it; None if unknown."""
         folded = fold(word)
         if folded in self.known:
             return self.known[folded].side
@@ -159,7 +159,7 @@ class Vocabulary:
         return other_side(denied) if not self.further or denied == "hateful" else None
 
     def label_of_phrase(self, phrase: str) -> Label | None:
-        """The side of a short phrase such as `not hate speech`; None if it is no label."""
+        """Return the side of a short phrase such as `not hate speech`; None: it is no label."""
         plain, denials, start = lowered(phrase), 0, 0
         if (negation := _NEGATED.match(plain)) is not None:
             denials, start = 1, negation.end()
@@ -169,9 +169,9 @@ class Vocabulary:
         return self.listed.get(fold(phrase))
 
     def marks(self, text: str, positive: Label = "hateful") -> list[tuple[int, int, str]]:
-        """The words of the vocabulary in a normalised text, with `+` for this class, else `-`.
+        """Return the vocabulary's words in a normalised text, with `+` for this class, else `-`.
 
-        Words of hate have no mark where a further class is asked about.
+        If a further class is asked about, words for hate have no mark.
         """
         unmarked = (None,) if positive == "hateful" else (None, "hateful")
         found = [(word, word.label(0)) for word in self.find(lowered(text), text)]
@@ -182,16 +182,16 @@ class Vocabulary:
         ]
 
     def labels_in(self, text: str) -> set[Label]:
-        """The classes whose words are in a normalised text, denied or not."""
+        """Return the classes whose words occur in a normalised text, denied or not."""
         return {word.word.side for word in self.find(lowered(text), text)}
 
     def side(self, label: Label) -> tuple[str, ...]:
-        """The words of one class, as written."""
+        """Return the words of one class, as written."""
         return tuple(one.text for one in self.words if one.side == label)
 
 
 def lowered(text: str) -> str:
-    """In lower case, character for character."""
+    """Return the text in lower case, character for character."""
     return "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
 
 
@@ -213,7 +213,7 @@ def built_in(name: VocabularyName) -> Vocabulary:
 
 
 def custom_vocabulary(labels: Mapping[Label, Sequence[str]]) -> Vocabulary:
-    """A caller's own words, already checked by `invalid_label`."""
+    """Return a caller's vocabulary, already checked by `invalid_label`."""
     return _cached_custom(
         tuple(_custom_word(text.strip(), label) for label in labels for text in labels[label])
     )
@@ -229,7 +229,7 @@ def _cached_custom(words: tuple[LabelWord, ...]) -> Vocabulary:
 
 
 def _participles(words: tuple[LabelWord, ...]) -> list[LabelWord]:
-    """ "Should be removed" where the label is "remove"."""
+    """Return "should be removed" for the label "remove", and the like."""
     return [
         LabelWord(re.sub("y$", "i", one.text.removesuffix("e")) + "ed", one.side)
         for one in words
@@ -244,7 +244,7 @@ def _custom_word(text: str, side: Label) -> LabelWord:
 
 
 def invalid_label(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, str] | None:
-    """The first word that cannot be one: its class, its place and why; None where all can."""
+    """Return the first invalid word with class, position and reason; None if all are valid."""
     seen: dict[str, Label] = {}
     for side, words in labels.items():
         for place, word in enumerate(words):
@@ -260,15 +260,15 @@ def invalid_label(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, st
 
 
 def vocabulary_of_decision(word: str) -> Vocabulary:
-    """What a decision's own word puts in force. The words of hate are read there, too."""
+    """Return the vocabulary of a decision's word, with the words for hate."""
     name = vocabulary_of_word(word)
     return built_in(name) if name == "default" else _with_words_of_hate(name)
 
 
 @cache
 def _with_words_of_hate(name: VocabularyName) -> Vocabulary:
-    """Affirmed or denied: unlike a caller who names the vocabulary, one who sends "KEEP" has not
-    said that "not hateful" is no verdict."""
+    """Add words for hate, affirmed or denied. A caller who sends only "KEEP" may explain with "not
+    hateful"; a caller who names the vocabulary excludes this."""
     hate = {fold(one.text): replace(one, one_way=False) for one in built_in("hate").words}
     own = [
         one
@@ -279,8 +279,8 @@ def _with_words_of_hate(name: VocabularyName) -> Vocabulary:
 
 
 def vocabulary_of_word(word: str) -> VocabularyName:
-    """The vocabulary that a decision's own word puts in force: its only task, else `default`, which
-    reads all words of hate alike: hateful, hate speech, no hate."""
+    """Return the vocabulary that uses a decision's word, if it is just one. Else return `default`,
+    which reads all words for hate alike: hateful, hate speech, no hate."""
     folded = fold(word)
     if built_in("hate").label_of(folded) is not None:
         return "default"
@@ -297,9 +297,9 @@ def vocabulary_of_word(word: str) -> VocabularyName:
 def _vocabulary(
     name: VocabularyName | None, words: Sequence[LabelWord], forms: Sequence[LabelWord] = ()
 ) -> Vocabulary:
-    """Longest words first; "not hateful" is left to the negation where "hateful" is a word.
+    """Compile the vocabulary, longest words first; the negation handles "not hateful".
 
-    forms: are found like words, and give way to them.
+    forms: additional forms; words have precedence.
     """
     every_word = tuple(words)
     listed = {fold(one.text): one.side for one in reversed(words)}
@@ -319,7 +319,7 @@ def _is_negation(text: str, word: LabelWord, every: Mapping[str, LabelWord]) -> 
 
 
 def _alternatives(texts: Sequence[str]) -> str:
-    """Blanks of the folded words match any few hyphens or blanks; an empty list matches nothing."""
+    """Return a pattern in which blanks match a few hyphens or blanks; [] matches nothing."""
     return "|".join(map(_word_pattern, texts)) or r"(?!)"
 
 

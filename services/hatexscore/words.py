@@ -57,14 +57,14 @@ def _cached(text: str, language: Language) -> tuple[TextWord, ...]:
 
 
 def _tokenize(text: str, language: Language) -> list[TextWord]:
-    """Run the language's analyser; a lone surrogate reaches none of them."""
+    """Run the language's analyser; lone surrogates are replaced before."""
     found = _ANALYSERS[language](_SURROGATE.sub("\ufffd", text))
     cut = (replace(word, text=text[word.start : word.end]) for word in found)
     return [word for word in cut if word.text.strip()]
 
 
 def is_word(text: str) -> bool:
-    """Does it hold a letter or a digit of any script?"""
+    """Return True if the text has a letter or a digit of any script."""
     return any(character.isalnum() for character in text)
 
 
@@ -104,7 +104,7 @@ _english_lock = Lock()
 
 @lru_cache(maxsize=1)
 def _pipeline() -> Any:
-    """`en_core_web_sm` where it is installed, else a blank pipeline with lemmas by lookup.
+    """Return `en_core_web_sm` if installed, else a blank pipeline with lemmas by lookup.
 
     spaCy is imported here because the import alone takes seconds.
     """
@@ -119,10 +119,10 @@ def _pipeline() -> Any:
 
 
 def _words_en(text: str) -> Iterator[TextWord]:
-    """Tokens of `text` with lemmas.
+    """Yield tokens of `text` with lemmas.
 
-    One thread at a time: spaCy holds the interpreter lock anyway, and a memory zone, which keeps
-    the shared vocabulary from growing with every text, must not be left while another reads.
+    One thread at a time. spaCy holds the interpreter lock anyway. A memory zone keeps the shared
+    vocabulary from growing with every text, and must not end while another thread reads.
     """
     with _english_lock:
         pipeline = _pipeline()

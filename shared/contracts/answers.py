@@ -1,7 +1,7 @@
 """Results as the API shows them.
 
-Every result has the same fields. What a metric adds to them is in `details`, which a caller asks
-for; the details of a batch report are always there.
+Every result has the same fields. A metric's additional fields are in `details`, which a caller must
+request; the details of a batch report are always included.
 """
 
 from __future__ import annotations

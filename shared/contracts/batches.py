@@ -1,4 +1,4 @@
-"""Messages about many results: what a batch report is asked for, and what every one answers.
+"""Messages about many results: requests of batch reports, and the common part of their answers.
 
 Pydantic only, as `shared.contracts.messages`.
 """
@@ -35,8 +35,8 @@ MOST_FURTHER = 5
 
 
 def model_of(answered: str | None, named: str | None, default: str | None) -> str | None:
-    """Whose result it is; where no model had to be asked, the one's that would have been. named: by
-    the request; default: the metric's."""
+    """Return the model of a result; without a call, the model that would have been called. named:
+    by the request; default: the metric's."""
     return answered or named or default
 
 

@@ -1,9 +1,9 @@
-"""What is asked of models and what they answer, as it crosses the wire: plain arrays, no pickles.
+"""Requests to models and their answers as sent over the wire: plain arrays, no pickles.
 
-An example is sent once; a row of it (the same example with tokens deleted, masked or replaced) is a
-few positions. Every operation of the ports is a message, which a call over the queue or a job may
-ask, and names its answer's type, so that both ends of the wire agree. Numbers are JSON floats:
-Python writes them so that they read back bit for bit. Source: specs "ice" §2.4, §3.
+An example is sent once. A row (the example with tokens deleted, masked or replaced) is a few
+positions. Every operation of the ports is a message for a call over the queue or for a job. It
+names its answer's type, so that both ends agree. Numbers are JSON floats, which Python writes so
+that they are read back bit for bit. Source: specs "ice" §2.4, §3.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ class Example(Message):
 def sent_texts(
     example: Example, asked: Collection[str], identified: Callable[[str], str]
 ) -> dict[str, str]:
-    """Placeholder → what the user sent for it. identified: a text's language.
+    """Return placeholder → the user's text for it. identified: returns a text's language.
 
-    Raises BadInput for a pair where the prompt asks about one text, and the other way round.
+    Raises BadInput for a pair if the prompt asks about one text, and the reverse.
     """
     values = {"text": example.text}
     if example.text_pair is not None:
@@ -123,7 +123,7 @@ class Tokens(Message):
     )
 
     def read_share(self, example: Example) -> float:
-        """Share of the example's characters that the model reads, [0, 1]; 1: nothing was cut."""
+        """The share of the example that the model reads, in characters, [0, 1]; 1: all of it."""
         if not self.truncated:
             return 1.0
         spans = list(zip(self.parts, self.ends, strict=True))

@@ -1,7 +1,7 @@
-"""The checks behind a verdict: how a metric states them, and how the verdict follows from them.
+"""The checks behind a verdict: their form in a metric, and the derivation of the verdict.
 
-A metric lists its checks, gravest first, and names those that carry it. Everything else follows
-here: the verdict, its reason, the problems, and what the caller can do about an untested check.
+A metric lists its checks, gravest first, and names those that carry it. This module derives the
+verdict, its reason, the problems, and the advice for an untested check.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which column of a table is which field, for the browser and the client. Pure."""
+"""Guesses the field of each column of a table, for the browser and the client. Pure."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def is_gold(column: str) -> bool:
 
 
 def guess_columns(fields: Collection[str], names: Sequence[str]) -> dict[str, str]:
-    """Return field → column: by name, whatever its case, then by a synonym that only one column
-    has. Of several columns that may be the decision, the first synonym counts.
+    """Return field → column: by name in any case, then by a synonym that only one column has. Among
+    several possible columns of the decision, the first synonym counts.
 
     fields: of the request. names: of the columns; `custom_id` or `id` is the custom id.
     """

@@ -1,5 +1,5 @@
-"""What a model is asked for an explanation, and what it answered: messages that requests of metrics
-and the service `explanations` share.
+"""Requests to a model for an explanation, and its answers: messages shared by requests of metrics
+and the service `explanations`.
 
 Source: specs "models" §7. Pydantic only.
 """
@@ -231,8 +231,8 @@ class Explain(Message):
 
 
 def _explained_otherwise(schema: dict[str, Any], request: type[ExplainableRequest]) -> None:
-    """What is needed unless another field is given: JSON Schema's `anyOf` would be a type of its
-    own for those who generate clients."""
+    """Write the fields that are required unless another field is given. JSON Schema's `anyOf` would
+    create another type in generated clients."""
     if request.explained_field is not None:
         schema["x-required-unless"] = {request.explained_field: "explain"}
 
@@ -265,7 +265,7 @@ class ExplainableRequest(LanguageRequest):
 
     @model_serializer(mode="wrap")
     def _as_sent(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without the empty explanation that nobody sent."""
+        """Remove the empty explanation that was not sent."""
         made: dict[str, Any] = dump(self)
         if self.explain is not None and self.explained_field is not None:
             made.pop(self.explained_field, None)
@@ -273,8 +273,8 @@ class ExplainableRequest(LanguageRequest):
 
     @model_validator(mode="after")
     def _explained_or_explain(self, info: ValidationInfo) -> Self:
-        """An empty explanation is one: who sends it (as JSON) beside `explain` means something
-        else; in jobs of earlier versions it stands for none."""
+        """Require either an explanation or `explain`. An empty explanation in JSON counts as given;
+        in jobs of earlier versions it counts as none."""
         name = self.explained_field
         if name is None:
             return self
@@ -288,19 +288,19 @@ class ExplainableRequest(LanguageRequest):
 
 
 def given_inputs(request: Message) -> dict[str, str]:
-    """Placeholder of a prompt → text, of those that the request has."""
+    """Return placeholder of a prompt → text, for those that the request has."""
     told = ((name, getattr(request, name, None)) for name in INPUTS)
     return {name: text for name, text in told if isinstance(text, str) and text}
 
 
 def has_own_model(request: Any) -> bool:
-    """Whether `model` is the metric's own: another one explains."""
+    """Return True if `model` is the metric's own, so that another model explains."""
     explain = getattr(request, "explain", None)
     return isinstance(explain, Explain) and None not in (explain.model, request.model)
 
 
 def is_needed(request: type[Message], name: str) -> bool:
-    """Whether a request that asks no model for an explanation must have this field."""
+    """Return True if a request that brings its explanation must have this field."""
     elicited = issubclass(request, ExplainableRequest) and request.explained_field == name
     return elicited or request.model_fields[name].is_required()
 

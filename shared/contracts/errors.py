@@ -1,4 +1,4 @@
-"""The errors, drawn once.
+"""The tree of errors.
 
 ScoringError
 ├── BadInput             422  the caller must change the request; never retried
@@ -8,20 +8,20 @@ ScoringError
 │   │   └── TooManyRows  422  more requests than one job may send to a model's server
 │   ├── TextTooLong      422  a model server reads no text of this length
 │   ├── AnswerCut        422  a model was cut while it reasoned, before it came to its answer
-│   └── ModelCannot      422  the model has not the ability that is asked for
+│   └── ModelCannot      422  the model lacks the ability that is needed
 ├── NotThere             404
 │   ├── UnknownJob
 │   ├── UnknownFile
 │   └── UnknownBatch
-├── QuotaExceeded        429  the caller has used up what it may; later the same request may pass
+├── QuotaExceeded        429  a limit of the caller is used up; later the same request may pass
 ├── AttemptsExhausted    503  the job was tried as often as allowed
-├── JobStopped           500  nobody wants the result any more: the computation ends where it is
+├── JobStopped           500  the result is no longer wanted: the computation ends
 │   ├── JobCancelled
 │   └── DeadlineExceeded
 └── Unavailable          503  a model or a store is down or slow; retried with backoff
-    ├── FileStoreAway    503  the place where files lie cannot be reached
+    ├── FileStoreAway    503  the file store cannot be reached
     │   └── StorageFull  507  there is no space left to write to
-    └── ModelNotReady    503  the job waits for its model, and that costs it no attempt
+    └── ModelNotReady    503  the job waits for its model, which costs it no attempt
 """
 
 from __future__ import annotations
@@ -276,9 +276,9 @@ class ModelNotReady(Unavailable):
 
 @contextmanager
 def pointing_to(pointer: str, *, only: Collection[str | None] = ()) -> Iterator[None]:
-    """Refusals in this block point to this field of the request.
+    """Let refusals in this block point to this field of the request.
 
-    only: the pointers that are replaced; none: any.
+    only: the pointers that are replaced; None: any.
     """
     try:
         yield

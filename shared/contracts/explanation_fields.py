@@ -1,7 +1,7 @@
 """An explanation as fields: decision, quotes, target groups, reasons, text.
 
-A field that is given needs no reading. The same fields come in requests of metrics and, as a JSON
-schema, go to the model that is asked for an explanation.
+Given fields need no reading. Requests of metrics have these fields, and a model that is asked for
+an explanation gets them as a JSON schema.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ExplanationFields(Message):
         return self
 
     def values(self) -> Iterator[tuple[FieldName, str]]:
-        """Every string with the name of its field, in the order in which they are written out."""
+        """Yield every string with the name of its field, in the order of the text."""
         for name in WRITTEN:
             held = getattr(self, name)
             values = (held,) if isinstance(held, str) else held or ()
@@ -92,7 +92,7 @@ class ExplanationFields(Message):
 
     @property
     def written(self) -> str:
-        """The fields as lines of text, into which the offsets of evidence count."""
+        """Return the fields as lines of text, to which the offsets of evidence refer."""
         return "\n".join(value.join(WRITTEN[name]) for name, value in self.values())
 
     @property
@@ -102,11 +102,11 @@ class ExplanationFields(Message):
 
     @property
     def prose(self) -> str:
-        """Text and reasons."""
+        """Return text and reasons."""
         return "\n".join(value for name, value in self.values() if name in ("text", "reasons"))
 
     def spans(self, name: FieldName) -> list[tuple[int, int]]:
-        """Where the values of a field stand in `written`."""
+        """Return the spans of a field's values in `written`."""
         found, position = [], 0
         for field, value in self.values():
             before, after = WRITTEN[field]

@@ -1,4 +1,4 @@
-"""How results become rows of the results table: which fields, and which results are surprising."""
+"""Converts results into rows of the results table: their fields, and the surprising ones."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ UNTESTED = (  # why the verdict is `not_tested`: of a result, or of the first me
 
 @dataclass(frozen=True)
 class SurprisingRules:
-    """Of one metric, the most surprising first."""
+    """The surprising rules of a metric, most surprising first."""
 
     listed: tuple[SurprisingRule, ...]
     higher_is_better: bool = True
 
     @property
     def fingerprint(self) -> str:
-        """Differs when the rules do."""
+        """A hash that changes with the rules."""
         return hashlib.sha256(
             repr([(rule.name, rule.path) for rule in self.listed]).encode()
         ).hexdigest()
 
     @property
     def names(self) -> list[str]:
-        """Every reason that a line may have, in order."""
+        """Return the possible reasons of a line in order."""
         return [*(rule.name for rule in self.listed), FAILED]
 
     def rank(self, reasons: Sequence[str]) -> int:
-        """Place of the most surprising one; with none that is surprising, after all of them."""
+        """Return the position of the most surprising one; if none is, the number of all."""
         return min(map(self.names.index, reasons), default=len(self.names))
 
 
 @dataclass(frozen=True)
 class FactPlan:
-    """How the results of one metric are read. contract: None for one that this version lacks.
+    """The conversion of a metric's results. contract: None for a metric that this version lacks.
 
     finding: of a result that has no verdict in it, its tokens left out.
     """
@@ -65,7 +65,7 @@ class FactPlan:
 
     @property
     def has_scores(self) -> bool:
-        """Whether its scores are its own, to be pushed and counted by the hour."""
+        """Return True if its scores are pushed and counted by the hour."""
         return self.contract is None or isinstance(self.contract, MetricContract)
 
     @property
@@ -74,7 +74,7 @@ class FactPlan:
 
     @property
     def paths(self) -> dict[str, str]:
-        """Name → path into a result: dotted, or SQL/JSON, which begins with `$`."""
+        """Return name → path into a result: dotted, or SQL/JSON, which begins with `$`."""
         if self.contract is None:
             return OF_ALL
         facts = self.facts
@@ -90,17 +90,17 @@ class FactPlan:
 
     @property
     def facets(self) -> tuple[tuple[str, str], ...]:
-        """(name, SQL/JSON path of its words)."""
+        """Return (name, SQL/JSON path of its words)."""
         return (*UNTESTED, *self.facts.facets)
 
     @property
     def part_names(self) -> list[str]:
-        """In the order of a row's `parts`."""
+        """Return the names in the order of a row's `parts`."""
         return [] if self.contract is None else list(self.contract.parts)
 
     @property
     def fingerprint(self) -> str:
-        """Differs where the rows would."""
+        """A hash that changes with the rows."""
         paths = "".join(f"{name}={path};" for name, path in self.paths.items())
         paths += "".join(f"facet {name}={path};" for name, path in self.facets)
         paths += f"model where none was asked={self.contract and self.contract.default_model};"

@@ -1,4 +1,4 @@
-"""What the types of messages' fields may hold."""
+"""Constraints on the types of messages' fields."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_number(hint: Any, kinds: Collection[type] = (int, float)) -> bool:
 
 
 def messages_in(hint: Any) -> Iterator[type[Message]]:
-    """The messages that a value of this type may be, or hold."""
+    """Yield the messages that a value of this type may be, or contain."""
     if isinstance(hint, type) and issubclass(hint, Message):
         yield hint
     for argument in get_args(hint):
@@ -31,7 +31,7 @@ def messages_in(hint: Any) -> Iterator[type[Message]]:
 
 
 def value_at(message: Message, path: str) -> Any:
-    """What stands at a dotted path, places of lists included; None: null, or not there."""
+    """Return the value at a dotted path, with indices of lists; None if null or missing."""
     found: Any = message
     for step in path.split("."):
         if step.isdigit():
@@ -44,13 +44,13 @@ def value_at(message: Message, path: str) -> Any:
 
 
 def number_at(message: Message, path: str) -> float | None:
-    """As `value_at`, where a number stands."""
+    """Return the number at this path, or None."""
     found = value_at(message, path)
     return None if found is None else float(found)
 
 
 def field_at(message: type[Message], path: str) -> FieldInfo:
-    """The field that such a path leads to. Raises KeyError where there is none."""
+    """Return the field at this path. Raises KeyError if there is none."""
     *steps, last = [step for step in path.split(".") if not step.isdigit()]
     for step in steps:
         message = next(messages_in(message.model_fields[step].annotation))
@@ -58,7 +58,7 @@ def field_at(message: type[Message], path: str) -> FieldInfo:
 
 
 def bounds_of(field: FieldInfo) -> tuple[float | None, float | None]:
-    """The least and the greatest value that a field may have, as far as it says."""
+    """Return the least and the greatest value of a field, if stated."""
     marks = [*field.metadata, *_marks(field.annotation)]
     least = [mark.ge for mark in marks if getattr(mark, "ge", None) is not None]
     most = [mark.le for mark in marks if getattr(mark, "le", None) is not None]

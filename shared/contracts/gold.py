@@ -1,4 +1,4 @@
-"""Results beside what people say: gold labels, marked passages, ratings. Messages alone."""
+"""Messages that compare results with people's gold labels, marked passages and ratings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gold labels, marked passages and ratings as they stand in the metadata of a line. Pure."""
+"""Gold labels, marked passages and ratings from the metadata of a line. Pure."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _BETWEEN = re.compile(r"[\s_-]+")
 
 
 def fold_label(label: str) -> str:
-    """As labels are compared: case, blanks, `_` and `-` are folded."""
+    """Fold case, blanks, `_` and `-`, to compare labels."""
     return _BETWEEN.sub("-", label.strip().casefold())
 
 
 def has_gold(metadata: Mapping[str, str], columns: GoldColumns) -> bool:
-    """Whether a line has anything that people say."""
+    """Return True if a line has gold labels, passages or ratings."""
     return any(has_column(metadata, columns, name) for name in COLUMNS)
 
 
 def has_column(metadata: Mapping[str, str], columns: GoldColumns, name: str) -> bool:
-    """Whether a line has this of the columns."""
+    """Return True if a line has a value in this column."""
     if name == "rating":
         return any(_person(key, columns) is not None for key in metadata)
     return getattr(columns, name) in metadata
 
 
 def _person(key: str, columns: GoldColumns) -> str | None:
-    """Whose rating stands under this key; empty: a list of several; None: no rating."""
+    """Return the person whose rating has this key; empty: a list of several; None: no rating."""
     if key == columns.rating:
         return ""
     before, between, after = key.partition(f"{columns.rating}_")
@@ -47,13 +47,12 @@ def _person(key: str, columns: GoldColumns) -> str | None:
 
 
 def gold_label(metadata: Mapping[str, str], columns: GoldColumns) -> str | None:
-    """None: the line has none."""
     found = metadata.get(columns.label, "").strip()
     return found or None
 
 
 def gold_spans(metadata: Mapping[str, str], columns: GoldColumns) -> list[Span] | None:
-    """None: the line has none. Raises ValueError for what is no list of passages."""
+    """Return the passages; None if the line has none. Raises ValueError for an invalid list."""
     written = metadata.get(columns.rationale, "").strip()
     if not written:
         return None
@@ -73,7 +72,7 @@ def gold_spans(metadata: Mapping[str, str], columns: GoldColumns) -> list[Span] 
 
 
 def ratings(metadata: Mapping[str, str], columns: GoldColumns) -> dict[str, float]:
-    """Person → rating; people of a list go by their place in it. Raises ValueError."""
+    """Return person → rating; people in a list are numbered. Raises ValueError."""
     found: dict[str, float] = {}
     for key, written in metadata.items():
         person = _person(key, columns)

@@ -1,8 +1,8 @@
-"""A model's judgement of one example: P of its labels, and how that was read.
+"""A model's judgement of one example: P of its labels, and how it was read.
 
-Encoders tell P by their head, causal models by their next token, servers in as many ways as they
-have log-probabilities to show. Where P cannot be read it is null, with the reason: never a number
-from a guess. The doubts that come with it are warnings. Source: specs "models" §4.1, §4.3.
+Encoders give P by their head, causal models by their next token, servers by their log-probabilities
+or samples. If P cannot be read it is null with a reason, never a guess. Doubts are warnings.
+Source: specs "models" §4.1, §4.3.
 """
 
 from __future__ import annotations
@@ -86,26 +86,26 @@ class Judgement(Message):
 
     @property
     def low_mass(self) -> bool:
-        """Whether the model would rather have said something else (warning `low-mass`)."""
+        """Return True if the model prefers an answer other than its labels (warning `low-mass`)."""
         return self.mass is not None and self.mass < LOW_MASS
 
     def fine(self) -> Judgement:
-        """Itself, or unread where so few votes say no more than which label it is: an effect of
-        some percent is not seen below 200 of them (specs "models" §4.3)."""
+        """Return the judgement, or unread if its votes are too few for small differences: an effect
+        of some percent is not seen below 200 of them (specs "models" §4.3)."""
         if self.votes is None or self.votes >= FEWEST_VOTES or self.probabilities is None:
             return self
         detail = f"P is a share of {self.votes} votes; a difference of P needs {FEWEST_VOTES}"
         return unread(self.labels, "votes-too-coarse", detail, reading="votes", mass=self.mass)
 
     def among_labels(self) -> tuple[float, ...]:
-        """(L,) probabilities of sum 1: without the share of outputs that stand for no label.
-        Raises DegenerateInput as `demand`."""
+        """Return (L,) probabilities of sum 1, without outputs that stand for no label. Raises
+        DegenerateInput as `demand`."""
         row = self.unwrap()
         total = sum(row)
         return row if abs(total - 1) < ROUNDING else tuple(value / total for value in row)
 
     def unwrap(self) -> tuple[float, ...]:
-        """(L,) probabilities. Raises DegenerateInput with the reason where there are none."""
+        """Return (L,) probabilities. Raises DegenerateInput with the reason if there are none."""
         if self.probabilities is None:
             unread = self.unread
             raise DegenerateInput(f"{unread.code}: {unread.detail}" if unread else "not read")
@@ -132,10 +132,10 @@ def unread(
 def normalize(
     shares: Mapping[str, float], reading: Reading, *, uncertainty: float = 0.0
 ) -> Judgement:
-    """P from each label's share of all that the model may say next.
+    """Return P from each label's share of the next token's probability.
 
-    shares: label → probability, [0, 1]; their sum is the mass. Below 0.01 of it there is no P: the
-    model was going to say something else.
+    shares: label → probability, [0, 1]; their sum is the mass. Below 0.01 of it there is no P,
+    since the model prefers other answers.
     """
     total = sum(shares.values())
     row = [value / total if total else 0.0 for value in shares.values()]
@@ -146,7 +146,7 @@ def normalize(
 def with_mass(
     labels: Sequence[str], row: Sequence[float], mass: float, reading: Reading
 ) -> Judgement:
-    """(L,) normalised probabilities, and what they had together before; null below 0.01 of it."""
+    """Return (L,) normalised probabilities with their mass before; null below 0.01."""
     if not all(map(math.isfinite, row)):
         return unread(labels, "answer-unread", NO_NUMBER, reading=reading)
     mass = min(1.0, mass)
@@ -157,8 +157,8 @@ def with_mass(
 
 
 def average(each: Sequence[Judgement], reading: Reading) -> Judgement:
-    """The mean over drawn reasonings; uncertainty: half the mean's 95 % interval. The first one,
-    unread, where none was read."""
+    """Return the mean over drawn reasonings; uncertainty: half the mean's 95 % interval. If none
+    was read, return the first one."""
     read = [one for one in each if one.probabilities is not None]
     if not read:
         return each[0]
@@ -175,7 +175,7 @@ def average(each: Sequence[Judgement], reading: Reading) -> Judgement:
 
 
 def from_counts(counts: Mapping[str, int], draws: int) -> Judgement:
-    """P as the share of votes; draws: all of them, those that were no label included.
+    """Return P as the share of votes; draws: all of them, including those without a label.
 
     Uncertainty is half the width of the widest label's 95 % interval (Wilson, JASA 1927).
     """
@@ -196,19 +196,19 @@ def from_counts(counts: Mapping[str, int], draws: int) -> Judgement:
 
 
 def mass_warnings(model: str, judged: Judgement) -> tuple[str, ...]:
-    """The warning `low-mass`, where it is due."""
+    """Return the warning `low-mass` if it applies."""
     if judged.unread or judged.mass is None or not judged.low_mass:
         return ()
     return (low_mass(model, judged.mass),)
 
 
 def low_mass(model: str, mass: float) -> str:
-    """The warning where a model gives its labels less than half of what it may say next."""
+    """Return the warning if the labels have less than half of the next token's probability."""
     return f"low-mass: {model} gives its labels together {mass:.2g} of what it would say"
 
 
 def text_cut(model: str, share: float) -> str:
-    """The warning of a text that was too long. share: of its characters, as `Tokens.read_share`."""
+    """Return the warning of a truncated text. share: of its characters, as `Tokens.read_share`."""
     return f"text-cut: {model} reads the first {share:.1%} of the text"
 
 
@@ -216,9 +216,9 @@ MOST_EXCESS = 0.05
 
 
 def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator[str]:
-    """The warnings of probabilities of parts of texts, from a model that errs more on them.
+    """Yield warnings for probabilities of parts of texts from a model with larger errors on them.
 
-    asked: (operator, share of the text that stays); of each, the nearest that was measured counts.
+    asked: (operator, share of the text that stays); for each, the nearest measurement counts.
     """
     for one in nearest_parts(use, asked):
         if abs(one.excess) > MOST_EXCESS:
@@ -230,7 +230,7 @@ def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator
 
 
 def nearest_parts(use: ModelUse, asked: Iterable[tuple[str, float]]) -> list[PartExcess]:
-    """Of each (operator, share that stays) what was measured nearest to it, each once."""
+    """Return the nearest measurement of each (operator, share that stays), without duplicates."""
     nearest = (
         min((one for one in use.on_parts if one.operator == operator),
             key=lambda one: abs(one.kept - kept), default=None)

@@ -1,11 +1,11 @@
-"""Labels: which of a model's outputs stand for which canonical label, and how they become one P.
+"""Labels: the mapping of a model's outputs to canonical labels, and their combination into one P.
 
-A canonical label is what metrics ask for (`hateful`); an output is what the model has
-(`LABEL_1`, `toxic`). Names are compared after case, `_`, `-` and blanks are folded. No numbers
-here: `shared.models.label_readout` computes them. Source: specs "models" §1.1, §1.2.
+Metrics ask for canonical labels (`hateful`); a model has outputs (`LABEL_1`, `toxic`). Names are
+compared after case, `_`, `-` and blanks are folded. No numbers here: `shared.models.label_readout`
+computes them. Source: specs "models" §1.1, §1.2.
 
-Beyond that page: models of outputs that are all canonical labels of `nli` or `sentiment`, however
-they are spelled, are of that task without being told; else nobody could ask `ENTAILMENT`.
+Beyond that page: models whose outputs are all canonical labels of `nli` or `sentiment`, in any
+spelling, have that task by default. Otherwise nobody could request `ENTAILMENT`.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class LabelKeys(Message):
 
 @dataclass(frozen=True)
 class Head:
-    """What a classifier's own configuration says of its outputs."""
+    """The outputs of a classifier by its configuration."""
 
     outputs: tuple[str, ...]  # (K,) names, in order
     problem_type: str | None = None
@@ -114,7 +114,7 @@ class Head:
 
 @dataclass(frozen=True)
 class LabelMapping:
-    """How (K,) outputs become (L,) canonical labels."""
+    """The mapping of (K,) outputs to (L,) canonical labels."""
 
     task: Task
     outputs: tuple[str, ...]  # (K,)
@@ -125,17 +125,17 @@ class LabelMapping:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """(L,) canonical labels, in the order of the columns of every answer."""
+        """Return (L,) canonical labels, in the order of the columns of every answer."""
         return tuple(self.columns)
 
     @property
     def first(self) -> str:
-        """The label that a single output, or a single threshold, speaks of."""
+        """Return the label of a single output, or of a single threshold."""
         return first_label(self.task, self.labels)
 
     @property
     def by_label(self) -> dict[str, tuple[str, ...]]:
-        """Label → names of its outputs; none: 1 minus the other."""
+        """Return label → names of its outputs; none: 1 minus the other."""
         return {
             label: tuple(self.outputs[column] for column in columns)
             for label, columns in self.columns.items()
@@ -143,13 +143,13 @@ class LabelMapping:
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Outputs in no label."""
+        """Return the outputs without a label."""
         used = {column for columns in self.columns.values() for column in columns}
         return tuple(name for column, name in enumerate(self.outputs) if column not in used)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Standing doubts, for every report: an output that means more than its label."""
+        """Return permanent warnings for every report: an output that means more than its label."""
         if self.task != "hate":
             return ()
         return tuple(
@@ -161,22 +161,22 @@ class LabelMapping:
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """Label → P from which it is decided."""
+        """Return label → least P for its decision."""
         return thresholds(self.threshold, self.first)
 
 
 def thresholds(stated: float | Mapping[str, float] | None, first: str) -> dict[str, float]:
-    """`threshold` of an entry by label; a number is `first`'s."""
+    """Return `threshold` of an entry by label; a number is `first`'s."""
     if stated is None:
         return {}
     return dict(stated) if isinstance(stated, Mapping) else {first: stated}
 
 
 def predict_label(labels: Sequence[str], row: Sequence[float], least: Mapping[str, float]) -> str:
-    """The label that (L,) probabilities decide; without thresholds the first of the likeliest.
+    """Return the label that (L,) probabilities decide; without thresholds the first likeliest.
 
-    Several over their thresholds: the likeliest of them. None: the likeliest of those that have no
-    threshold.
+    If several exceed their thresholds, the likeliest of them. If none does, the likeliest label
+    without a threshold.
     """
     by_label = dict(zip(labels, row, strict=True))
     over = [label for label in labels if label in least and by_label[label] >= least[label]]
@@ -185,7 +185,7 @@ def predict_label(labels: Sequence[str], row: Sequence[float], least: Mapping[st
 
 
 def listed(names: Sequence[str]) -> str:
-    """In a message: the first of them, and how many more there are. Strange ones are quoted."""
+    """Format the first of them, and the number of others; strange ones are quoted."""
     shown = [
         name if name.isprintable() and 0 < len(name) < SHOWN_CHARACTERS else f"{name[:20]!r}"
         for name in names[:SHOWN]
@@ -195,17 +195,17 @@ def listed(names: Sequence[str]) -> str:
 
 
 def normalize_name(name: str) -> str:
-    """Without case, `_`, `-` and blanks."""
+    """Remove case, `_`, `-` and blanks."""
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
 def first_label(task: Task, labels: Sequence[str]) -> str:
-    """The label of a task that counts as the positive one: `hateful`; of `free` the first."""
+    """Return the label of a task that counts as positive: `hateful`; of `free` the first."""
     return next((label for label in CANONICAL[task] if label in labels), labels[0])
 
 
 def label_mapping(stated: LabelKeys, head: Head) -> LabelMapping:
-    """The mapping of an entry over a head. Raises ValueError where it is not clear."""
+    """Return the mapping of an entry over a head. Raises ValueError if it is ambiguous."""
     outputs = stated.outputs or head.outputs
     if len(outputs) != len(head.outputs):
         raise ValueError(
@@ -242,7 +242,7 @@ def label_mapping(stated: LabelKeys, head: Head) -> LabelMapping:
 def _activation(
     stated: Literal["auto"] | Activation, outputs: Sequence[str], problem_type: str | None
 ) -> Activation:
-    """By the rule of the Transformers pipeline. Source: `TextClassificationPipeline`."""
+    """Apply the rule of the Transformers pipeline. Source: `TextClassificationPipeline`."""
     if stated != "auto":
         if (stated == "softmax" and len(outputs) == 1) or (
             stated == "one-output" and len(outputs) > 1
@@ -269,7 +269,7 @@ def _activation(
 
 
 def _task(stated: LabelKeys, outputs: Sequence[str]) -> Task:
-    """`hate` where a mapping reaches `hateful`; else the task whose labels the outputs are."""
+    """Return `hate` if a mapping reaches `hateful`; else the task whose labels the outputs are."""
     if stated.labels:
         names = set(stated.labels)
         fitting: tuple[Task, ...] = ("hate", "nli", "sentiment")
@@ -286,7 +286,7 @@ def _task(stated: LabelKeys, outputs: Sequence[str]) -> Task:
 def _match_labels(
     task: Task, outputs: Sequence[str], *, policy: bool = True
 ) -> dict[str, tuple[int, ...]]:
-    """The mapping without a word of the user: the same name, the same meaning, a wider one."""
+    """Derive the mapping without the user's: by equal name, equal meaning, or a wider one."""
     if task == "free":
         return {output: (column,) for column, output in enumerate(outputs)}
     same = {normalize_name(label): label for label in CANONICAL[task]} | SAME_MEANING[task]
@@ -301,7 +301,7 @@ def _match_labels(
 
 
 def _columns(stated: LabelKeys, task: Task, outputs: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """The mapping as `labels` states it."""
+    """Return the mapping stated by `labels`."""
     places = {normalize_name(output): column for column, output in enumerate(outputs)}
     places |= {output: column for column, output in enumerate(outputs)}
     found: dict[str, tuple[int, ...]] = {}
@@ -325,7 +325,7 @@ def _columns(stated: LabelKeys, task: Task, outputs: Sequence[str]) -> dict[str,
 def _check_outputs(
     outputs: Sequence[str], columns: Mapping[str, tuple[int, ...]], ignore: Sequence[str]
 ) -> None:
-    """Every output belongs to a label or is ignored, and nothing else is named."""
+    """Check that every output has a label or is ignored, and that no other is named."""
     ignored = set(map(normalize_name, ignore))
     if REST in ignored:
         return
@@ -356,7 +356,7 @@ def _missing(task: Task, columns: Mapping[str, tuple[int, ...]]) -> list[str]:
 def _add_complement(
     task: Task, columns: Mapping[str, tuple[int, ...]], activation: Activation
 ) -> dict[str, tuple[int, ...]]:
-    """Every canonical label; the one without outputs is the complement, where there may be one."""
+    """Add the canonical label without outputs as the complement, if allowed."""
     found = dict(columns)
     empty = list(dict.fromkeys([*_missing(task, found), *(one for one in found if not found[one])]))
     found |= dict.fromkeys(empty, ())

@@ -1,8 +1,7 @@
 """Messages between services.
 
 Messages are closed, frozen and bounded. A service builds its request and its report on them and
-declares both in one `CONTRACT` (`shared.contracts.service`). Pydantic only: whoever imports this
-loads no model code.
+declares both in one `CONTRACT` (`shared.contracts.service`). Pydantic only, without model code.
 """
 
 from __future__ import annotations
@@ -43,37 +42,37 @@ MAX_TEXT = 20_000  # characters (Unicode code points)
 
 
 class Word:
-    """Marks a string as one of our own words, not text of the caller: it stays where
-    `do_not_store_text` is asked for, as in `group: Annotated[str, Word]`."""
+    """Marks a string as one of our words, not text of the caller, as in `group: Annotated[str,
+    Word]`. It stays with `do_not_store_text`."""
 
 
 class Column:
-    """Marks a few words of the caller's that stand in a column of `items.csv`, as a label does;
-    unlike a `Word` they go where `do_not_store_text` is asked for."""
+    """Marks a few words of the caller in a column of `items.csv`, such as a label; unlike a `Word`
+    they are removed with `do_not_store_text`."""
 
 
 class Input:
-    """Marks a request's field as data to be scored, as in `text: Annotated[str, Input]`: texts,
-    and places in them, are no parameters and stay out of the provenance. A number, a choice or a
-    truth value is in it all the same."""
+    """Marks a request's field as data to be scored, as in `text: Annotated[str, Input]`. Texts, and
+    positions in them, are no parameters and stay out of the provenance. Numbers, choices and truth
+    values are included in any case."""
 
 
 class Parameter:
-    """Marks a parameter that may hold the caller's own words: a policy, a list of terms."""
+    """Marks a parameter that may hold the caller's words: a policy, a list of terms."""
 
 
 class CallersWords:
-    """Marks a parameter that may be a list of the caller's own: of it, no word stays where
-    `do_not_store_text` is asked for, though a report calls the names of lists a `Word`."""
+    """Marks a parameter that may be a list of the caller. With `do_not_store_text` no word of it
+    stays, though a report calls the names of lists a `Word`."""
 
 
 def field_type(field: FieldInfo) -> Any:
-    """The type of a field, with its marks."""
+    """Return the type of a field with its marks."""
     return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
 
 
 def has_text(field: FieldInfo) -> bool:
-    """Whether a field of a request may hold a string of the caller's, or a place in a text."""
+    """Return True if a field of a request may hold a caller's string, or a position in a text."""
     return _has_text(field_type(field))
 
 
@@ -93,7 +92,7 @@ LISTS = {"list", "tuple", "set", "frozenset"}
 
 
 def _fail_fast(schema: Any) -> None:
-    """Of every list in this schema of pydantic's core."""
+    """Make every list in this schema of pydantic's core fail fast."""
     if isinstance(schema, dict):
         if schema.get("type") in LISTS:
             schema["fail_fast"] = True
@@ -116,7 +115,7 @@ class Message(BaseModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """A list is read to its first fault: a megabyte can hold a million, each of which would
+        """Read a list up to its first error: a megabyte can have a million, each of which would
         cost a kilobyte and ten microseconds."""
         schema = handler(source)
         _fail_fast(schema)
@@ -214,8 +213,8 @@ AnyJob = TypeVar("AnyJob", bound="JobRequest")
 
 
 def with_untrained_languages(asked: AnyJob) -> AnyJob:
-    """The request with `accept_untrained_languages`, where it has that field and does not state it:
-    the default of an API key."""
+    """Return the request with `accept_untrained_languages`, an API key's default, if the request
+    has that field and does not state it."""
     name = "accept_untrained_languages"
     if name not in type(asked).model_fields or name in asked.model_fields_set:
         return asked
@@ -296,7 +295,7 @@ class ModelUse(Message):
     )
 
     def __hash__(self) -> int:
-        """Of what tells models apart; a table of thresholds has no hash."""
+        """Hash the distinguishing fields of a model; a table of thresholds has no hash."""
         return hash((self.name, self.revision, self.sha256, self.device, self.dtype))
 
 
@@ -420,7 +419,7 @@ class Untested(Message):
 
 
 class Finding(NamedTuple):
-    """What the checks of a result come to: fields of its report."""
+    """The outcome of a result's checks: fields of its report."""
 
     verdict: VerdictWord
     reason: str
@@ -430,7 +429,7 @@ class Finding(NamedTuple):
 
 
 def _sent_with_a_verdict(schema: dict[str, Any]) -> None:
-    """The members have defaults for results that were stored before there were verdicts."""
+    """Require the members in the schema; they have defaults for results without verdicts."""
     names = Finding._fields
     schema["required"] = [*schema.get("required", ()), *names]
     for name in names:
@@ -478,8 +477,7 @@ class Report(Message):
 
     @property
     def unasked(self) -> frozenset[str]:
-        """Parts that are null because there is nothing to ask, and not because they cannot be told:
-        they do not apply."""
+        """Return parts that are null because they do not apply, not because they are unknown."""
         return frozenset()
 
 
@@ -489,7 +487,7 @@ Answer = TypeVar("Answer", bound=Message)
 
 @dataclass(frozen=True)
 class Scored(Generic[Request, Answer]):
-    """One succeeded job: what was asked and what was answered."""
+    """A succeeded job: its request and its answer."""
 
     job_id: str
     custom_id: str | None

@@ -1,6 +1,6 @@
-"""The message of a null distribution: random explanations that an explanation is compared with.
+"""The message of a null distribution: random explanations for comparison with an explanation.
 
-One for every metric; drawn and computed by `shared.statistics`. Pydantic only.
+All metrics share it; `shared.statistics` draws and computes the values. Pydantic only.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""RFC 9457 problems: the one shape of every error, in an answer and in a failed job.
+"""RFC 9457 problems: the form of every error, in an answer and in a failed job.
 
-What is shown of one also has `error`, as OpenAI's SDKs read it: openai-python takes `code`, `param`
-and `type` from there (src/openai/_exceptions.py), openai-node `message` (src/core/error.ts). It is
-derived when a problem is shown, so that it never says anything else than the problem.
+A problem that is shown also has `error` for OpenAI's SDKs: openai-python takes `code`, `param` and
+`type` from there (src/openai/_exceptions.py), openai-node `message` (src/core/error.ts). It is
+derived from the problem when shown, so both always agree.
 
-Messages are read from JSON as strictly as their schema is written, and no more strictly: to JSON
-Schema 1.0 is an integer (2020-12, validation 6.1.1), to pydantic's strict mode it is none.
+Messages are parsed exactly as strictly as their schema is written. In JSON Schema 1.0 is an integer
+(2020-12, validation 6.1.1); in pydantic's strict mode it is not.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ KINDS = {  # of errors, by status, as OpenAI's SDKs know them
 
 
 def make(slug: str, title: str, status: int, detail: str) -> Problem:
-    """A problem with our type URI."""
+    """Return a problem with our type URI."""
     return {"type": TYPE_BASE + slug, "title": title, "status": status, "detail": detail}
 
 
@@ -73,7 +73,7 @@ MOST_FAULTS = 1_000  # of one body that are told one by one
 
 
 def validation_problem(error: ValidationError, body: Any) -> Problem:
-    """What pydantic found wrong with this body, a JSON pointer each; of very many, how many."""
+    """Return pydantic's errors in this body, a JSON pointer each; of very many, the number."""
     if error.error_count() > MOST_FAULTS:
         said = f"{error.error_count():,} fields are not valid, too many to be told one by one"
         return invalid([{"loc": (), "type": "too_many", "msg": said}], body)
@@ -95,8 +95,8 @@ def validation_problem(error: ValidationError, body: Any) -> Problem:
 
 
 def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:
-    """A 422 from entries of pydantic's shape: `loc`, `type`, `msg` and `ctx`; one entry a place,
-    whatever the kinds of value that could stand there find wrong."""
+    """Return a 422 from entries of pydantic's shape: `loc`, `type`, `msg` and `ctx`; one entry per
+    position, even if several types of a union reject it."""
     at: dict[str, list[str]] = {}
     for entry in found:
         place = pointer(body_path(entry["loc"], entry["type"], body))
@@ -111,7 +111,7 @@ def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:
 
 
 def body_path(location: Sequence[str | int], kind: str, body: Any) -> list[str | int]:
-    """The steps of a pydantic location that are places in the body: union tags are left out."""
+    """Return the steps of a pydantic location in the body, without union tags."""
     steps: list[str | int] = []
     here = body
     for step in location:
@@ -125,25 +125,24 @@ def body_path(location: Sequence[str | int], kind: str, body: Any) -> list[str |
 
 
 def pointer(steps: Iterable[str | int]) -> str:
-    """A JSON pointer (RFC 6901, as a URI fragment) to this place in the body."""
+    """Return a JSON pointer (RFC 6901, as a URI fragment) to this place in the body."""
     escaped = [str(step).replace("~", "~0").replace("/", "~1") for step in steps]
     return "#" + "".join(f"/{step}" for step in escaped)
 
 
 def attempts_exhausted(attempts: int, last: str) -> Problem:
-    """The job was tried as often as allowed."""
     detail = f"{attempts} attempts ended without a result; the last one: {last}"
     return problem(AttemptsExhausted(detail))
 
 
 def timeout_problem(seconds: float) -> Problem:
-    """The computation was ended at its deadline."""
+    """Return the problem of a computation stopped at its deadline."""
     detail = f"it was not done after {seconds:g} s, and no job may take longer: ask for less"
     return problem(TooCostly(detail))
 
 
 def endless_attempts(attempts: int) -> Problem:
-    """The last attempt silenced its worker."""
+    """Return the problem of a job whose last attempt silenced its worker."""
     return problem(
         TooCostly(
             f"{attempts} attempts ended without a result; in the last one the worker computed "
@@ -153,12 +152,12 @@ def endless_attempts(attempts: int) -> Problem:
 
 
 def internal(error_id: str) -> Problem:
-    """Our fault: the log has all of it under this id."""
+    """Return the problem of our error, with the id of its entry in the log."""
     return problem(ScoringError(f"quote {error_id} when you ask")) | {"error_id": error_id}
 
 
 def to_public(found: Problem, request_id: str | None) -> Problem:
-    """The problem as a caller gets it, however little of it is there (RFC 9457 requires nothing).
+    """Return the problem for a caller, even if it is incomplete (RFC 9457 requires nothing).
 
     request_id: of the request that it answers, or that made the job.
     """
@@ -178,7 +177,7 @@ def type_name(found: Problem) -> str:
 
 
 def kind_of(found: Problem) -> str:
-    """The `type` of an error, as OpenAI's SDKs know it."""
+    """Return the `type` of an error, as OpenAI's SDKs know it."""
     status = int(found.get("status", 500))
     if status == 429 and not RATES.issuperset(found.get("violated-policies", ())):
         return "insufficient_quota"
@@ -187,7 +186,7 @@ def kind_of(found: Problem) -> str:
 
 
 def parameter(found: Problem) -> str | None:
-    """The first place that is wrong as a dotted path, as in requests.17.text; None: the whole."""
+    """Return the first invalid place as a dotted path, as in requests.17.text; None: the whole."""
     for entry in found.get("errors") or ():
         steps = str(entry["pointer"]).removeprefix("#").split("/")[1:]
         return ".".join(step.replace("~1", "/").replace("~0", "~") for step in steps) or None
@@ -195,7 +194,7 @@ def parameter(found: Problem) -> str | None:
 
 
 def sentence(found: Problem, place: str | None) -> str:
-    """Title, detail and place in one line."""
+    """Return title, detail and place in one line."""
     detail = str(found.get("detail", ""))
     said = ": ".join(dict.fromkeys(filter(None, (str(found.get("title", "")), detail))))
     errors: list[dict[str, str]] = found.get("errors") or []
@@ -205,7 +204,7 @@ def sentence(found: Problem, place: str | None) -> str:
 
 
 def can_retry(found: Problem) -> bool | None:
-    """Whether the same request may pass soon; None: the status alone must say."""
+    """Return True if the same request may pass soon; None: the status alone decides."""
     if found["status"] == 429:
         return kind_of(found) == "rate_limit_error"
     if found["status"] == 503:
@@ -223,8 +222,8 @@ MOST_MEMBERS = 1_000  # of one object in a request
 
 
 def parse_strict(message: type[M], raw: bytes | str, body: Any) -> M:
-    """The message. body: the same JSON, decoded. Raises ValidationError, and BadInput for an object
-    of more members than any request has."""
+    """Return the message. body: the same JSON, decoded. Raises ValidationError, and BadInput for an
+    object with too many members."""
     check_object_size(body)
     try:
         return message.model_validate_json(raw, strict=True)
@@ -237,11 +236,11 @@ def parse_strict(message: type[M], raw: bytes | str, body: Any) -> M:
 
 
 class RepeatedKey(ValueError):
-    """An object of a request has a key twice: nobody can say which value was meant."""
+    """An object of a request has a key twice, so its value is ambiguous."""
 
 
 def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object, for JSON's decoder. Raises RepeatedKey."""
+    """Return the object, for JSON's decoder. Raises RepeatedKey."""
     made = dict(pairs)
     if len(made) < len(pairs):
         counts = Counter(name for name, _ in pairs)
@@ -251,7 +250,7 @@ def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def repeated_key(raw: bytes) -> str | None:
-    """What is to be said of a key that stands twice in this JSON; None: none does."""
+    """Return the error for a repeated key in this JSON; None without one."""
     try:
         json.loads(raw, object_pairs_hook=unique_members)
     except RepeatedKey as error:
@@ -278,7 +277,7 @@ def check_object_size(body: Any) -> None:
 
 
 def normalize_numbers(value: Any) -> Any:
-    """The same JSON with every whole number written as an integer."""
+    """Return the same JSON with every whole number written as an integer."""
     if isinstance(value, dict):
         return {name: normalize_numbers(one) for name, one in value.items()}
     if isinstance(value, list):

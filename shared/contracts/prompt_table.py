@@ -1,9 +1,8 @@
 """`[models.prompt]`: how a causal model or a chat server is asked for a label.
 
-Data, the checks that need no tokenizer, and the turns that the table makes, which a tokenizer or a
-server encodes. A template's placeholders are expanded once, in pieces, so that what a user sent is
-never expanded again and can be told from the template.
-Source: specs "models" §1.3.
+Data, the checks without a tokenizer, and the turns of the table, which a tokenizer or a server
+encodes. A template's placeholders are expanded once, in pieces. User input is therefore never
+expanded again and can be distinguished from the template. Source: specs "models" §1.3.
 """
 
 from __future__ import annotations
@@ -64,22 +63,22 @@ QUESTIONS = {
 
 @dataclass(frozen=True)
 class TemplatePart:
-    """A stretch of a template: its own words, or (`inserted`) the value of this placeholder."""
+    """A part of a template: its words, or (`inserted`) the value of this placeholder."""
 
     text: str
     inserted: str | None = None
 
     @property
     def is_of_example(self) -> bool:
-        """Whether it is known with the example alone. What a user wrote is plain text, whatever
-        special tokens it spells."""
+        """Return True if the text comes with the example. User input is plain text, even if it
+        spells special tokens."""
         return self.inserted in OF_EXAMPLES
 
 
 def parse_template(template: str, known: Sequence[str] = PLACEHOLDERS) -> tuple[TemplatePart, ...]:
-    """The template's words and placeholders (`text` is then empty), in order.
+    """Return the template's words and placeholders (`text` is then empty), in order.
 
-    `{{` and `}}` are braces. Raises ValueError for a placeholder that there is not.
+    `{{` and `}}` are braces. Raises ValueError for an unknown placeholder.
     """
     found: list[TemplatePart] = []
     place = 0
@@ -99,13 +98,13 @@ def parse_template(template: str, known: Sequence[str] = PLACEHOLDERS) -> tuple[
 
 
 def escape_template(text: str) -> str:
-    """The template that says just this text, whatever braces it has."""
+    """Return the template that produces this text, whatever braces it has."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> tuple[TemplatePart, ...]:
-    """The template with its placeholders' values; places for what users send stay where there is no
-    value yet. Raises ValueError where another one has none."""
+    """Fill in the placeholders' values; those for user input stay if they have no value yet. Raises
+    ValueError if another one has none."""
     found = []
     for piece in parse_template(template):
         if piece.inserted is not None and piece.inserted in values:
@@ -132,7 +131,7 @@ class Shot(Message):
 
     @property
     def values(self) -> dict[str, str]:
-        """Placeholder → what stands in its place."""
+        """Return placeholder → its replacement."""
         named = {"text": self.text, "premise": self.premise, "hypothesis": self.hypothesis,
                  LANGUAGE: self.language}  # fmt: skip
         return {name: value for name, value in named.items() if value is not None}
@@ -196,8 +195,8 @@ class PromptKeys(Message):
 
     @model_serializer(mode="wrap")
     def _drop_unset(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """The keys that were stated alone: a request is kept and sent as JSON, and a key that it
-        left out must not come back as one that replaces the entry's."""
+        """Return the stated keys only. A request is stored and sent as JSON, and keys that it left
+        out must not replace the entry's."""
         found: dict[str, Any] = whole(self)
         return {name: value for name, value in found.items() if name in self.model_fields_set}
 
@@ -239,8 +238,8 @@ class PromptTable(PromptKeys):
 
 
 def with_files(stated: dict[str, Any], root: Path) -> dict[str, Any]:
-    """The keys of a table with the content of the files that they name, beside `models.toml`: what
-    they hold is then part of the entry. Raises ValueError."""
+    """Replace file names in a table by the content of these files, relative to `models.toml`, so
+    that it is part of the entry. Raises ValueError."""
     found = dict(stated)
     if isinstance(file := stated.get("policy_file"), str) and "policy" not in stated:
         found["policy"] = _content(root, "policy_file", file)
@@ -268,7 +267,7 @@ def _content(root: Path, key: str, file: str) -> str:
 
 
 def override_table(table: PromptTable | None, asked: PromptKeys | None) -> PromptTable | None:
-    """A model's own table with what a request says in its place. Raises ValueError."""
+    """Return a model's table with the request's keys in it. Raises ValueError."""
     if asked is None:
         return table
     own = table.model_dump(exclude_unset=True) if table else {}
@@ -278,21 +277,21 @@ def override_table(table: PromptTable | None, asked: PromptKeys | None) -> Promp
 
 
 def prompt_tokens(prompt: PromptKeys) -> int:
-    """At most so many, of its words and of what the model may write before its label."""
+    """Return an upper bound on the tokens of its words and of the answer before the label."""
     parts = (prompt.system, prompt.policy, prompt.user, prompt.after)
     written = prompt.draws * prompt.reasoning_tokens if prompt.thinking == "before" else 0
     return max(1, sum(words_of(part or "") for part in parts) + written)
 
 
 def first_reason(error: ValueError) -> str:
-    """In a line, without what was sent."""
+    """Return the reason in one line, without user input."""
     if isinstance(error, ValidationError):
         return plain(first_fault(error))
     return str(error)
 
 
 def find_overlap(verbalizers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """Strings of one label that are, or begin, a string of another's; each as a sentence."""
+    """Yield strings of one label that equal, or begin, a string of another, each as a sentence."""
     strings = [(label, string) for label, own in verbalizers.items() for string in own]
     for label, string in strings:
         for other, longer in strings:
@@ -303,20 +302,19 @@ def find_overlap(verbalizers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class PromptTurn:
-    """One turn of a prompt: all of it but what users send."""
+    """One turn of a prompt, without user input."""
 
     role: Literal["system", "user", "assistant"]
     pieces: tuple[TemplatePart, ...]
 
     def render(self, texts: Mapping[str, str]) -> str:
-        """texts: placeholder → what stands in its place."""
+        """texts: placeholder → its replacement."""
         return "".join(texts.get(piece.inserted or "", piece.text) for piece in self.pieces)
 
 
 def task_of(table: PromptKeys | None, stated: Task | None = None) -> Task:
-    """What is asked for: the stated task, unless its labels are others (a request's own words);
-    else the task whose labels its words stand for. `hate` without any words, `free` for labels of
-    no task."""
+    """Return the stated task, unless the request has other labels (its own words). Else return the
+    task with the labels of its words, `hate` without any words, `free` for labels of no task."""
     labels = {label.casefold() for label in (table and table.verbalizers) or ()}
     if stated is not None and (stated == "free" or labels <= set(CANONICAL[stated])):
         return stated
@@ -325,9 +323,9 @@ def task_of(table: PromptKeys | None, stated: Task | None = None) -> Task:
 
 
 def prompt_turns(table: PromptTable, task: Task | None) -> tuple[PromptTurn, ...]:
-    """What is said to the model: `system`, each shot with its answer, `user` last. `{labels}` are
-    the strings that it may write, the first of each label. task: as its entry states it. Raises
-    ValueError for what nothing is known of."""
+    """Return the turns of the prompt: `system`, each shot with its answer, `user` last. `{labels}`
+    becomes the possible answers, the first of each label. task: as its entry states it. Raises
+    ValueError for an unknown placeholder."""
     if table.policy_file is not None:
         raise ValueError("prompt.policy_file: it was not read; write `policy`")
     if isinstance(table.shots, str):
@@ -345,7 +343,7 @@ def prompt_turns(table: PromptTable, task: Task | None) -> tuple[PromptTurn, ...
 def _render_example(
     table: PromptTable, asked: str, values: Mapping[str, str], shot: Shot
 ) -> Iterator[PromptTurn]:
-    """A shot as turns. Raises ValueError where its label or its text does not fit."""
+    """Yield a shot as turns. Raises ValueError if its label or its text does not fit."""
     words = (table.verbalizers or {}).get(shot.label)
     if words is None:
         known = ", ".join(table.verbalizers or ())
@@ -361,13 +359,13 @@ def _render_example(
 
 
 def raw_text(turns: Sequence[PromptTurn], texts: Mapping[str, str]) -> str:
-    """The turns as one string, for models without a chat: an empty line after each answer."""
+    """Return the turns as a string for models without a chat, a blank line after each answer."""
     return "".join(
         turn.render(texts) + ("\n\n" if turn.role == "assistant" else "") for turn in turns
     )
 
 
 def sent_placeholders(turns: Sequence[PromptTurn]) -> frozenset[str]:
-    """The placeholders for what users send."""
+    """Return the placeholders for user input."""
     inserted = (piece.inserted for turn in turns for piece in turn.pieces if piece.is_of_example)
     return frozenset(name for name in inserted if name)

@@ -1,7 +1,7 @@
-"""A question with options, and what is said for and against each option.
+"""A question with options, and arguments for and against each option.
 
-The metrics about human label variation share these messages, and the one prompt that both use.
-Source: Chen et al., EMNLP 2025, Table 6 (the prompts) and Eq. 2 (the pairs). Pydantic only.
+The metrics about human label variation share these messages and their prompt. Source: Chen et al.,
+EMNLP 2025, Table 6 (the prompts) and Eq. 2 (the pairs). Pydantic only.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ CHOOSE = {
 
 
 def in_words(question: Question) -> str:
-    """The caller's own words alone, one field a line."""
+    """Return the caller's words only, one field a line."""
     match question:
         case NliQuestion():
             return f"{question.premise}\n{question.hypothesis}"
@@ -89,7 +89,7 @@ def in_words(question: Question) -> str:
 
 
 def to_prompt(question: Question) -> str:
-    """The question as a prompt shows it, one field a line."""
+    """Return the question for a prompt, one field a line."""
     match question:
         case NliQuestion():
             return f"Context: {question.premise}\nStatement: {question.hypothesis}"
@@ -99,12 +99,12 @@ def to_prompt(question: Question) -> str:
 
 
 def format_options(options: Sequence[Option]) -> str:
-    """The options as a prompt shows them, one a line."""
+    """Return the options for a prompt, one a line."""
     return "\n".join(f"{option.key}. {option.text}" for option in options)
 
 
 def choose(question: Question, options: Sequence[Option], rationale: str = "") -> str:
-    """Table 6: the prompt that asks for one option; `rationale` stands before "Answer:"."""
+    """Return the prompt for one option (Table 6); `rationale` comes before "Answer:"."""
     parts = (
         CHOOSE[type(question)],
         to_prompt(question),

@@ -1,9 +1,9 @@
-"""`do_not_store_text`: numbers and our own words stay, the caller's text goes.
+"""`do_not_store_text`: keeps numbers and our words, removes the caller's text.
 
-A report says by its types what a string is: a literal or a `Word` is ours; any other string may
-hold text and is blanked. Warnings are searched for runs of characters of the request, so that one
-that repeats them does not stay either, unless their type says that they are our words. (The request
-itself is cut down by the ledger.) Pure: pydantic alone.
+The types of a report classify its strings: a literal or a `Word` is ours; any other string may hold
+text and is blanked. Warnings are searched for runs of characters of the request, and blanked if one
+repeats it, unless their type says that they are our words. (The ledger cuts the request itself.)
+Pure: pydantic alone.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ STAYING = ("metadata", "context", "trace", "model", "variant")  # of the request
 
 
 def untold(error: Exception) -> Exception:
-    """What of a crash may be logged where no text may stay: its kind and its place. Its words, and
-    those of what caused it, may quote the text."""
+    """Return an error without text for the log: its kind and its place. Messages, also those of its
+    causes, may quote the text."""
     kind = type(error).__qualname__
     return RuntimeError(f"{kind} (do_not_store_text)").with_traceback(error.__traceback__)
 
 
 def repeats(said: str, sent: Sequence[str]) -> bool:
-    """Whether a run of characters, or all of a shorter text, of what was sent stands in it."""
+    """Return True if `said` has a run of characters of the sent texts, or all of a short one."""
     ours = [said[start : start + RUN] for start in range(len(said) - RUN + 1)]
     for text in filter(None, sent):
         if len(text) <= RUN:
@@ -58,7 +58,7 @@ def repeats(said: str, sent: Sequence[str]) -> bool:
 
 
 def is_internal(value: str, hint: Any, *, names: bool = True) -> bool:
-    """Whether its type says that it is ours. names: whether a `Word` does, beside a literal."""
+    """Return True if the value's type is ours. names: True if `Word` counts, as literals do."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         return value in arguments
@@ -71,14 +71,14 @@ def is_internal(value: str, hint: Any, *, names: bool = True) -> bool:
 
 
 def all_internal(hint: Any) -> bool:
-    """Whether all that such a container may hold is ours."""
+    """Return True if all possible content of such a container is ours."""
     return is_internal("", last_argument(hint))
 
 
 def sent(request: JobRequest, *, names: bool = True) -> Iterator[str]:
-    """Every string of a request that may be text: none of our own words, and none that stays.
+    """Yield each string of a request that may be text, without our words.
 
-    names: whether a `Word` counts as ours; in a request it is a name that the caller chose.
+    names: True if a `Word` is ours; in a request it is a name that the caller chose.
     """
     for name in type(request).model_fields:
         if name not in STAYING:
@@ -104,7 +104,7 @@ def _strings(value: Any, hint: Any, names: bool) -> Iterator[str]:
 
 
 def last_argument(hint: Any) -> Any:
-    """The type of a container's items."""
+    """Return the type of a container's items."""
     inner = _bare(hint)
     if get_origin(inner) in (Union, types.UnionType):
         origins = ((part, get_origin(part)) for part in map(_bare, get_args(inner)))
@@ -141,7 +141,7 @@ def _words_in(value: Any) -> Iterator[str]:
 
 
 def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
-    """The report as JSON, without a string that may hold text. Sums over many results hold none."""
+    """Return the report as JSON without strings that may be text. Sums over results have none."""
     if isinstance(report, BatchReport):
         return report.model_dump(mode="json")
     lists = (
@@ -171,7 +171,7 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
 
 
 def strip_request(problem: Problem, request: JobRequest) -> Problem:
-    """The problem without a detail that repeats the request."""
+    """Return the problem without a detail that repeats the request."""
     texts = list(sent(request))
     kept = dict(problem)
     if repeats(kept["detail"], texts):
@@ -197,7 +197,7 @@ def _model(model: BaseModel, words: Words) -> dict[str, Json]:
 
 
 def _value(value: Any, hint: Any, words: Words) -> Json:
-    """One value under its type; a string that is not ours becomes null where it may, else empty."""
+    """Return a value under its type; a foreign string becomes null if allowed, else empty."""
     if isinstance(value, BaseModel):
         return _model(value, words)
     if isinstance(value, str):

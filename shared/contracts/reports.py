@@ -1,4 +1,4 @@
-"""What a batch report is made of: intervals, splits, two systems compared, what people say."""
+"""The parts of a batch report: intervals, splits, comparisons of systems, people's labels."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ValueHistogram(Message):
 
 
 def bin_edges(low: float, high: float, bins: int) -> list[float]:
-    """The borders of equal bins, bins + 1, ascending; those of a page's links are the same."""
+    """Return the ascending borders of equal bins, bins + 1, as in links of pages."""
     return [low + (high - low) * place / bins for place in range(bins)] + [high]
 
 

@@ -1,9 +1,9 @@
-"""How much work a request asks for, estimated from its sizes alone: before it is accepted.
+"""Estimates the work of a request from its sizes alone, before it is accepted.
 
-A metric's contract names its `cost`: the request as products of sizes, each in tokens that a model
-reads or writes, or in steps of pure computation. No model is loaded and no text is tokenized, so
-that a product may be a bound from below (`certain`: what is refused for it could not have ended
-well) or only likely (it separates heavy requests from light ones, and refuses nothing).
+A metric's contract names its `cost`: the request as products of sizes. Each is in tokens that a
+model reads or writes, or in steps of pure computation. No model is loaded and no text is tokenized.
+A product may be a lower bound (`certain`: a request refused for it could not have succeeded) or
+only likely (it separates heavy requests from light ones, and refuses nothing).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SPACE = re.compile(r"[ \t\r\n]+")  # what every tokenizer takes for white space
 
 @dataclass(frozen=True)
 class Size:
-    """One factor of the work. `pointer`: the field that makes it smaller, if there is one."""
+    """One factor of the work. `pointer`: the field that reduces it, if there is one."""
 
     name: str  # as the caller reads it: "`draws`", "characters of `text`"
     value: float
@@ -35,7 +35,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Reduction:
-    """A number in the request that makes less work, where the work is not just a multiple of it."""
+    """A number in the request that reduces work not proportional to it."""
 
     name: str  # as the caller reads it
     pointer: str
@@ -57,11 +57,11 @@ class Work:
 
     @property
     def amount(self) -> float:
-        """In its unit."""
+        """Return the amount in its unit."""
         return prod(size.value for size in self.sizes)
 
     def seconds(self, tokens_per_second: float) -> float:
-        """About how long it takes one worker."""
+        """Return the approximate seconds of one worker."""
         each = 1 / tokens_per_second if self.seconds_each is None else self.seconds_each
         return self.amount * each
 
@@ -73,7 +73,7 @@ Cost = Callable[[Any, int], Sequence[Work]]  # request, tokens that its model su
 
 @dataclass(frozen=True)
 class Excess:
-    """Work above a limit. share: of it that may stay, if the others stay as they are."""
+    """Work above a limit. share: of it that may stay, if the others stay unchanged."""
 
     work: Work
     share: float
@@ -82,14 +82,14 @@ class Excess:
 
 @dataclass(frozen=True)
 class WorkLimit:
-    """What one request may ask for: seconds, at a model's speed; and rows of served models."""
+    """The limit of one request: seconds, at a model's speed; and rows of served models."""
 
     seconds: float
     tokens_per_second: float
     server_rows: float = inf
 
     def expected_time(self, works: Sequence[Work]) -> float:
-        """About how long a request takes: what is certain and what is likely."""
+        """Return the expected seconds of a request, certain and likely ones."""
         return sum(work.seconds(self.tokens_per_second) for work in works)
 
     def check(self, works: Sequence[Work]) -> None:
@@ -99,7 +99,7 @@ class WorkLimit:
             raise self._to_error(excess, [work for work in works if work.certain])
 
     def passes(self, works: Sequence[Work]) -> bool:
-        """Whether `check` accepts them."""
+        """Return True if `check` accepts them."""
         return self._excess(works) is None
 
     def _excess(self, works: Sequence[Work]) -> Excess | None:
@@ -117,7 +117,7 @@ class WorkLimit:
         return None
 
     def _to_error(self, excess: Excess, works: Sequence[Work]) -> TooCostly:
-        """The request's work, the limit, and how far each number alone has to come down."""
+        """Return the request's work, the limit, and the value needed for each number."""
         largest = excess.work
         product = " × ".join(f"{_number(size.value)} {size.name}" for size in largest.sizes)
         lower = [(one.name, self._max_value(one), 1) for one in largest.lowerings] or [
@@ -139,18 +139,18 @@ class WorkLimit:
         )
 
     def _max_value(self, one: Reduction) -> int:
-        """The largest value that this limit lets pass; 0: there is none."""
+        """Return the largest value within this limit; 0: there is none."""
         values = range(1, one.value)
         return bisect_left(values, True, key=lambda value: not self.passes(one.works(value)))
 
     def _share(self, work: Work, works: Sequence[Work]) -> float:
-        """How much of a product may stay, if the others stay as they are."""
+        """Return the share of a product that may stay if the others stay unchanged."""
         own = work.seconds(self.tokens_per_second)
         return (self.seconds - (self.expected_time(works) - own)) / own
 
 
 def words_of(text: str) -> int:
-    """At least so many tokens: no tokenizer joins words, and none drops one with a letter."""
+    """Return a lower bound on tokens: tokenizers join no words, and drop none with a letter."""
     return sum(any(map(str.isalnum, word)) for word in _SPACE.split(text))
 
 

@@ -1,6 +1,6 @@
-"""How a service declares itself: its messages, models, costs, form and batch reports.
+"""Contracts of services: their messages, models, costs, form and batch reports.
 
-One object a service; gateway, queue, scheduler and worker know no more of it.
+One object per service is all that gateway, queue, scheduler and worker know of it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SECONDS_A_RANKING = 1.2e-7  # the same where each resample is ranked: areas unde
 
 @dataclass(frozen=True, kw_only=True)
 class FormField:
-    """One input of `/try`; all else of a request is JSON there."""
+    """An input of `/try`; other fields of a request are JSON there."""
 
     name: str
     label: str
@@ -51,7 +51,7 @@ class FormField:
 @dataclass(frozen=True, kw_only=True)
 class SurprisingRule:
     """A result that deserves a second look. path: SQL/JSON (SQL:2016, section 9.46) into the
-    report, evaluated by PostgreSQL; it finds something where the result is surprising."""
+    report, evaluated by PostgreSQL; a match means a surprising result."""
 
     name: str
     path: str
@@ -60,9 +60,9 @@ class SurprisingRule:
 
 @dataclass(frozen=True, kw_only=True)
 class RivalGroup:
-    """Results that are held against chance apart from others, since of them something else is
-    wanted. path: dotted, into a batch report, to where their means stand. wanted: what, where it is
-    not to beat the rivals. better: part → which way is better for these."""
+    """Results that are compared with chance separately, since another outcome is desired. path:
+    dotted, into a batch report, to their means. wanted: the outcome, if it is not to beat the
+    rivals. better: part → better direction for these."""
 
     path: str
     name: str
@@ -72,7 +72,7 @@ class RivalGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class GainWords:
-    """What a mean gain says of many results; 0 is no effect. path: dotted, into a batch report."""
+    """The words for a mean gain over many results; 0 is no effect. path: dotted, into a report."""
 
     path: str
     closer: str
@@ -81,17 +81,16 @@ class GainWords:
 
 @dataclass(frozen=True, kw_only=True)
 class FactPaths:
-    """Where a table of results finds what it shows: dotted paths into a report, or a request.
+    """The data of a table of results: dotted paths into a report, or a request.
 
-    parts: of a report; none: every number of its `components`. chance: the metric's own figure
-    against chance, the share of random rivals that are beaten. text, decision_sent: of a request;
-    more_texts: where it may have others instead. chance_score: the score that chance has; None: it
-    depends on the text. rivals: of `chance`, how many results are told: "RIVALS[0] better than
-    RIVALS[1]". score_range: where a report does not tell its own. groups: of results, where
-    `chance` of all together would say which of them are many. gain: what the main number of a
-    batch report says, where it is a gain. caveats: how its warnings begin that its finding repeats.
-    facets: (name, SQL/JSON path of words in a report), by which tables are filtered beside all
-    columns.
+    parts: of a report; none: every number of its `components`. chance: the metric's figure against
+    chance, the share of random rivals that are beaten. text, decision_sent: of a request;
+    more_texts: alternative texts. chance_score: expected score by chance; None: it depends on the
+    text. rivals: of `chance`, number of results for "RIVALS[0] better than RIVALS[1]". score_range:
+    for reports without one. groups: of results, if `chance` over all would show which of them are
+    many. gain: the main number of a batch report, if it is a gain. caveats: first words of warnings
+    that its finding repeats. facets: (name, SQL/JSON path of words in a report), filters of tables
+    in addition to all columns.
     """
 
     score: str = "score"
@@ -116,13 +115,13 @@ class FactPaths:
 
 @dataclass(frozen=True, kw_only=True)
 class ElicitedExplanation:
-    """What a model was asked about, decided and said for it: a metric's request is made of it.
+    """A model's answer from which a metric's request is made.
 
-    inputs: placeholder → text, as `text`, or `premise` and `hypothesis`. answer: all that followed
-    the reasoning; tokens: its own, none where nobody tells them. explanation: the part of the
-    answer that explains. policy: where the request names one. judge: the model that decided, where
-    it can be asked for `judge_labels`, too. turns: the prompt that was answered, `{text}` in the
-    place of the text and braces doubled; none: there is no text. style: how they were asked.
+    inputs: placeholder → text, as `text`, or `premise` and `hypothesis`. answer: text after the
+    reasoning; tokens: of the answer, empty if unknown. explanation: its explaining part. policy: if
+    the request names one. judge: the model that decided, if it can be asked for `judge_labels`,
+    too. turns: the answered prompt, with `{text}` for the text and braces doubled; empty without a
+    text. style: of the question.
     """
 
     inputs: Mapping[str, str]
@@ -139,14 +138,14 @@ class ElicitedExplanation:
     style: Literal["chat", "raw"] = "chat"
 
     def judged_by(self, *labels: str) -> dict[str, str]:
-        """The field `model` of a request whose judge must tell these labels; none: its default."""
+        """Return field `model` of a request → labels that its judge needs; none: its default."""
         fits = self.judge is not None and set(labels) <= set(self.judge_labels)
         return {"model": self.judge} if fits and self.judge is not None else {}
 
 
 @dataclass(frozen=True, kw_only=True)
 class FurtherRequest:
-    """A request of another service that a request leads to."""
+    """A request of another service that follows from a request."""
 
     pointer: str  # the field that asks for it
     contract: ServiceContract
@@ -155,7 +154,7 @@ class FurtherRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceContract:
-    """What one queue carries: a name and the two messages that pass through it."""
+    """The content of one queue: a name, a type of request and a type of answer."""
 
     name: str
     summary: str
@@ -187,7 +186,7 @@ class ServiceContract:
         return f"/v1/{self.name}"
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """The request's work; reads: tokens of a text that its model surely reads."""
+        """Return the request's work; reads: least tokens of a text that its model reads."""
         return () if self.cost is None else self.cost(request, reads)
 
 
@@ -210,11 +209,11 @@ class BatchReportContract(ServiceContract):
 
     @cached_property
     def corrections(self) -> dict[str, str]:
-        """p-value of the report → how it is corrected for several tests."""
+        """Return p-value of the report → its correction for several tests."""
         return dict(_corrections(self.report, ""))
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """As far as the request tells: of listed jobs, not of a batch."""
+        """Return the work that the request shows: of listed jobs, not of a batch."""
         if not isinstance(request, BatchReportRequest):
             return ()
         others = (*((request.against,) if request.against else ()), *request.further)
@@ -224,9 +223,10 @@ class BatchReportContract(ServiceContract):
     def work_over(
         self, request: JobRequest, results: int, judgements: int = 0, gold: int = 0
     ) -> Sequence[Work]:
-        """The work of a report over so many results: every draw of every bootstrap.
+        """Return the work of a report on many results: every draw of every bootstrap.
 
-        gold: results beside which stands what people say."""
+        gold: number of results with people's labels.
+        """
         if not isinstance(request, BatchReportRequest):
             return ()
         draws = Size("`resamples`", request.resamples, "/resamples", least=100)
@@ -249,7 +249,7 @@ class BatchReportContract(ServiceContract):
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedContract(ServiceContract):
-    """A service whose many results are summed up in batch reports."""
+    """A service whose results are summarised in batch reports."""
 
     clustered_by: tuple[str, ...] = ("text", "text_pair")  # fields that say which text is judged
     batch_request: type[BatchReportRequest] = BatchReportRequest
@@ -264,9 +264,9 @@ class ReportedContract(ServiceContract):
     finding: Callable[[Any], Finding] | None = None  # of a report; absent: nothing is concluded
 
     def judged_text(self, request: object) -> str | None:
-        """The texts that say which text is judged, as they are compared; None where none is kept.
+        """Return the text for comparisons of judged texts; None if none is kept.
 
-        request: of this service; of one whose texts are gone, what is left of it.
+        request: of this service; if its texts are deleted, the rest of it.
         """
         fields = [getattr(request, name, None) for name in self.clustered_by]
         texts = [normalize_text(text) for text in map(_join_text, fields) if text]
@@ -274,29 +274,29 @@ class ReportedContract(ServiceContract):
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """Name of a part of the score → its path into a report, in order: dotted, or SQL/JSON."""
+        """Return part of the score → its path into a report, in order: dotted, or SQL/JSON."""
         return {}
 
     @property
     def score_range(self) -> tuple[float, float] | None:
-        """Least and greatest score; None: it depends on the request."""
+        """Return the least and greatest score; None: it depends on the request."""
         told = self.report.model_fields.get("range")
         if told is not None and isinstance(told.default, tuple):
             return told.default
         return None if self.facts is None else self.facts.score_range
 
     def as_scored(self, request: Any, report: Any) -> Any:
-        """The request about what was scored. report: of its job. Raises ValidationError."""
+        """Return the request about the scored texts. report: of its job. Raises ValidationError."""
         return request
 
     @property
     def compared(self) -> int:
-        """Numbers of a result that systems and people are compared by."""
+        """Return the numbers of a result used to compare systems and people."""
         return 1
 
     @cached_property
     def batch(self) -> BatchReportContract:
-        """What its batch reports pass through."""
+        """Return the contract of its batch reports."""
         general = f"Counts and mean score over many results of {self.name}"
         return BatchReportContract(
             name=f"{self.name}-report",
@@ -338,8 +338,8 @@ class MetricContract(ReportedContract):
         return report.model_copy(update=finding._asdict())
 
     def as_scored(self, request: Any, report: Any) -> Any:
-        """The request with the explanation that was elicited for it; as it is where none was, or
-        none is kept. report: of its job. Raises ValidationError."""
+        """Return the request with its elicited explanation, or unchanged if none was elicited or
+        kept. report: of its job. Raises ValidationError."""
         found = getattr(report, "elicitation", None)
         if self.elicited is None or found is None or not found.explanation:
             return request
@@ -362,7 +362,7 @@ class MetricContract(ReportedContract):
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """Name of a part of the score → its dotted path into a report, in order."""
+        """Return part of the score → its dotted path into a report, in order."""
         if self.facts.parts:
             return {path.rpartition(".")[2]: path for path in self.facts.parts}
         components = next(messages_in(self.report.model_fields["components"].annotation))
@@ -371,14 +371,14 @@ class MetricContract(ReportedContract):
 
     @cached_property
     def not_parameters(self) -> frozenset[str]:
-        """`TRANSPORT`, `OF_PROVENANCE`, and the texts marked `Input`: all others are parameters."""
+        """Return `TRANSPORT`, `OF_PROVENANCE`, and texts marked `Input`; others are parameters."""
         fields = self.request.model_fields.items()
         texts = (name for name, field in fields if Input in field.metadata and has_text(field))
         return frozenset((*TRANSPORT, *OF_PROVENANCE, *texts))
 
     @property
     def compared(self) -> int:
-        """Its parts, and the score."""
+        """Return the number of its parts, and the score."""
         return len(self.parts) + 1
 
 
@@ -391,19 +391,19 @@ def _corrections(report: type[Message], path: str) -> Iterator[tuple[str, str]]:
 
 
 def normalize_text(text: str) -> str:
-    """As texts are compared that may be one: compatible characters, case and spaces are folded."""
+    """Fold compatible characters, case and spaces, to compare texts."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def _join_text(field: object) -> str:
-    """A text, or a message that holds texts, as one string; empty: nothing was kept."""
+    """Return a text, or a message that holds texts, as one string; empty: nothing was kept."""
     if isinstance(field, Message):
         return field.model_dump_json()
     return field if isinstance(field, str) else ""
 
 
 class Service:
-    """What computes the jobs of a contract: a metric, inference, similarity or explanations."""
+    """Computes the jobs of a contract: a metric, inference, similarity or explanations."""
 
     contract: ClassVar[ServiceContract]
 

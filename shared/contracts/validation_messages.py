@@ -1,4 +1,4 @@
-"""What validation finds wrong, in sentences: pydantic's words name classes of Python.
+"""Validation errors in sentences, since pydantic's words name classes of Python.
 
 Kinds of errors and their context: https://docs.pydantic.dev/latest/errors/validation_errors/
 """
@@ -58,19 +58,19 @@ PYTHON = re.compile(r"(?<!['\w])(?:True|False|None)(?!['\w])")
 
 
 def first_fault(error: ValidationError) -> ErrorDetails:
-    """The first entry, without what was sent."""
+    """Return the first entry without user input."""
     return error.errors(include_url=False, include_input=False)[0]
 
 
 def dotted(found: Mapping[str, Any]) -> str:
-    """The place of an entry, as in `requests.0.text`; empty: the whole."""
+    """Return the place of an entry, as in `requests.0.text`; empty: the whole."""
     return ".".join(map(str, found["loc"]))
 
 
 def plain(found: Mapping[str, Any]) -> str:
-    """One entry of `ValidationError.errors()` as a clause about the field that it points at.
+    """Format an entry of `ValidationError.errors()` as a clause about its field.
 
-    What we say ourselves, and kinds that no request of ours can have, stay as they are.
+    Our own messages, and kinds that our requests never have, stay unchanged.
     """
     kind, context = str(found["type"]), found.get("ctx") or {}
     if kind in ("value_error", "assertion_error"):
@@ -93,6 +93,6 @@ def plain(found: Mapping[str, Any]) -> str:
 
 
 def format_count(count: int, what: str) -> str:
-    """As in "1 entry", "2 entries"."""
+    """Format "1 entry", "2 entries"."""
     many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
     return f"{count} {what if count == 1 else many}"

@@ -28,7 +28,7 @@ class AnswerRefused(httpx.HTTPError):
 
 @dataclass
 class _Limit:
-    """What remains of the limits for the answer to this thread's request."""
+    """The rest of the limits for the answer to this thread's request."""
 
     until: float  # monotonic seconds
     bytes_left: int

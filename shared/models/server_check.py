@@ -1,4 +1,4 @@
-"""Tests what a model server can do: one record, and its text.
+"""Tests the abilities of a model server: one record, and its text.
 
 `probe` sends a dozen short requests. `render` formats the record for people, `model_dump_json` for
 machines. A server that is away has a record too, with the reason. Source: specs "models" §5.2.

@@ -1,10 +1,10 @@
 """The last known abilities of each model server: one record for all processes, in Redis.
 
 A worker tests a server when it is first seen, after a change of its entry, daily, and after an
-error that contradicts the record; a lock allows one worker at a time. What a process learned of a
-server is valid for as long: `ServerState`. If Redis is flushed, servers are tested again. Deviates:
-the specs use a table of the database; like the states, records are not needed by any job. Source:
-specs "models" §2.4, §5.2.
+error that contradicts the record. A lock allows one worker at a time. Other knowledge of a process
+about a server is valid for as long: `ServerState`. If Redis is flushed, servers are tested again.
+Deviates: the specs use a table of the database; like the states, records are not needed by any job.
+Source: specs "models" §2.4, §5.2.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The words of decisions that are stated as data: labels, keys before them, yes and no, marks.
+"""The words of decisions stated as data: labels, keys before them, yes and no, marks.
 
-One vocabulary for all who read fields and lists, of answers that models are asked for and of
-explanations that HateXScore is shown: what one of them takes for a key, a denial or no answer at
-all, the others do. Pieces of regular expressions, without groups that count, to be compiled with
-IGNORECASE or given lower case. Labels of a metric's caller, and sentences, have words of their own.
+One vocabulary for all readers of fields and lists, in answers of models and in explanations for
+HateXScore. All readers therefore agree on keys, denials and missing answers. Pieces of regular
+expressions without capturing groups, for IGNORECASE or lower case. Labels of a metric's caller, and
+sentences, have other words.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ _PHRASE = re.compile(
 
 
 def side_of(phrase: str) -> Side | None:
-    """The side that a short phrase names in the words of hate, in any of these languages."""
+    """Return the side of a short phrase in words for hate, in any of these languages."""
     bare = phrase.strip()
     found = _PHRASE.fullmatch(bare) if len(bare) <= LONGEST_PHRASE else None
     if found is None:

@@ -1,4 +1,4 @@
-"""A language model that reads a text: the prompt's file, the question, and the JSON of the answer.
+"""Reads a text with a language model: the prompt's file, the question, and the JSON of the answer.
 
 A file has `name`, `version`, `system`, `user` and `max_tokens`. `{fence}` in it stands for a line
 that is longer than any fence of the text, so that the text cannot end it.
@@ -28,7 +28,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class ReaderPrompt:
-    """The prompt as its file has it; sha256: of the file."""
+    """A prompt file; sha256: of the file."""
 
     name: str  # with its version
     sha256: str
@@ -44,8 +44,8 @@ class ReaderPrompt:
         put: Mapping[str, str],
         schema: Mapping[str, Any],
     ) -> PromptOfRequest:
-        """Ask greedily. `put`: what stands in the place of words of the prompt; `{text}` comes
-        last, so that nothing in the text is replaced."""
+        """Ask greedily. `put`: replacements of words of the prompt; `{text}` is replaced last, so
+        that nothing in the text is."""
         fence = FENCE
         while fence in text:
             fence += "="
@@ -78,7 +78,7 @@ def reader_prompt(file: Path, text: str) -> ReaderPrompt:
 
 
 def answer_in(text: str, shape: type[Answer]) -> Answer | None:
-    """The JSON object of an answer, with whatever stands before and behind it."""
+    """Return the JSON object of an answer, which may have text before and after it."""
     start, end = text.find("{"), text.rfind("}")
     if not 0 <= start < end:
         return None

@@ -1,7 +1,7 @@
-"""What the trained reader is asked and what it answers: seven readings of prose, one encoder.
+"""The inputs and outputs of the trained reader: seven readings of prose by one encoder.
 
 A reading is a word before the text and the outputs that answer it. The probabilities of a reading
-are those of its own outputs, of sum 1. Training and the service build their texts here.
+are those of its outputs and sum to 1. Training and the service both build their texts here.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ QUOTE = "[quote]"  # in place of words of the post
 
 
 def ask_group(text: str, start: int, end: int) -> str:
-    """Is the group that is named at text[start:end] attacked?"""
+    """Ask whether the group named at text[start:end] is attacked."""
     return f"group: {text[:start]}[[{text[start:end]}]]{text[end:]}"
 
 
 def ask(reading: Reading, asked: Sequence[str]) -> Floats:
-    """(N, L) probabilities of a reading's labels, in the order of `LABELS`.
+    """Return (N, L) probabilities of a reading's labels, in the order of `LABELS`.
 
-    A row has sum 1. Several labels of `reasons` can be right together, so each is compared with
+    A row has sum 1. Several labels of `reasons` can be correct together, so each is compared with
     "none" alone: its probability is p / (p + p(none)).
 
-    asked: from the functions above, or `reading: text`. Raises Unavailable where the reader cannot
+    asked: from the functions above, or `reading: text`. Raises Unavailable if the reader cannot
     answer now.
     """
     if not asked:

@@ -1,8 +1,8 @@
-"""A decision that a text states as data, read exactly: fields, tables, options, scores, boxes.
+"""Reads a decision stated as data exactly: fields, tables, options, scores, boxes.
 
 `Label: x`, `{"label": "x"}`, `Hateful: no`, `| Verdict | x |`, `A) x B) y / Answer: A`, a bare
-label. The caller says which words are labels. Prose is left to the trained reader, and so is a text
-whose fields contradict each other. Source: our own.
+label. The caller defines the labels. The trained reader reads prose, and texts with contradictory
+fields. Source: our own.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ LOW_SCORE, HIGH_SCORE = 0.3, 0.7  # shares of the most; between them one score d
 
 @dataclass(frozen=True, slots=True)
 class StructuredVerdict(Generic[Label]):
-    """What the fields of a text state. label: None where they leave it undecided.
+    """The decision stated by the fields of a text. label: None if they leave it undecided.
 
-    span: of the field, with its key, in the text that was given; words: of its value. rank: 0 for a
-    decision that others made or that came earlier, 2 for the last word of the text. others: spans
-    of the fields that it was preferred to.
+    span: of the field with its key in the given text; words: of its value. rank: 0 for a decision
+    by others or an earlier one, 2 for the last word of the text. others: spans of fields with lower
+    precedence.
     """
 
     label: Label | None
@@ -109,10 +109,10 @@ _OFFER = re.compile(
 def read_structured(
     text: str, words: Callable[[str], Label | None]
 ) -> StructuredVerdict[Label] | None:
-    """What the text states as data; None where it has no such form, or its fields disagree.
+    """Return the decision stated as data; None without this form, or if the fields disagree.
 
-    text: normalised (`shared.text.normalized`). words: the label that a short phrase such as `not
-    hate speech` is, or None.
+    text: normalised (`shared.text.normalized`). words: returns the label of a short phrase such as
+    `not hate speech`, or None.
     """
     text = _FLAG.sub(lambda flag: " " * len(flag.group()), text)
     reading = _Reading(text, words)
@@ -133,7 +133,7 @@ def read_structured(
 
 
 def _settled(text: str, fields: list[StructuredVerdict[Label]]) -> StructuredVerdict[Label] | None:
-    """The verdict of the highest rank; of several in one rank, they must agree."""
+    """Return the verdict of the highest rank; several of one rank must agree."""
     decided = [one for one in fields if one.label is not None]
     if not decided:
         return fields[-1] if fields else None
@@ -148,7 +148,7 @@ def _settled(text: str, fields: list[StructuredVerdict[Label]]) -> StructuredVer
 
 
 class _Reading(Generic[Label]):
-    """One text, and what its phrases mean."""
+    """One text with the labels of its phrases."""
 
     def __init__(self, text: str, words: Callable[[str], Label | None]) -> None:
         self.text, self.words = text, words
@@ -158,7 +158,7 @@ class _Reading(Generic[Label]):
         self.segments = list(zip(starts, ends, strict=True))[-MOST_SEGMENTS:]
 
     def label(self, phrase: str, *, alone: bool = False) -> Label | None:
-        """Of a phrase with marks around it, and, unless it is alone, "it is" before it."""
+        """Return the label of a phrase with marks around it, "it is" before it unless `alone`."""
         bare = _OUT_OF.sub("", phrase.strip(_AROUND))
         if not 0 < len(bare) <= LONGEST_LABEL or _NO_LABEL.search(phrase.rpartition(bare)[2]):
             return None
@@ -169,7 +169,7 @@ class _Reading(Generic[Label]):
         return self.words(bare) or (self.words(bare[lead.end() :].strip(_AROUND)) if lead else None)
 
     def field(self, span: Span) -> StructuredVerdict[Label] | None:
-        """`key: value`, or a line that is a label."""
+        """Read `key: value`, or a line that is a label."""
         start, end = span
         inner = self.text[start:end]
         first = start + len(inner) - len(inner.lstrip(_AROUND))
@@ -213,7 +213,7 @@ class _Reading(Generic[Label]):
         )
 
     def _value(self, key: str, start: int, end: int) -> tuple[Label | None, int] | None:
-        """The label of the value at text[start:end] under a key, and where it ends."""
+        """Return the label of the value at text[start:end] under a key, and its end."""
         value = self.text[start:end]
         lead = len(value) - len(value.lstrip(_AROUND))
         decides = data.DECIDES.fullmatch(key) or data.EARLIER.fullmatch(key)
@@ -237,13 +237,13 @@ class _Reading(Generic[Label]):
         return None if label is None or match is None else (label, start + match.end())
 
     def listed(self, text: str) -> set[Label]:
-        """The labels of a list of labels; none where it has other words."""
+        """Return the labels of a list of labels; none if it has other words."""
         pieces = [one for one in _LIST_BORDER.split(text) if one.strip(_AROUND)]
         labels = [self.label(re.sub(r"^\W*\w[.)]\s", "", one), alone=True) for one in pieces]
         return set() if None in labels else {one for one in labels if one is not None}
 
     def _first_label(self, start: int, end: int) -> tuple[Label | None, int] | None:
-        """The label that a value is, or begins with; None where it goes on with another one."""
+        """Return the label at the start of a value; None if another label follows."""
         label = self.label(self.text[start:end])
         if label is not None:
             return label, end
@@ -257,7 +257,7 @@ class _Reading(Generic[Label]):
         return None
 
     def columns(self) -> Iterator[StructuredVerdict[Label]]:
-        """Cells below a head that is a key: `| Text | Verdict |`, or values parted by a mark."""
+        """Yield cells below a head that is a key: `| Text | Verdict |`, or separated values."""
         rows = [match.span() for match in re.finditer(r"[^\n]+", self.text)]
         for mark in "|\t,;":
             cells = [self._cells(row, mark) for row in rows]
@@ -276,7 +276,7 @@ class _Reading(Generic[Label]):
         return [one for one in found if self.text[slice(*one)].strip() or mark != "|"]
 
     def options(self) -> Iterator[StructuredVerdict[Label]]:
-        """What is chosen of options that the text lists, by mark, by place, or by name."""
+        """Yield the chosen ones of listed options, by mark, by position, or by name."""
         marked: dict[str, Label] = {}
         for option in _OPTION.finditer(self.text):
             label = self.label(option["label"])
@@ -306,7 +306,7 @@ class _Reading(Generic[Label]):
                 yield StructuredVerdict(label, choice.span(), choice.span("chosen"), 2)
 
     def _named_in_order(self) -> list[Label]:
-        """The labels of the first list of labels in the text."""
+        """Return the labels of the first list of labels in the text."""
         for start, end in self.segments:
             for part in re.split(r"[:()\[\]]|\bwere\b|\bare\b", self.text[start:end]):
                 if len(self.listed(part)) > 1:
@@ -315,7 +315,7 @@ class _Reading(Generic[Label]):
         return []
 
     def boxes(self) -> StructuredVerdict[Label] | None:
-        """The one ticked label, where others are not."""
+        """Return the only ticked label, if other labels are unticked."""
         ticked = [one for one in _TICKED.finditer(self.text) if self.label(one["label"])]
         if not ticked or not _EMPTY.search(self.text):
             lines = _SHORT_LINE.finditer(self.text)
@@ -329,7 +329,7 @@ class _Reading(Generic[Label]):
         )
 
     def scores(self) -> list[StructuredVerdict[Label]]:
-        """The label with the highest score, where all labels have one."""
+        """Return the label with the highest score, if all labels have one."""
         found: dict[Label, tuple[float, re.Match[str]]] = {}
         for one in _SCORED.finditer(self.text):
             label = self.label(_KIND.sub("", _ASKING.sub("", one["label"].strip(_AROUND))))

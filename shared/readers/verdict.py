@@ -1,6 +1,6 @@
-"""Which verdict an explanation states, read by the trained reader.
+"""Reads the verdict of an explanation with the trained reader.
 
-The whole text is read; then its sentences are, for the one that states the verdict: it is the
+The reader reads the whole text, then its sentences. The sentence that states the verdict is the
 evidence, and a second opinion. Source: our own; training/reader/README.md has the figures.
 """
 
@@ -38,7 +38,7 @@ class VerdictText:
     quoted: Sequence[Span] = ()
 
     def part(self, start: int, end: int) -> str:
-        """The text of a span as the reader is asked it."""
+        """Return the text of a span in the form for the reader."""
         edits = [(a, b, QUOTE) for a, b in self.quoted if start <= a and b <= end]
         edits += [
             (b, b, f"[{sign}]")
@@ -54,10 +54,10 @@ class VerdictText:
 
 @dataclass(frozen=True, slots=True)
 class VerdictRead:
-    """What an explanation states. label: None where it states no verdict, or none that is read.
+    """The verdict of an explanation. label: None if it states none, or none that is read.
 
-    is_read: False where the reader cannot tell. span: of the sentence that states the verdict, in
-    the text that was given; probability: [0, 1] of the label, or of there being none.
+    is_read: False if the reader is unsure. span: of the sentence with the verdict, in the given
+    text; probability: [0, 1] of the label, or of the absence of a verdict.
     """
 
     label: Side | None
@@ -69,7 +69,7 @@ class VerdictRead:
 def read_verdicts(texts: Sequence[VerdictText]) -> list[VerdictRead]:
     """Read explanations whole, then the sentences of those that state a verdict.
 
-    A long one that is unread as a whole is read in windows. Raises Unavailable where the reader is
+    A long text that is unread as a whole is read in windows. Raises Unavailable if the reader is
     away.
     """
     whole = _read_windows(texts, LONGEST)
@@ -101,7 +101,7 @@ def _read_windows(texts: Sequence[VerdictText], longest: int) -> list[VerdictRea
 
 
 def _windows(text: str, longest: int) -> list[Span]:
-    """The text whole if it is no longer, else in pieces of whole sentences."""
+    """Split the text into windows of whole sentences; a short text is one window."""
     if len(text) <= longest:
         return [(0, len(text))]
     found: list[Span] = []
@@ -114,7 +114,7 @@ def _windows(text: str, longest: int) -> list[Span]:
 
 
 def _of_windows(rows: Sequence[Floats]) -> VerdictRead:
-    """The one verdict of all windows; unread where two are sure of opposite sides."""
+    """Return the common verdict of all windows; unread if two are sure of opposite sides."""
     read = [_of_row(row) for row in rows]
     stated = [one for one in read if one.label]
     if len({one.label for one in stated}) > 1:
@@ -133,7 +133,7 @@ def _of_row(row: Floats) -> VerdictRead:
 
 
 def _with_evidence(read: VerdictRead, spans: Sequence[Span], rows: Sequence[Floats]) -> VerdictRead:
-    """The sentence that says it most clearly; unread where one says the opposite and none this."""
+    """Add the clearest sentence; unread if one states the opposite and none this verdict."""
     if read.label is None:
         return read
     column = SIDES.index(read.label)

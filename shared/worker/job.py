@@ -164,7 +164,7 @@ def compute_end(claim: Claim, context: JobContext, contract: ServiceContract, sc
 @cache
 def shares(batch: bool) -> TenantShares:
     """Return the shares of the threads for interactive or for batch jobs. For batches any thread
-    may stand by, since the scheduler lets no tenant fill a queue."""
+    may stand by, because the scheduler lets no tenant fill a queue."""
     chosen = settings()
     if batch:
         threads = chosen.threads_for_batches

@@ -77,7 +77,7 @@ def start_server(health: Health, host: str, port: int) -> ThreadingHTTPServer:
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, request: Any, client_address: Any) -> None:
-            """Whoever asked has gone: that is no error of ours."""
+            """Ignore the error: the client has disconnected."""
             if not isinstance(sys.exception(), ConnectionError):
                 super().handle_error(request, client_address)
 

@@ -1,8 +1,8 @@
-"""Fitting the reader: low-rank changes to the base's matrices and one head for all readings.
+"""Fits the reader: low-rank changes to the base's matrices and one head for all readings.
 
 Source: Hu et al., LoRA, arXiv:2106.09685; AdamW with linear warm-up and decay. The loss of a row is
-the cross-entropy over the outputs of its reading. Where several labels can be right together, each
-output is compared with the last one of the reading, "none", by a logistic loss.
+the cross-entropy over the outputs of its reading. In readings with several correct labels, each
+output is compared with the last one, "none", by a logistic loss.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def fit(
     device: str = "cpu",
     say: Callable[[str], None] = print,
 ) -> None:
-    """Train in place. Rows of one batch have about one length; batches come in a drawn order."""
+    """Train in place. Rows of one batch have similar lengths; the order of batches is random."""
     generator = torch.Generator().manual_seed(recipe.seed)
     trained = [one for one in model.parameters() if one.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=recipe.rate, weight_decay=0.01)
@@ -78,7 +78,7 @@ def fit(
 
 
 def _loss(logits: torch.Tensor, batch: Sequence[TokenizedRow]) -> torch.Tensor:
-    """The mean over the rows."""
+    """Return the mean over the rows."""
     losses = []
     for row_logits, row in zip(logits, batch, strict=True):
         own = row_logits[row.outputs.start : row.outputs.stop]
@@ -96,7 +96,7 @@ def _loss(logits: torch.Tensor, batch: Sequence[TokenizedRow]) -> torch.Tensor:
 
 
 def inputs(batch: Sequence[TokenizedRow], longest: int, device: str) -> dict[str, torch.Tensor]:
-    """What the model is called with, each (N, width). A long text is cut in the middle."""
+    """Return the model's inputs, each (N, width). A long text is cut in the middle."""
     rows = [_cut(row.ids, longest) for row in batch]
     width = max(map(len, rows))
     ids = torch.tensor([[*row, *[1] * (width - len(row))] for row in rows])
@@ -111,7 +111,7 @@ def _cut(ids: Sequence[int], longest: int) -> list[int]:
 
 
 def _parts(batch: Sequence[TokenizedRow], longest: int) -> Iterator[Sequence[TokenizedRow]]:
-    """A batch, sorted by length, in parts that fit in memory; their gradients are added."""
+    """Yield a batch, sorted by length, in parts that fit in memory; their gradients are added."""
     begin = 0
     for end in range(1, len(batch) + 1):
         width = min(longest, len(batch[end - 1].ids))
@@ -124,7 +124,7 @@ def _parts(batch: Sequence[TokenizedRow], longest: int) -> Iterator[Sequence[Tok
 def _batches(
     rows: Sequence[TokenizedRow], size: int, generator: torch.Generator
 ) -> list[list[TokenizedRow]]:
-    """Sorted by length within pools of 50 batches, so that little is padded."""
+    """Sort by length within pools of 50 batches, so that there is little padding."""
     order = torch.randperm(len(rows), generator=generator).tolist()
     pool = 50 * size
     pools = [order[at : at + pool] for at in range(0, len(order), pool)]

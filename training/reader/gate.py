@@ -1,9 +1,9 @@
-"""The gate: how well the shipped reader reads texts that nobody trained on.
+"""The gate: accuracy of the shipped reader on texts outside of its training data.
 
 touchstone reader gate [FILE ...]
 
 Prints a table for each reading, by language and style, over these files, or all of `test/`. The
-column `rules` is what the patterns read that the reader replaced, at commit 668cda69. It comes from
+column `rules` has the results of the former patterns, at commit 668cda69. It comes from
 `test/rules.json` and covers English, Chinese and Korean.
 """
 
@@ -35,7 +35,7 @@ UNREAD = "unread"
 
 @dataclass(frozen=True)
 class Read:
-    """A test row, what the reader says, and what the rules said (None: they read no such text)."""
+    """A test row with the outputs of the reader and of the rules (None: they read no such text)."""
 
     row: ReaderRow
     found: frozenset[str]
@@ -47,7 +47,6 @@ class Read:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print all tables."""
     parser = argparse.ArgumentParser(prog="touchstone reader gate", description=__doc__)
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE")
     files = parser.parse_args(arguments).files or sorted(TESTS.glob("*.jsonl"))
@@ -61,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def read_tests(files: Iterable[Path]) -> Iterator[Read]:
-    """Every row of the test authors as the service reads it."""
+    """Yield every row of the test authors as the service reads it."""
     before = json.loads((TESTS / "rules.json").read_text("utf-8"))
     rows = [row for file in files for row in read_rows(file)]
     by_reading: dict[Reading, list[ReaderRow]] = defaultdict(list)
@@ -113,7 +112,7 @@ SIDES = frozenset({"hateful", "non-hateful"})
 
 
 def _verdict(read: list[Read], get: Get) -> str:
-    """Right and inverted of those with a verdict, false verdicts of those without."""
+    """Format correct and inverted among rows with a verdict, false verdicts among others."""
     stated = [one for one in read if one.right <= SIDES]
     right = sum(get(one) == one.right for one in stated)
     inverted = sum(get(one) <= SIDES and get(one) != one.right for one in stated)
@@ -127,7 +126,7 @@ def _accuracy(read: list[Read], get: Get) -> str:
 
 
 def _attacked(read: list[Read], get: Get) -> str:
-    """Whether the group is attacked: `defended` and `mentioned` are no attack."""
+    """Return whether the group is attacked: `defended` and `mentioned` are no attack."""
     said = [({"attacked"} <= get(one), {"attacked"} <= one.right) for one in read]
     false = sum(found and not true for found, true in said)
     quiet = sum(not true for _, true in said)

@@ -1,7 +1,7 @@
 """The labelled texts that the reader learns from, one form for all readings.
 
-Texts of `training/reader/data` have one author a file; the sentences of the project's tests have
-one author in all. Texts of `training/reader/test` are never among them.
+Each file of `training/reader/data` has one author; the sentences of the project's tests count as
+one author. Texts of `training/reader/test` are never included.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MENTION = re.compile(r"\{([+-])([^{}]+)\}")
 
 @dataclass(frozen=True)
 class ReaderRow:
-    """A text as the reader is asked it, and the labels that are right."""
+    """A text in the reader's form, and the correct labels."""
 
     asked: str
     reading: Reading
@@ -39,14 +39,14 @@ class ReaderRow:
 
 
 def training_rows(further: Sequence[Path] = ()) -> list[ReaderRow]:
-    """All rows for training, in the order of the files, equal ones once. `further`: your files."""
+    """Return all rows for training by file, equal ones once. `further`: your files."""
     files = sorted(file for file in DATA.glob("*.jsonl") if not file.name.startswith("tests_"))
     rows = [row for file in (*files, *further) for row in read_rows(file)]
     return list({(row.asked, row.labels): row for row in (*rows, *_old_rows())}.values())
 
 
 def read_rows(file: Path) -> Iterator[ReaderRow]:
-    """The rows of one author."""
+    """Yield the rows of one author."""
     for one in json_lines(file):
         language, style = one["language"], one.get("style", "")
         yield ReaderRow(*_asked(one), file.stem, language, style, one["text"])
@@ -72,7 +72,7 @@ def _asked(one: dict[str, Any]) -> tuple[str, Reading, tuple[str, ...]]:
 
 
 def as_asked(text: str, vocabulary: Vocabulary | None = None) -> str:
-    """A normalised text as the reader is asked for its verdict; vocabulary: `default`."""
+    """Return a normalised text in the form of the reading `verdict`; vocabulary: `default`."""
     words = vocabulary or built_in("default")
     return VerdictText(text, words.marks(text)).part(0, len(text))
 
@@ -101,7 +101,7 @@ def _verdict(text: str, label: str | None, language: str, style: str) -> ReaderR
 
 
 def _mentions(text: str, language: str, style: str) -> Iterable[ReaderRow]:
-    """`{+Muslims}` is a mention that is attacked, `{-Muslims}` one that is not."""
+    """Parse `{+Muslims}` as an attacked mention, `{-Muslims}` as one that is not."""
     bare, places = "", []
     for piece, sign, mention in _pieces(text):
         bare += piece

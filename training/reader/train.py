@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _continued(rows: Sequence[ReaderRow], new: set[str]) -> list[ReaderRow]:
-    """The rows of one pass that continues. new: the authors of `--data`."""
+    """Return the rows of the continuing pass. new: the authors of `--data`."""
     old = [row for row in rows if row.author == OLD]
     others = [row for row in rows if row.author != OLD]
     repeated = [row for row in others for _ in range(REPEATED if row.author in new else 1)]
@@ -90,7 +90,7 @@ def _continued(rows: Sequence[ReaderRow], new: set[str]) -> list[ReaderRow]:
 
 
 def lora(recipe: Recipe) -> LoraConfig:
-    """The configuration of the adapter: all matrices of the first layers, and the head."""
+    """Return the configuration of the adapter: all matrices of the first layers, and the head."""
     return LoraConfig(
         r=recipe.rank,
         lora_alpha=2 * recipe.rank,
@@ -104,7 +104,7 @@ def lora(recipe: Recipe) -> LoraConfig:
 
 
 def tokenized(rows: Sequence[ReaderRow], tokenizer: Any) -> list[TokenizedRow]:
-    """The rows as the encoder reads them."""
+    """Return the rows in the encoder's form."""
     ids = tokenizer([row.asked for row in rows])["input_ids"]
     found = []
     for row, tokens in zip(rows, ids, strict=True):

@@ -1,1 +1,1 @@
-"""A service that does nothing, so that what is measured is the way to it and back."""
+"""A service that does nothing, for measurements of the way to it and back."""

@@ -1,4 +1,4 @@
-"""A text in, nothing out."""
+"""The contract of a service that takes a text and returns nothing."""
 
 from __future__ import annotations
 

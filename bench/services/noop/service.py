@@ -1,4 +1,4 @@
-"""Nothing, as a service."""
+"""A service that does nothing."""
 
 from services.noop.contract import (  # type: ignore[import-not-found]  # see bench.extended
     CONTRACT,

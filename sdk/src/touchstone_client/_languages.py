@@ -32,9 +32,9 @@ NAMES = {code: name for code, _, name in (row.partition(" ") for row in _ROWS)}
 
 
 def language_name(tag: str) -> str:
-    """Of a BCP 47 tag: `Korean (ko)`, `Portuguese (pt-BR)`, `Hindi in Latin letters (hi-Latn)`.
+    """Return `Korean (ko)`, `Portuguese (pt-BR)`, `Hindi in Latin letters (hi-Latn)` and the like.
 
-    One that is not known stays as it is; `*` is every language.
+    An unknown BCP 47 tag stays unchanged; `*` is every language.
     """
     code, *rest = tag.lower().split("-")
     if tag == "*":
@@ -46,7 +46,7 @@ def language_name(tag: str) -> str:
 
 
 def language_names(tags: Sequence[str], most: int | None = None) -> str:
-    """One after the other; most: so many, and how many more there are."""
+    """Return the names as a list in words; most: greatest number, with a count of the rest."""
     shown = tags if most is None or len(tags) <= most + 1 else tags[:most]
     named = ", ".join(map(language_name, shown))
     left = len(tags) - len(shown)

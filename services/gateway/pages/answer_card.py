@@ -35,7 +35,7 @@ CONTROLS: Mapping[str, Control] = {  # reason for no test → the field of the f
 class CardItem:
     """Lines with one problem, or with one reason for no test.
 
-    query: filters of these lines. control: the field that resolves it; None: no form does.
+    query: filter for these lines. control: the field that resolves the problem; None: no form does.
     """
 
     name: str
@@ -49,7 +49,7 @@ class CardItem:
 
 @dataclass(frozen=True)
 class AnswerCard:
-    """The sentence, and lists of what is wrong and what could not be tested."""
+    """A summary sentence with lists of problems and of untested checks."""
 
     sentence: str
     missing: Sequence[CardItem]

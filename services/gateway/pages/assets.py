@@ -1,4 +1,4 @@
-"""The static files, and all pages as one installation into the app."""
+"""Installs the static files and all pages into the app."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ A_YEAR = "public, max-age=31536000, immutable"
 
 
 class Assets(StaticFiles):
-    """Files whose address changes when they do."""
+    """Files whose address changes with their content."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """The file, to be kept for ever."""
+        """Return the file with headers to cache it for ever."""
         response = await super().get_response(path, scope)
         response.headers.update(PAGE_HEADERS)
         asked = f"/static/{path}?{scope.get('query_string', b'').decode('latin-1')}"
@@ -63,13 +63,12 @@ class Assets(StaticFiles):
         return response
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """Of a service's style sheet its place in the service's folder."""
+        """Find a service's style sheet in the service's folder."""
         sheet = style_sheet(path)
         return super().lookup_path(path) if sheet is None else (str(sheet), sheet.stat())
 
 
 def install(app: FastAPI) -> None:
-    """The pages, beside the API."""
     for part in PARTS:
         app.include_router(part.router)
     app.state.page_paths = {

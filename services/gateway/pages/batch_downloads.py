@@ -97,7 +97,7 @@ class ExportColumns:
 
 
 def _text_of(one: ExportedRow, name: str) -> Any:
-    """Return a field of the request, or a part of one; None where it was not kept."""
+    """Return a field of the request, or a part of a field; None if it was not kept."""
     whole, _, part = name.partition(".")
     value = (one.request or {}).get(whole)
     return value.get(part) if part and isinstance(value, dict) else None if part else value
@@ -180,7 +180,7 @@ async def batch_results_file(
     caller: Viewer,
     texts: Literal["", "1"] = "",
 ) -> Response:
-    """The chosen lines, or where none is chosen all that the filters leave. texts: with them."""
+    """Return the chosen lines, or all filtered lines if none is chosen. texts: include texts."""
     batch = await get_batch(batch_id, gateway, caller)
     batch_results.check_final(batch)
     await write_facts(gateway, batch)
@@ -199,7 +199,7 @@ async def batch_plot(
     caller: Viewer,
     theme: Literal["light", "dark"] = "light",
 ) -> Response:
-    """A picture of the report. One that no report of the metric has is not waited for."""
+    """Return a picture of the report. A name that no report of the metric has fails at once."""
     batch = await get_batch(batch_id, gateway, caller)
     contract = reported().get(batch.metric)
     drawn = () if contract is None else contract.batch_plots

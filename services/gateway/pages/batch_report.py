@@ -1,9 +1,9 @@
-"""A batch report as a page or one HTML file shows it: captioned tables that leave nothing out.
+"""A batch report as a page or as one HTML file: captioned tables with all its data.
 
-A record of single values is a table of two columns; records of one kind are its rows; what stands
-in a record and is no single value has a table of its own. Before the tables come charts, the
-`design` of a metric's `page.py`; of many of a kind, as ICE's configurations, a page draws a few at
-once, and a file all.
+A record of single values is a table of two columns. Records of one kind are rows of a table. Nested
+records have their own tables. Charts from the `design` of a metric's `page.py` come before the
+tables. If there are many charts of a kind, as for ICE's configurations, a page draws a few at a
+time, and a file draws all.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ SHEETS = ("site.css", "batch.css")
 
 
 def design_of(metric: str, report: Record | None) -> list[Block]:
-    """The charts of this report, in their order; without one none."""
+    """Return the charts of this report in order; none without a report."""
     design = getattr(page(metric), "design", None)
     if design is None or report is None:
         return []
@@ -71,8 +71,8 @@ def design_of(metric: str, report: Record | None) -> list[Block]:
 
 @dataclass(frozen=True)
 class ChartsAtOnce:
-    """What a page draws of a report's charts. others: those that it does not draw, a few at once:
-    (first, last, address), numbered from 1. shown: of those that it draws."""
+    """The charts that a page draws. others: the charts in further groups, as (first, last,
+    address), numbered from 1. shown: the numbers of the drawn ones."""
 
     blocks: Sequence[Block]
     shown: tuple[int, int] = (0, 0)
@@ -83,7 +83,7 @@ class ChartsAtOnce:
 def charts_at_once(
     blocks: Sequence[Block], first: int, address: Callable[[int], str]
 ) -> ChartsAtOnce:
-    """first: the number of the first one to draw. address: of the page that begins with one."""
+    """first: number of the first chart to draw. address: of the page that begins with a chart."""
     count = max((number + 1 for one in blocks if (number := _number(one)) is not None), default=0)
     if count <= AT_ONCE:
         return ChartsAtOnce(blocks)
@@ -123,7 +123,7 @@ class TableEntry:
 
 
 def tables_of(report: Message | Record) -> list[ReportTable]:
-    """All that the metric's own part of a report says."""
+    """Return all tables of the metric's part of a report."""
     own = [entry for entry in _entries(report) if entry.name.replace(" ", "_") not in ELSEWHERE]
     wanted = [entry for entry in own if entry.name not in ASKED_FOR or entry.value]
     return list(_record(wanted, ""))
@@ -157,7 +157,7 @@ def _nested_tables(caption: str, entry: TableEntry) -> Iterator[ReportTable]:
 
 
 def _rows(caption: str, named: list[TableEntry], note: str, first: str) -> Iterator[ReportTable]:
-    """Records of one kind, a row each; what is nested deeper follows, row by row."""
+    """Yield a table with a row per record of one kind, then the nested tables of each row."""
     flat = [dict(_flatten(_entries(entry.value))) for entry in named]
     columns = list(dict.fromkeys(name for row in flat for name in row))
     if len(columns) > MOST_COLUMNS:
@@ -186,7 +186,7 @@ def _flatten(entries: list[TableEntry], before: str = "") -> Iterator[tuple[str,
 
 
 def _nested(entries: list[TableEntry], before: str = "") -> Iterator[TableEntry]:
-    """The lists of records in a record, at any depth."""
+    """Yield the lists of records in a record, at any depth."""
     for entry in entries:
         name = f"{before}{entry.name}"
         if _is_single(entry.value):
@@ -198,7 +198,7 @@ def _nested(entries: list[TableEntry], before: str = "") -> Iterator[TableEntry]
 
 
 def _entries(value: Any) -> list[TableEntry]:
-    """What stands in it. A field's name becomes words; a dictionary's key is data, and stays."""
+    """Return the entries of a value. Field names become words; keys of dictionaries stay."""
     if _is_single(value):
         return [TableEntry("value", value)]
     if isinstance(value, Message):
@@ -220,7 +220,7 @@ def _entries(value: Any) -> list[TableEntry]:
 
 
 def _is_uniform(entries: list[TableEntry]) -> bool:
-    """Whether these are records with the same fields."""
+    """Return True for records with the same fields."""
     if len(entries) < 2 or any(
         _is_single(entry.value) or isinstance(entry.value, Sequence) for entry in entries
     ):
@@ -229,7 +229,7 @@ def _is_uniform(entries: list[TableEntry]) -> bool:
 
 
 def _is_single(value: Any) -> bool:
-    """Whether this fits into one cell."""
+    """Return True if the value fits into one cell."""
     if isinstance(value, Mapping):
         return is_interval(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -247,15 +247,14 @@ def _to_value(value: Any) -> ReportValue:
 
 
 def _label(entry: TableEntry, row: Mapping[str, Any]) -> str:
-    """A record's place, and the first words in it, by which people know it."""
+    """Return a record's position, and its first words, by which people recognise it."""
     words = [value for value in row.values() if isinstance(value, str)][:2]
     return f"{entry.name} ({', '.join(words)})" if words else entry.name
 
 
 @dataclass(frozen=True)
 class PlotImage:
-    """A plot of the report. source, dark: where a browser finds it, on a light page and in the
-    dark."""
+    """A plot of the report. source, dark: addresses for light and dark pages."""
 
     title: str
     source: str
@@ -264,7 +263,7 @@ class PlotImage:
 
 @dataclass(frozen=True)
 class ReportSummary:
-    """A finished report. range, direction: of the metric's score, where known."""
+    """A finished report. range, direction: of the metric's score, if known."""
 
     finding: str
     score: Interval | None
@@ -277,8 +276,8 @@ class ReportSummary:
 
 
 def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportSummary:
-    """inside: the pictures stand in the page itself; else they have addresses of their own. A
-    report of another shape than its contract's is shown as it is."""
+    """inside: embed the pictures in the page; else link to them. A report that does not fit its
+    contract is shown unchanged."""
     metric, contract = metrics().get(batch.metric), reported().get(batch.metric)
     score: Interval | None = None
     whole: Message | Record = report
@@ -322,8 +321,8 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
 
 @dataclass(frozen=True)
 class FileLines:
-    """What the file says of lines. rows: of the chosen ones the first. counts, why: of the batch.
-    provenance: of the chosen ones."""
+    """The lines in a file. rows: the first of the chosen lines. counts, why: of the batch.
+    provenance: of the chosen lines."""
 
     rows: Sequence[ResultRow]
     counts: ResultCounts
@@ -332,7 +331,7 @@ class FileLines:
 
 
 def file_of(batch: Batch, report: dict[str, Any], lines: FileLines) -> str:
-    """The report as one HTML file: no script, nothing from outside, and no text of anybody's."""
+    """Return the report as one HTML file without scripts, external content, or users' texts."""
     view, contract = parse_query(batch, batch.tenant, ()), reported().get(batch.metric)
     sheets = "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
     return render(

@@ -44,8 +44,8 @@ Counted = Mapping[str, Mapping[str, int]]  # column → value → rows
 
 @dataclass(frozen=True)
 class SplitRow:
-    """A value's results. value: as people read it. undefined: the share of these that has no score.
-    address: of its lines; empty: it is too long for a filter."""
+    """A value's results. value: display form. undefined: share of results without a score. address:
+    of its lines; empty if it is too long for a filter."""
 
     value: str
     results: int
@@ -146,7 +146,7 @@ async def split_of(
 async def _report(
     batch: Batch, gateway: State, caller: Caller, view: ResultQuery, values: int
 ) -> tuple[Job | None, str]:
-    """The job with the intervals, or why there is none. values: that the split has."""
+    """Return the job with the intervals, or why there is none. values: number in the split."""
     if not FEWEST <= values <= MOST:
         return None, f"There is no split: it has {values} values, and needs from 2 to {MOST}."
     if not caller.has_scope("batch"):

@@ -218,7 +218,7 @@ async def batch_statistics(
 
 
 def _seconds_left(batch: Batch) -> float | None:
-    """Return the time until the last line, at the pace so far; None before enough lines."""
+    """Return the seconds until the last line at the current pace; None before enough lines."""
     done, began = batch.completed + batch.failed, batch.in_progress_at
     if began is None or done < FEWEST_DONE:
         return None
@@ -306,8 +306,8 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
 
 
 async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSummary:
-    """Return the summary of all results, whatever is filtered. complete: every line has its row,
-    so that the summary can be kept."""
+    """Return the summary of all results, without filters. complete: every line has its row, so the
+    summary can be cached."""
     wanted = parse_query(batch, batch.tenant, ()).filter
     edges = edges_of(reported().get(batch.metric))
     known = gateway.summaries.get(batch.id) if complete else None

@@ -1,7 +1,7 @@
 """`/compare`: two batches, or parts of them, on the same texts; up to six with one baseline.
 
-It shows what a report with `against` says. `verdicts=left,right` in its address is a link of the
-page's table, all else is its form. Parts that cannot be read filter nothing, and are listed.
+It shows a report with `against`. In its address `verdicts=left,right` comes from a link of the
+page's table, all other parts from its form. Unreadable parts are ignored and listed.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class PairQuery:
-    """The pairs that an address chooses. query: its known part. ignored: the other parts, each with
-    the reason."""
+    """The pairs that an address selects. query: its known part. ignored: the other parts with
+    reasons."""
 
     filter: PairFilter
     query: tuple[Pair, ...]
@@ -103,12 +103,12 @@ class PairQuery:
 
     @property
     def filter_values(self) -> dict[str, str]:
-        """name → value, as a form shows it."""
+        """Return name → value for the form."""
         return {name: value for name, value in self.query if name != "meta"}
 
     @property
     def metadata(self) -> list[str]:
-        """`key=value` of each."""
+        """The metadata filters as `key=value`."""
         return [value for name, value in self.query if name == "meta"]
 
 
@@ -118,7 +118,7 @@ def parse_pair_query(
     sent: Sequence[Pair],
     address: str,
 ) -> PairQuery:
-    """sent: the pairs of the address; address: of this page without any filter."""
+    """sent: parameters of the address; address: this page without filters."""
     left, right = batches
     named = ("chance", *metric.parts)
     ranges = frozenset(f"{name}_{end}" for name in named for end in ("from", "to"))
@@ -200,8 +200,8 @@ def _between(chosen: Mapping[str, str], name: str) -> Bounds:
 
 @router.get("/compare")
 async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """The comparison, or a form that asks for its sides. A comparison is a job: who only judges
-    makes none."""
+    """Show the comparison, or a form for its sides. A comparison is a job, which keys that only
+    judge cannot create."""
     check_scope(caller, "batch")
     query = request.query_params
     if any(query.get(name) is not None for name in PARTS):
@@ -256,7 +256,7 @@ def _refused(
     why: str,
     again: Sequence[RepeatedSide],
 ) -> Response:
-    """again: the sides that would have to be scored again."""
+    """again: sides that must be scored again."""
     context = {"left": left, "rights": rights, "refused": why, "again": again}
     return page(request, "compare.html", 422, **context)
 
@@ -286,7 +286,7 @@ async def _form(
 
 
 async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
-    """The report's job; the first look at a comparison makes it."""
+    """Return the report's job; the first view of a comparison creates it."""
     left, (first, *further) = wanted.left, wanted.rights
     contract = metrics()[left.batch.metric].batch
     asked = contract.request(
@@ -302,7 +302,7 @@ async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
 
 @router.post("/compare/again")
 async def repeat_batch(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """A new batch over the same file, by this version of the metric; its page shows the rest."""
+    """Create a batch over the same file with this version of the metric, and go to its page."""
     check_scope(caller, "batch")
     form = await checked_form(request)
     old = await find_batch(form.get("batch", ""), gateway, caller.tenant)
@@ -369,7 +369,7 @@ async def _result_page(
 
 
 async def _left_out(gateway: State, chosen: PairQuery) -> list[tuple[str, list[UnpairedLine]]]:
-    """Return each side's lines without a partner, whatever pairs are chosen."""
+    """Return each side's lines without a partner, for any selection of pairs."""
     whole = replace(chosen.filter, right=None)
 
     def read(connection: Connection) -> list[tuple[str, list[UnpairedLine]]]:
@@ -398,7 +398,7 @@ def _pair_query(
 async def _rows(
     gateway: State, chosen: PairQuery, found_ones: dict[str, Any], paths: Mapping[str, str]
 ) -> tuple[list[PairRow], int]:
-    """(the pairs shown, how many there are of the kind): those that the address chooses, else the
+    """Return (the pairs shown, their total number): those that the address selects, else the
     report's largest changes."""
     wanted, right = chosen.filter, chosen.filter.batches[1]
     all_named = found_ones.get("by_text") == 0
@@ -424,7 +424,7 @@ async def _rows(
 
 @router.get("/compare/pairs.csv")
 async def pairs_file(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """The pairs of two sides that the address chooses, the largest change first; no texts."""
+    """Return the selected pairs of two sides as a file, largest change first, without texts."""
     check_scope(caller, "batch")
     query = request.query_params
     named = [query.get(name, "") for name in ("left", "right")]

@@ -1,7 +1,7 @@
-"""The sides of a comparison, as an address names them: batches, or parts of them.
+"""The sides of a comparison, as named in an address: batches, or parts of them.
 
-A side is named `batch_…`; what one model judged of it `batch_…:model=NAME`, lines with a value of
-metadata `batch_…:metadata.KEY=VALUE`.
+A side is `batch_…` for a batch, `batch_…:model=NAME` for the results of one model, or
+`batch_…:metadata.KEY=VALUE` for lines with a value of metadata.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ MOST_OFFERED_NAME = 100  # characters
 class CompareSide:
     """A batch, or those of its lines whose `key`, `model` or `metadata.<key>`, has the value.
 
-    file: what its batch came in, where that is known. is_alike: whether another side is called the
-    same, so that the name needs the id behind it."""
+    file: the batch's file, if known. is_alike: another side has this name, so it needs the id
+    """
 
     batch: Batch
     key: str = ""
@@ -63,7 +63,7 @@ class CompareSide:
 
     @property
     def filter(self) -> ResultFilter:
-        """Of its lines."""
+        """The filter for its lines."""
         equal = {} if self.model is None else {"model": self.model}
         return ResultFilter(
             tenant=self.batch.tenant, batch_id=self.batch.id, equal=equal, metadata=self.metadata
@@ -71,17 +71,17 @@ class CompareSide:
 
     @property
     def report_part(self) -> dict[str, Any]:
-        """As a report names the part."""
+        """The part's name in a report."""
         return {"of_model": self.model, "of_metadata": self.metadata}
 
     @property
     def address(self) -> str:
-        """As the address of the page names it."""
+        """The side's name in the page's address."""
         return f"{self.batch.id}:{self.key}={self.value}" if self.key else self.batch.id
 
     @property
     def batch_name(self) -> str:
-        """As people call the batch."""
+        """The batch's display name."""
         own = self.batch.metadata
         return (
             own.get("name") or own.get("model") or self.file or f"batch …{self.batch.id[-SHORT:]}"
@@ -89,14 +89,14 @@ class CompareSide:
 
     @property
     def name(self) -> str:
-        """As people call it."""
+        """The side's display name."""
         if self.key and not self.value:
             return f"empty {self.key.removeprefix(OWN)}"
         named = self.value or self.batch_name
         return f"{named} (…{self.batch.id[-SHORT:]})" if self.is_alike else named
 
     def is_within(self, other: CompareSide) -> bool:
-        """Whether each of its lines is one of the other's, as far as their names say."""
+        """Return True if the other side has all of its lines, as far as their names show."""
         own = self.key, self.value
         return self.batch.id == other.batch.id and (
             not other.key or own == (other.key, other.value)
@@ -112,14 +112,14 @@ class OfferedPart:
 
     @property
     def part(self) -> str:
-        """As the form takes it."""
+        """The part's name in the form."""
         return f"{self.key}={self.value}"
 
 
 @dataclass(frozen=True)
 class CompareForm:
-    """What the form asks for, as it was sent. refused: name of the side → why it is none.
-    offered: name of the side → the parts that its batch has."""
+    """The form's input as sent. refused: name of the side → why it is invalid. offered: name of the
+    side → the parts that its batch has."""
 
     sides: Mapping[str, str]
     more: Sequence[str] = ()
@@ -135,8 +135,8 @@ class CompareForm:
 
 @dataclass(frozen=True)
 class CompareQuery:
-    """Two or more sides, the first of `rights` first. by: what the difference is shown by as well,
-    one of `keys`, key → its name; or empty."""
+    """Two or more sides, the first of `rights` first. by: key by which the difference is also
+    shown, one of `keys` (key → name), or empty."""
 
     left: CompareSide
     rights: Sequence[CompareSide]
@@ -149,13 +149,13 @@ class CompareQuery:
 
     @property
     def address(self) -> str:
-        """Of its page, without what chooses one of several, or pairs."""
+        """The page's address without the selection of pairs or of one comparison."""
         sides = [("left", self.left.address), *(("right", one.address) for one in self.rights)]
         return f"/compare?{urlencode(sides + ([('by', self.by)] if self.by else []))}"
 
 
 def sides_of_form(query: QueryParams) -> list[tuple[str, str]]:
-    """The sides of the form, each with the part that stands beside it; further ones have none."""
+    """Return the form's sides; the first two have the part from the adjacent field."""
     rights = [one.lstrip() for one in query.getlist("right")]
     chosen = {"left": query.get("left", "").lstrip(), "right": rights[0] if rights else ""}
     for beside, name in PARTS.items():
@@ -189,8 +189,8 @@ async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:
 
 
 def _readings(part: str) -> list[tuple[str, str]]:
-    """(key, value), the likeliest first: a key may hold the sign, and a space at the end may be
-    meant or typed by mistake."""
+    """Return (key, value), the likeliest first: a key may contain the sign, and a final space may
+    be a typing error."""
     written = dict.fromkeys((part, part.rstrip()))
     if part.startswith("model="):
         return [("model", one.partition("=")[2]) for one in written]
@@ -200,7 +200,7 @@ def _readings(part: str) -> list[tuple[str, str]]:
 async def named_sides(
     sides: Sequence[CompareSide], gateway: State, caller: Caller
 ) -> list[CompareSide]:
-    """The same, called by their files, and told apart where their batches are called alike."""
+    """Name the sides by their files, and mark those with equal names."""
     known = [one.batch for one in sides if "scored_again" not in one.batch.metadata]  # no file
     called = await file_names(known, gateway, caller)
     named = [replace(one, file=called.get(one.batch.id, "")) for one in sides]
@@ -211,7 +211,7 @@ async def named_sides(
 
 
 async def write_side_facts(sides: Sequence[CompareSide], gateway: State) -> None:
-    """Of each batch once; where a side is a part, `side_of` has written those of its batch."""
+    """Write the facts of each batch once; for parts, `side_of` has done so."""
     looked_at = {one.batch.id for one in sides if one.key}
     for batch in {one.batch.id: one.batch for one in sides}.values():
         if batch.id not in looked_at:
@@ -219,9 +219,9 @@ async def write_side_facts(sides: Sequence[CompareSide], gateway: State) -> None
 
 
 async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[OfferedPart]:
-    """What `side_of` takes after the batch's id: values of its metadata, and its models where they
-    are several; keys of the fewest values first, since these tell systems apart, and none that
-    every line has another value of. Empty where there is no such batch."""
+    """Return the parts of a batch for `side_of`: its models if there are several, and values of its
+    metadata. Keys with the fewest values come first, since these distinguish systems. Keys with a
+    different value in each line are left out. Empty without such a batch."""
     try:
         batch = await find_batch(batch_id, gateway, caller.tenant)
     except UnknownBatch:
@@ -245,7 +245,7 @@ async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[
 
 
 def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
-    """Why there is nothing to ask for; empty where there is."""
+    """Return why there is nothing to compare; empty if there is."""
     for one in rights:
         if one.is_within(left) or left.is_within(one):
             both = f"{left.name} and {one.name}"
@@ -266,13 +266,13 @@ def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
 
 
 def slice_keys(known: ResultSummary) -> dict[str, str]:
-    """What the difference can be shown by → its name."""
+    """Return key → name of the possible splits of the difference."""
     own = {name: told for name, told in metadata_split_keys(known.keys).items() if _is_split(name)}
     return own | {name: told for name, told in COLUMNS.items() if name not in ("model", "variant")}
 
 
 def _is_split(name: str) -> bool:
-    """Whether a report can be asked for it."""
+    """Return True if a report supports this split."""
     try:
         SPLIT.validate_python(name)
     except ValidationError:
@@ -285,14 +285,14 @@ ALIKE = ("variant", "null")  # fields of a request: of what both sides must have
 
 @dataclass(frozen=True)
 class RepeatedSide:
-    """A side that is to be scored again. like: as this one was; None: by this version."""
+    """A side to score again. like: with the settings of this side; None: with this version."""
 
     side: CompareSide
     like: CompareSide | None = None
 
     @property
     def query(self) -> str:
-        """Its lines, as the address of the batch's table names them."""
+        """The filter of its lines in the address of the batch's table."""
         name = "meta" if self.side.metadata else self.side.key
         value = f"{self.side.key.removeprefix(OWN)}={self.side.value}"
         named = {name: value if self.side.metadata else self.side.value} if name else {}
@@ -302,8 +302,8 @@ class RepeatedSide:
 async def sides_to_repeat(
     sides: Sequence[CompareSide], gateway: State, caller: Caller
 ) -> list[RepeatedSide]:
-    """The sides that were not scored as this version of the service does; where all were, those
-    whose variant or null differs from the other side's, each of the two as the other."""
+    """Return the sides scored by another version of the service. If there are none, return both
+    sides of each pair with different variant or null, each with the other's settings."""
     current = metrics()[sides[0].batch.metric].version
     left, *rights = sides
 
@@ -326,7 +326,7 @@ async def sides_to_repeat(
 
 
 def settings_of(connection: Connection, side: CompareSide) -> dict[str, Any]:
-    """`ALIKE` of its first line, as it was sent; empty where none is kept."""
+    """Return `ALIKE` of its first line as sent; empty if no line is kept."""
     rows = result_exports.requests_of(connection, side.filter, 0, 1)
     sent = rows[0].request if rows else {}
     return {name: sent[name] for name in ALIKE if sent.get(name) is not None}

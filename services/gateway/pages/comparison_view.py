@@ -47,7 +47,7 @@ class ComparedPart:
 
 @dataclass(frozen=True)
 class ProblemRow:
-    """A problem, and the pairs where only one side has it. p: after Holm."""
+    """A problem, and the pairs where only one side has it. p: corrected by Holm's method."""
 
     name: str
     only_left: int
@@ -89,7 +89,7 @@ class CompareContext:
         )
 
     def of_verdicts(self, left: str, right: str) -> str:
-        """The address of the pairs with these verdicts."""
+        """Return the address of the pairs with these verdicts."""
         return f"{self.address}&{urlencode({'verdicts': f'{left},{right}'})}#pairs"
 
 
@@ -205,7 +205,7 @@ def _needed(gap: Json) -> str:
 
 
 def _slices(found: Sequence[Json], bounds: tuple[float, float] | None) -> Forest:
-    """The scale is as wide as the widest interval, and holds no difference in its middle."""
+    """Return slices on a scale as wide as the widest interval, with no difference in the middle."""
     ends = [
         abs(end)
         for one in found
@@ -246,7 +246,7 @@ def pair_rows(
 def part_changes(
     paths: Mapping[str, str], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[PartChange]:
-    """In the order of the paths, which are those of `MetricContract.parts`."""
+    """Return the changes in the order of the paths, those of `MetricContract.parts`."""
     return [(name, _at(before, path), _at(after, path)) for name, path in paths.items()]
 
 
@@ -262,7 +262,7 @@ def _at(result: Mapping[str, Any], path: str) -> float | None:
 
 
 def _words(left: ComparedJob, right: ComparedJob) -> tuple[WordChange, ...]:
-    """How the explanations differ; nothing where one of them was not kept."""
+    """Return the differences of the explanations; nothing if one was not kept."""
     texts = [one.request.get("explanation") for one in (left, right)]
     if not all(isinstance(text, str) for text in texts):
         return ()

@@ -64,17 +64,17 @@ class ScoreShift:
 
     @property
     def has_shift(self) -> bool:
-        """Whether the interval of the difference of the means excludes 0."""
+        """Return True if the interval of the difference of the means excludes 0."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
     @property
     def has_changed_shape(self) -> bool:
-        """Whether the bins differ more than by chance."""
+        """Return True if the bins differ more than by chance."""
         return self.psi is not None and self.psi_chance is not None and self.psi > self.psi_chance
 
 
 def score_shift(earlier: ScoreSums, later: ScoreSums) -> ScoreShift:
-    """Nothing is said below FEWEST results with a score in a window."""
+    """Compare two windows; no differences are computed below FEWEST scores in either."""
     if min(earlier.scored, later.scored) < FEWEST:
         return ScoreShift(earlier, later)
     # Newcombe (1998), Statistics in Medicine 17, method 10: Wilson's ends combined
@@ -107,7 +107,7 @@ def variance(sums: ScoreSums) -> float:
 
 
 def _bin_pairs(bins: list[int], other: list[int]) -> list[tuple[float, float]]:
-    """Counts of the bins that either window has."""
+    """Return the counts of bins that are in either window."""
     return [(a or HALF, b or HALF) for a, b in zip(bins, other, strict=True) if a or b]
 
 
@@ -119,8 +119,8 @@ def psi(earlier: list[int], later: list[int]) -> float:
 
 
 def psi_threshold(earlier: list[int], later: list[int]) -> float:
-    """What it exceeds once in twenty times where nothing has changed; chi-square by Wilson and
-    Hilferty (1931)."""
+    """Return the PSI that is exceeded once in twenty times without a change; chi-square by Wilson
+    and Hilferty (1931)."""
     degrees = max(len(_bin_pairs(earlier, later)) - 1, 1)
     spread = 2 / (9 * degrees)
     quantile = degrees * (1 - spread + NormalDist().inv_cdf(LEVEL) * math.sqrt(spread)) ** 3
@@ -141,7 +141,7 @@ class DriftRow:
 
     @property
     def has_scores(self) -> bool:
-        """Whether either window has one."""
+        """Return True if either window has a score."""
         return bool(self.found.earlier.scored or self.found.later.scored)
 
 
@@ -154,7 +154,7 @@ async def drift_page(
     reference: Annotated[int, Query(ge=1, le=365), InDigits] = 28,
     metric: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
-    """Every metric and model that has scored in the window."""
+    """Show every metric and model with scores in the window."""
     check_scope(caller, "score")
     if metric and metric not in metrics():
         raise UnknownMetric(f"there is no metric {metric!r}; there are: {', '.join(metrics())}")
@@ -163,7 +163,7 @@ async def drift_page(
     begin = since - timedelta(days=reference)
 
     def read(connection: Connection) -> tuple[Found, Found, datetime | None]:
-        """Both windows, and the last hour with a result."""
+        """Return both windows, and the last hour with a result."""
         earlier = score_hours.sums_of(connection, caller.tenant, begin, since)
         later = score_hours.sums_of(connection, caller.tenant, since, until)
         return earlier, later, score_hours.last_hour(connection, caller.tenant, metric)
@@ -189,7 +189,7 @@ async def drift_page(
 
 
 def drift_rows(earlier: Found, later: Found) -> list[DriftRow]:
-    """By metric and model, those that have moved first; without what has edited requests alone."""
+    """Return rows by metric and model, moved ones first, without those of edited requests only."""
     earlier, later = (
         {source: sums for source, sums in found.items() if sums.results}
         for found in (earlier, later)
@@ -218,7 +218,7 @@ def _row(metric: str, model: str, earlier: Found, later: Found) -> DriftRow:
 
 
 def sentence_of(found: ScoreShift) -> str:
-    """In words; "moved" only where the interval excludes 0."""
+    """Return the shift in words; "moved" only if the interval excludes 0."""
     if found.difference is None:
         before, now = found.earlier.scored, found.later.scored
         return (

@@ -1,8 +1,8 @@
-"""Controls for the fields of a request, made from its schema; texts have inputs of their own.
+"""Controls for the fields of a request, made from its schema; texts have separate inputs.
 
-A control that is left empty is not sent, so the default stands; it is shown beside. A message in a
-message is a group of controls, named by their path (`weights.htc`); a list is a table, a list of
-passages or of words one a line. What a request holds that its controls cannot say stays JSON.
+An empty control is not sent, so that the default, which is shown, applies. A nested message is a
+group of controls, named by path (`weights.htc`). A list is a table; a list of passages or words has
+one per line. Values that no control can show stay JSON.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TEXTS = (".text", ".premise", ".hypothesis", ".scenario", ".question", ".explana
 
 @lru_cache(maxsize=32)
 def form_inputs(metric: str) -> tuple[FormInput, ...]:
-    """What every request has first, then those of "Basic"."""
+    """Return the inputs that every request has, then those of "Basic"."""
     contract = metrics()[metric]
     fields = contract.request.model_fields
     texts = {one.name for one in contract.form}
@@ -64,7 +64,7 @@ def form_groups(metric: str) -> list[tuple[str, list[FormInput], bool]]:
 def fill_inputs(
     contract: MetricContract, body: Mapping[str, Any]
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """(name → what its control shows, what no control can show)."""
+    """Return (name → content of its control, values that no control can show)."""
     shown: dict[str, str] = {}
     for field in {one.field for one in form_inputs(contract.name)} & body.keys():
         typed = dict(_typed(contract, field, body[field]))
@@ -75,7 +75,7 @@ def fill_inputs(
 
 
 def _typed(contract: MetricContract, field: str, value: Any) -> Iterator[tuple[str, str]]:
-    """What each control of this field shows of the value, as far as it can."""
+    """Yield what each control of this field can show of the value."""
     for one in form_inputs(contract.name):
         if one.field != field:
             continue
@@ -90,7 +90,7 @@ def _typed(contract: MetricContract, field: str, value: Any) -> Iterator[tuple[s
 
 
 def read_inputs(contract: MetricContract, form: Mapping[str, str]) -> dict[str, str]:
-    """What the form says of them; empty ones are left out."""
+    """Return the inputs of the form, without empty ones."""
     sent = {name.removeprefix(PREFIX): value for name, value in form.items() if value}
     named = {one.name: one.read(sent) for one in form_inputs(contract.name)}
     return {name: typed for name, typed in named.items() if typed}
@@ -100,7 +100,7 @@ FIRST_CLAUSE = re.compile(r"(?:[^;(]|\([^()]*\))*")
 
 
 def values_of(contract: MetricContract, typed: Mapping[str, str]) -> dict[str, Any]:
-    """Fields of a request. A group whose plain text alone was filled is that text."""
+    """Return the fields of a request. A group with only its plain text filled is this text."""
     known = {one.name: one for one in form_inputs(contract.name)}
     found: dict[str, Any] = {}
     for name, one in typed.items():
@@ -119,7 +119,7 @@ def values_of(contract: MetricContract, typed: Mapping[str, str]) -> dict[str, A
 def _inputs(
     name: str, field: FieldInfo, *, is_basic: bool = False, depth: int = 0
 ) -> list[FormInput]:
-    """The controls of a field: one, or those of a message's fields; none: it stays JSON."""
+    """Return the controls of a field: one, or those of a message's fields; none: it stays JSON."""
     kinds = _kinds(field)
     made = _single(name, field, kinds, is_basic) or _listed(name, field, kinds, is_basic)
     if made is not None:
@@ -141,7 +141,7 @@ def _inputs(
 
 
 def _single(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
-    """A control of one value. A choice that has words beside lists offers the words."""
+    """Return the control of a single value. A choice of words or lists offers the words."""
     says, default = _says(field), _default(field)
     named = [kind for kind in kinds if get_origin(kind) is Literal]
     choices = tuple(value for kind in named for value in get_args(kind))
@@ -165,7 +165,7 @@ def _single(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -
 
 
 def _listed(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
-    """A control of many values of one kind."""
+    """Return the control of a list of one kind."""
     says, default = _says(field), _default(field)
     if (maps := _maps(name, kinds, is_basic)) is not None:
         return replace(maps, says=says)
@@ -183,7 +183,7 @@ def _listed(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -
 
 
 def _maps(name: str, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
-    """A table of a map, or of several, one a source."""
+    """Return a table of a map, or of several maps, one per source."""
     single = [kind for kind in kinds if get_origin(kind) is dict]
     lists = [get_args(kind)[0] for kind in kinds if get_origin(kind) is tuple]
     several = [held for one in lists for held in _union_types(one)[:1] if get_origin(held) is dict]
@@ -233,7 +233,7 @@ def _bound(field: FieldInfo, *names: str) -> float | None:
 
 
 def _says(field: FieldInfo) -> str:
-    """The first clause; a semicolon between brackets ends none."""
+    """Return the first clause; a semicolon in brackets does not end a clause."""
     said = FIRST_CLAUSE.match(field.description or "")
     return "" if said is None else said[0].replace("`", "")
 

@@ -1,7 +1,7 @@
-"""One control of a form: what it shows of a value, and the value that it says.
+"""One control of a form, with conversion between its text and its value.
 
-`text_of` and `value_of` are each other's inverse wherever `text_of` shows something; what it cannot
-show is left to JSON. What cannot be read is sent as it was typed, so that its fault is told.
+`text_of` and `value_of` are inverse to each other if `text_of` returns a text; other values stay
+JSON. Input that cannot be parsed is sent unchanged, so that the API reports the error.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ MOST_ROWS = 30
 
 @dataclass(frozen=True)
 class FormInput:
-    """An input. name: the path of its field. low, high: of a number, inclusive; whole: whether it
-    has no fraction. columns: of a table. A name that ends in a dot is the plain text of a group."""
+    """An input. name: path of its field. low, high: bounds of a number, inclusive; whole: an
+    integer. columns: of a table. A name that ends in a dot is the plain text of a group."""
 
     name: str
     kind: Kind
@@ -43,29 +43,29 @@ class FormInput:
 
     @property
     def field(self) -> str:
-        """The field of the request that it is of."""
+        """The request's field."""
         return self.name.partition(".")[0]
 
     @property
     def label(self) -> str:
-        """As people read it: a part of a group by its own name, after that of its group's."""
+        """The display name; a part of a group by the group's name and its own."""
         path = [step for step in self.name.split(".")[1:] if step]
         words = " ".join(path or [self.field if "." not in self.name else "as one text"])
         return words.replace("_", " ").capitalize()
 
     @property
     def has_slider(self) -> bool:
-        """Whether its number lies between two bounds that an eye can tell apart."""
+        """Return True if its number has two bounds close enough for a slider."""
         return self.kind == "number" and self.low is not None and (self.high or 1e9) <= 1
 
     def rows_of(self, typed: str) -> list[list[str]]:
-        """Of a table: its rows as typed, and blank ones."""
+        """Return the typed rows of a table, and blank rows."""
         filled: list[list[str]] = json.loads(typed) if typed else []
         return filled + [[""] * len(self.columns)] * BLANK_ROWS
 
     def read(self, sent: Mapping[str, str]) -> str:
-        """As typed. sent: name of an input → value; a table has one for each cell, choices one for
-        each."""
+        """Return the typed text. sent: name of an input → value; a table has one for each cell,
+        choices one for each."""
         if self.kind == "choices":
             chosen = [one for one in self.choices if sent.get(f"{self.name}:{one}")]
             return "\n".join(chosen)
@@ -79,7 +79,7 @@ class FormInput:
         return json.dumps(filled, ensure_ascii=False) if filled else ""
 
     def value_of(self, typed: str) -> Any:
-        """As JSON has it; what cannot be read is sent as it is, so that its fault is told."""
+        """Return the JSON value, or unchanged input that cannot be parsed, for the API's error."""
         if self.kind == "switch":
             return {"yes": True, "no": False}.get(typed, typed)
         if self.kind in ("number", "json"):
@@ -112,7 +112,7 @@ class FormInput:
         ]
 
     def text_of(self, value: Any) -> str | None:
-        """As it stands in the input; None where it does not fit in."""
+        """Return the text for the input; None if the value does not fit."""
         if self.kind == "switch":
             return {True: "yes", False: "no"}.get(value) if isinstance(value, bool) else None
         if self.kind == "number":
@@ -132,7 +132,7 @@ class FormInput:
         return value if isinstance(value, str) else None
 
     def _listed(self, value: Any) -> list[dict[str, Any]] | None:
-        """Maps as rows."""
+        """Return maps as rows."""
         if isinstance(value, Mapping):
             return [{"key": key, "value": held} for key, held in value.items()]
         if self.kind == "map" or not isinstance(value, list) or not all(value):
@@ -176,14 +176,14 @@ class FormInput:
 
 
 def _texts(typed: str) -> Any:
-    """Messages of a text each; what begins as JSON does is that."""
+    """Return messages of one text each; JSON is parsed."""
     if typed.lstrip().startswith("["):
         return _parsed(typed)
     return [{"text": text} for text in BETWEEN.split(typed)]
 
 
 def _only_texts(value: Any) -> str | None:
-    """The texts of messages that say nothing else, where they can be told apart again."""
+    """Return the texts of messages without other fields, if they can be separated again."""
     if not isinstance(value, list) or not value:
         return None
     texts = [one.get("text") for one in value if isinstance(one, Mapping)]
@@ -199,7 +199,7 @@ def _parsed(typed: str) -> Any:
 
 
 def _span(line: str) -> Any:
-    """Offsets are a span; else a passage of the text."""
+    """Parse offsets as a span, anything else as a passage of the text."""
     found = OFFSETS.fullmatch(line.strip())
     return {"start": int(found[1]), "end": int(found[2])} if found else line
 

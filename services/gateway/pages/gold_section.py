@@ -1,7 +1,7 @@
-"""What a batch's page says of decisions beside gold labels: a sentence, a few figures, one table.
+"""The section of a batch's page that compares decisions with gold labels.
 
-Out of the stored report, which may be of another version of the service: what is not there is left
-out. All other numbers stand in the report's own tables.
+It uses the stored report, which may come from another version of the service; missing parts are
+left out. All other numbers are in the report's tables.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ UNREAD, OTHERS = "not read", "all others"
 
 @dataclass(frozen=True)
 class GoldFigure:
-    """chance: what somebody who does not look would have; None: it is said of no such figure."""
+    """chance: the figure of a random decision; None: not defined."""
 
     name: str
     interval: Record
@@ -30,7 +30,7 @@ class GoldFigure:
 
 @dataclass(frozen=True)
 class ConfusionRow:
-    """Results with this gold label. counts: by decision, each with whether it is the label."""
+    """Results with this gold label. counts: by decision, with True if it equals the label."""
 
     gold: str
     counts: Sequence[tuple[int, bool]]
@@ -38,7 +38,7 @@ class ConfusionRow:
 
 @dataclass(frozen=True)
 class GoldSection:
-    """What the template shows. decided: the columns of the confusion table."""
+    """The data of the template. decided: columns of the confusion table."""
 
     sentence: str
     figures: Sequence[GoldFigure]
@@ -48,7 +48,7 @@ class GoldSection:
 
 
 def gold_section(report: Record | None) -> GoldSection | None:
-    """None where no line has a gold label."""
+    """Return the section; None if no line has a gold label."""
     gold = record(report or {}, "gold")
     labels = record(gold, "labels")
     if not integer(labels, "results"):
@@ -109,7 +109,7 @@ def _number(value: Any) -> float | None:
 
 
 def _table(cells: Cells) -> tuple[list[str], list[ConfusionRow]]:
-    """Labels by how often people or decisions say them; the rarest together."""
+    """Return a table of labels by frequency, with the rarest combined."""
     totals: Counter[str] = Counter()
     for both, count in cells.items():
         totals.update({label: count for label in both if label is not None})

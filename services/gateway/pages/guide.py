@@ -1,7 +1,6 @@
-"""`/guide`: the built guide, where it is there; `make guide` builds it.
+"""`/guide`: the built guide, if it exists; `make guide` builds it.
 
-The theme has a few inline scripts. The policy names each by its hash, so that nothing else that
-stands in a page is run.
+The theme has a few inline scripts. The policy allows each by its hash, and no other inline script.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ INLINE = re.compile(r"<script(?![^>]*\b(?:src|type)=)[^>]*>(.*?)</script>", re.D
 
 
 class Guide(StaticFiles):
-    """The site's files, under a policy of their own."""
+    """The guide's files with their own content policy."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(directory=folder, html=True)
         self._headers = {**PAGE_HEADERS, "Content-Security-Policy": policy(folder)}
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """The file; a newer build is seen at once."""
+        """Return the file with headers that require revalidation."""
         response = await super().get_response(path, scope)
         response.headers.update(self._headers)
         response.headers["Cache-Control"] = "no-cache"
@@ -38,7 +37,7 @@ class Guide(StaticFiles):
 
 
 def policy(folder: Path) -> str:
-    """Our own files, and the inline scripts of this build by their SHA-256."""
+    """Allow our files, and the inline scripts of this build by their SHA-256."""
     inline = {
         hashlib.sha256(script.encode()).digest()
         for file in folder.rglob("*.html")
@@ -54,6 +53,6 @@ def policy(folder: Path) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """At `/guide`; where none was built the address is as any other that is not there."""
+    """Install the guide at `/guide`; without a build the address does not exist."""
     if (SITE / "index.html").is_file():
         app.mount("/guide", Guide(SITE), name="guide")

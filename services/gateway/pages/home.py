@@ -1,4 +1,4 @@
-"""`/`: what is running, and how its models are."""
+"""`/`: running jobs and batches, and the state of the models."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ router = page_router()
 
 @dataclass(frozen=True)
 class QueueDepth:
-    """A service's two queues: messages that wait, None where the broker cannot say."""
+    """A service's two queues with waiting messages; None if the broker cannot report them."""
 
     service: str
     interactive: int | None
@@ -60,7 +60,7 @@ class QueueDepth:
 
 @dataclass(frozen=True)
 class Overview:
-    """All that the start page says."""
+    """The data of the start page."""
 
     counts: dict[tuple[str, str], int]
     signs: ModelHistory
@@ -74,7 +74,7 @@ class Overview:
 
     @property
     def states(self) -> dict[str, int]:
-        """state → jobs of the last day, over all services."""
+        """Return state → jobs of the last day, over all services."""
         return {
             state: sum(count for (_, one), count in self.counts.items() if one == state)
             for state in STATES
@@ -82,8 +82,8 @@ class Overview:
 
     @property
     def away(self) -> dict[str, int]:
-        """model → jobs of the last day that failed because something was away; a service's
-        default where a request named none."""
+        """Return model → jobs of the last day that failed since it was away; requests without a
+        model count for the service's default."""
         found: Counter[str] = Counter()
         for (metric, named), count in self.signs.away.items():
             contract = all_contracts().get(metric)
@@ -94,12 +94,12 @@ class Overview:
 
     @property
     def queue_size(self) -> int:
-        """Messages that wait in all queues."""
+        """Return the number of waiting messages in all queues."""
         return sum((one.interactive or 0) + (one.batch or 0) for one in self.queues)
 
     @property
     def digest(self) -> str:
-        """Differs when a job or a batch has come further, or a queue."""
+        """A hash that changes with the progress of a job, batch or queue."""
         shown = (
             sorted(self.counts.items()),
             sorted(self.away.items()),
@@ -121,7 +121,6 @@ async def index_page(
     caller: Viewer,
     days: Annotated[int, Query(ge=1, le=90), InDigits] = 30,
 ) -> Response:
-    """The start page."""
     found = await load_overview(gateway, caller)
     now = datetime.now(UTC)
     trend = await gateway.in_ledger(lambda one: trend_of(one, caller.tenant, days, now))
@@ -144,7 +143,7 @@ async def index_events(
     caller: Viewer,
     seen: Annotated[str, Query(max_length=64)] = "",
 ) -> EventSourceResponse:
-    """Tells when the start page has changed since the one with the digest `seen`."""
+    """Report when the start page changes from the one with the digest `seen`."""
 
     async def read_digest() -> str:
         return (await load_overview(gateway, caller)).digest
@@ -153,7 +152,7 @@ async def index_events(
 
 
 async def load_overview(gateway: State, caller: Caller) -> Overview:
-    """What this caller may see of it. Raises Unavailable where the ledger is away."""
+    """Return the overview for this caller. Raises Unavailable if the ledger is away."""
     known = gateway.signs.get(caller.tenant)
     queues = await run_in_threadpool(_queue_depths)
     statuses = await run_in_threadpool(read_statuses)

@@ -1,6 +1,6 @@
-"""The texts of a job with what its result rests on: in a row of a table, and under all metrics.
+"""The texts of a job with its result's evidence: in a row of a table, and under all metrics.
 
-Offsets of evidence are those into the judged text, unless it says into which other one.
+Offsets of evidence refer to the judged text, unless the evidence names another text.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from shared.reports.pages.page_text import Mark, MarkedText, pieces
 
 @dataclass(frozen=True)
 class JobText:
-    """A text of a request, and what of it is marked."""
+    """A text of a request with its marked parts."""
 
     name: str
     pieces: list[MarkedText]
 
 
 def plain_text(text: JobText) -> str:
-    """Without its marks."""
+    """The text without marks."""
     return "".join(piece.text for piece in text.pieces)
 
 
 @dataclass(frozen=True)
 class RowDetail:
-    """A line with the decision that is explained, and its other texts; none if not kept."""
+    """A line with the explained decision and its other texts; none if not kept."""
 
     line: int
     job: Job
@@ -46,7 +46,7 @@ class RowDetail:
 
 
 async def load_row_detail(gateway: State, batch: Batch, line: int) -> RowDetail:
-    """Raises UnknownJob where the batch has no such line, or none with a job any more."""
+    """Raises UnknownJob if the batch has no such line, or its job is deleted."""
 
     def read(connection: Connection) -> RowDetail | None:
         facts = result_facts.c
@@ -100,7 +100,7 @@ def _elicited_texts(job: Job) -> list[JobText]:
 
 
 def result_spans(job: Job, name: str = "") -> list[Mark]:
-    """The spans of this text that the result rests on; of the judged one where none is named."""
+    """Return the evidence's spans in this text; spans without a name belong to the judged text."""
     contract = metrics().get(job.metric)
     judged = "text" if contract is None else contract.facts.text
     return list(_spans((job.result or {}).get("evidence") or (), name or judged, judged))

@@ -1,6 +1,6 @@
-"""A job beside another one: what it was edited from, its siblings, and any result of its text.
+"""A job beside another one: its edited source, its siblings, and other results of its text.
 
-Nothing is judged: words and numbers that differ are shown, before and after.
+The page does not judge. It shows differences of words and numbers, before and after.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHOWN = {  # field → its name
 
 @dataclass(frozen=True)
 class Version:
-    """A job whose request was edited. score: None while it has none."""
+    """A job whose request was edited. score: None without one."""
 
     job_id: str
     status: str
@@ -41,8 +41,8 @@ class Version:
 
 @dataclass(frozen=True)
 class JobComparison:
-    """Two jobs of a metric. texts: field → how it changed. parts: name → before and after; the
-    probabilities that the metric reports follow the parts."""
+    """Two jobs of a metric. texts: field → its change. parts: name → before and after, with the
+    metric's probabilities at the end."""
 
     other: Job
     texts: Sequence[tuple[str, Sequence[WordChange]]]
@@ -51,7 +51,7 @@ class JobComparison:
 
 @dataclass(frozen=True)
 class VersionHistory:
-    """What a job was edited from, and its siblings. changes: since the parent; None: it is that."""
+    """The source of an edited job, and its siblings. changes: since the parent; None: it is one."""
 
     parent: Job
     versions: Sequence[Version]
@@ -65,7 +65,7 @@ class VersionHistory:
 
 @dataclass(frozen=True)
 class OtherResult:
-    """Of the same text by the same metric."""
+    """A result of the same text by the same metric."""
 
     job_id: str
     variant: str | None
@@ -74,7 +74,7 @@ class OtherResult:
 
 
 def version_history(connection: Connection, job: Job, tenant: str) -> VersionHistory | None:
-    """None of a job that neither was edited nor is edited from one that is there still."""
+    """Return the history; None if the job has neither an existing source nor edits."""
     own = select(jobs_table.c.parent_job_id).where(jobs_table.c.id == job.id)
     parent_id = connection.execute(own).scalar_one_or_none()
     try:
@@ -98,7 +98,7 @@ def version_history(connection: Connection, job: Job, tenant: str) -> VersionHis
 
 
 def other_results(connection: Connection, job: Job, tenant: str) -> list[OtherResult]:
-    """Results of this job's text by its metric, the newest first; what it can be compared with."""
+    """Return results of this job's text by its metric for comparison, newest first."""
     key = ((job.result or {}).get("provenance") or {}).get("text_key")
     if not key:
         return []
@@ -115,7 +115,7 @@ def other_results(connection: Connection, job: Job, tenant: str) -> list[OtherRe
 
 
 def compared(connection: Connection, job: Job, other_id: str, tenant: str) -> JobComparison:
-    """This job since the other one. Raises UnknownJob, also for a job of another metric."""
+    """Compare this job with the other one. Raises UnknownJob, also for another metric's job."""
     other = jobs.find(connection, other_id, tenant=tenant)
     if other.metric != job.metric:
         raise UnknownJob(f"this job is of {other.metric}: only results of one metric compare")
@@ -142,7 +142,7 @@ def comparison(other: Job, job: Job) -> JobComparison:
 
 
 def _probabilities(result: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Every probability that a result tells, by the name that it tells it under."""
+    """Return all probabilities of a result by name."""
     for name, value in result.items():
         if not name.startswith("probabilit"):
             continue
@@ -155,7 +155,7 @@ def _probabilities(result: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def set_parent(connection: Connection, job_id: str, parent_id: str, tenant: str) -> None:
-    """Note what a job was edited from, where that is the tenant's and there still."""
+    """Store the source of an edited job, if it exists and belongs to the tenant."""
     known = select(func.count()).where(jobs_table.c.id == parent_id, jobs_table.c.tenant == tenant)
     if not connection.execute(known).scalar_one():
         return

@@ -1,8 +1,8 @@
-"""`/jobs` lists jobs; `/jobs/{id}` shows a job's state, then its result as its metric's page does.
+"""`/jobs` lists jobs; `/jobs/{id}` shows a job's state, then its result on its metric's page.
 
-Warnings and errors are shown plainly, unless they may repeat the caller's text: a reason whose type
-says that it is ours is plain; so is one that repeats nothing of the request. Where the request is
-gone, a reason is plain if the worker has screened it (`do_not_store_text`).
+Warnings and errors are plain unless they may repeat the caller's text. A reason is plain if its
+type is one of ours, or if it repeats nothing of the request. If the request is deleted, a reason is
+plain if the worker has screened it (`do_not_store_text`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ async def job_list(
     batch: Annotated[str, Query(pattern=f"^({BATCH_ID.pattern})?$")] = "",
     after: Annotated[str | None, Query(pattern=f"^{JOB_ID.pattern}$")] = None,
 ) -> Response:
-    """A page of them; what is no state and no metric filters nothing."""
+    """Show a page of jobs; an unknown state or metric is ignored."""
     state = next((known for known in STATES if known == status), None)
     known_metric = metric if metric in all_contracts() else None
     wanted = JobPage(
@@ -95,7 +95,7 @@ async def job_page(
     caller: Viewer,
     beside: Annotated[str, Query(alias="with", max_length=64)] = "",
 ) -> Response:
-    """The page of one job; `with` another one of its metric, what differs."""
+    """Show the page of a job; `with` another job of its metric, show the differences."""
     job = await find_job(job_id, gateway, caller.tenant)
     lines = await _lines(job, gateway)
 
@@ -119,7 +119,7 @@ async def job_page(
 
 @router.get("/jobs/{job_id}/result.json")
 async def result_json(job_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """The job as the API gives it."""
+    """Return the job as JSON of the API."""
     job = await find_job(job_id, gateway, caller.tenant)
     name = f'attachment; filename="{job.id}.json"'
     return JSONResponse(job_json(job, details=True), headers={"Content-Disposition": name})
@@ -127,7 +127,7 @@ async def result_json(job_id: str, gateway: Gateway, caller: Viewer) -> Response
 
 @router.get("/jobs/{job_id}/live", dependencies=[Depends(acquire_stream)])
 async def stream_job(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """The job's own events, for a browser that cannot send a key."""
+    """Stream the job's events to a browser, which cannot send a key."""
     return await stream(
         with_session_check(request, gateway, lambda: find_job(job_id, gateway, caller.tenant)),
         job_id,
@@ -138,7 +138,7 @@ async def stream_job(request: Request, job_id: str, gateway: Gateway, caller: Vi
 
 @router.post("/jobs/{job_id}/cancel")
 async def job_cancel(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Cancel it; one that has ended meanwhile stays as it is."""
+    """Cancel the job; a job that has ended stays unchanged."""
     check_scope(caller, "score", "batch")
     await checked_form(request)
     await gateway.in_ledger(
@@ -154,7 +154,7 @@ async def _lines(job: Job, gateway: State) -> list[JobLine]:
 
 
 def _metadata(job: Job, lines: list[JobLine]) -> dict[str, str]:
-    """The job's own; of a batch's line, the line's, as long as no other line shares the job."""
+    """Return the job's metadata; for a job of just one batch line, the line's."""
     if len(lines) > 1:
         return {}
     own = (lines[0].caller or {}).get("metadata") if lines else None
@@ -163,7 +163,7 @@ def _metadata(job: Job, lines: list[JobLine]) -> dict[str, str]:
 
 
 def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
-    """What the template shows. Waits for pictures: not for the event loop."""
+    """Return the template's context. Waits for pictures: not for the event loop."""
     return {
         "job": job_json(job) | {"result": job.result},
         "contract": all_contracts().get(job.metric),
@@ -183,7 +183,7 @@ def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
 
 
 def _code_samples(job: Job, request: Request, *, with_key: bool) -> CodeSamples | None:
-    """None where the text was not kept."""
+    """Return code samples; None if the text was not kept."""
     request_sent, contract = request_of(job), all_contracts().get(job.metric)
     if request_sent is None or contract is None:
         return None
@@ -207,14 +207,14 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why a job failed, and what was wrong with which field."""
+    """Why a job failed, with errors by field."""
 
     detail: Reason
     errors: tuple[Reason, ...]
 
 
 def warnings(job: Job) -> tuple[Reason, ...]:
-    """Of a result, in its order."""
+    """Return the warnings of a result in order."""
     found: list[str] = (job.result or {}).get("warnings") or []
     contract = all_contracts().get(job.metric)
     own = None if contract is None else contract.report.model_fields.get("warnings")
@@ -224,7 +224,7 @@ def warnings(job: Job) -> tuple[Reason, ...]:
 
 
 def failed(job: Job) -> Failed | None:
-    """None for a job that did not."""
+    """Return the failure; None for other jobs."""
     if job.error is None:
         return None
     texts = _texts(job)
@@ -238,7 +238,7 @@ def failed(job: Job) -> Failed | None:
 
 
 def _texts(job: Job) -> Sequence[str] | None:
-    """What the caller wrote, names included; None where nobody can tell any more."""
+    """Return the caller's texts, names included; None if they are not known any more."""
     if job.request.get("do_not_store_text"):
         return ()
     request = request_of(job)
@@ -256,7 +256,7 @@ KEY = "$TOUCHSTONE_API_KEY"
 
 @dataclass(frozen=True)
 class CodeSamples:
-    """The same request, ready to be pasted."""
+    """The same request as code for several clients."""
 
     curl: str
     python: str
@@ -265,7 +265,7 @@ class CodeSamples:
 def code_samples(
     contract: ServiceContract, body: dict[str, Any], base_url: str, *, with_key: bool
 ) -> CodeSamples:
-    """base_url: of this service, without a slash at its end. The key is never written out."""
+    """base_url: of this service, without a final slash. The key is never included."""
     url = f"{base_url}{contract.path}"
     if isinstance(contract, BatchReportContract):
         body = {"metric": contract.metric} | body
@@ -314,7 +314,7 @@ def result_html(job: Job) -> str | None:
 
 
 def request_of(job: Job) -> JobRequest | None:
-    """The request; None where its text was not kept."""
+    """Return the request; None if its text was not kept."""
     contract = all_contracts().get(job.metric)
     if contract is None:
         return None

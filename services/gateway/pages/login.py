@@ -33,7 +33,7 @@ router = page_router()
 async def login_form(
     request: Request, gateway: Gateway, next: Annotated[str, Query(max_length=2_000)] = "/"
 ) -> Response:
-    """Ask for a key; where none is needed there is nothing to ask."""
+    """Ask for a key, unless none is needed."""
     if not await requires_key(gateway):
         return RedirectResponse(local(next), 303)
     return page(request, "login.html", next=local(next), wrong=None, kept="", action="")
@@ -41,7 +41,7 @@ async def login_form(
 
 @router.post("/login")
 async def login(request: Request, gateway: Gateway) -> Response:
-    """Open a session for this key; a form that waited for it is shown again."""
+    """Open a session for this key; then show the waiting form again."""
     form = await form_of(request, limit=LOGIN_BYTES)
     target = local(form.get("next", "/"))
     kept, action = form.get("kept", ""), local(form.get("action", "/"))
@@ -69,7 +69,7 @@ async def login(request: Request, gateway: Gateway) -> Response:
 
 
 def _resumed(request: Request, kept: str, action: str) -> Response | None:
-    """None where no form waits, or what is said of one cannot be read."""
+    """Return the waiting form; None if there is none, or it cannot be read."""
     try:
         return resumed(request, kept, action) if kept else None
     except ValueError:
@@ -78,7 +78,6 @@ def _resumed(request: Request, kept: str, action: str) -> Response | None:
 
 @router.post("/logout")
 async def logout(request: Request, gateway: Gateway) -> Response:
-    """End the session."""
     await checked_form(request)
     token = templates.get_cookie(request, SESSION_COOKIE)
     if token is not None:
@@ -90,7 +89,7 @@ async def logout(request: Request, gateway: Gateway) -> Response:
 
 @router.post("/settings")
 async def settings(request: Request) -> Response:
-    """Whether texts are shown at once, or blurred until somebody asks for them."""
+    """Set whether texts are shown at once or blurred."""
     form = await checked_form(request)
     reveal, target = form.get("reveal") == "always", local(form.get("next", "/"))
     response = RedirectResponse(target, 303)
@@ -102,6 +101,6 @@ async def settings(request: Request) -> Response:
 
 
 def local(target: str) -> str:
-    """An address on this service, or the start page: nobody is sent elsewhere by a link to us."""
+    """Return an address on this service, or the start page: prevents open redirects."""
     inside = target.startswith("/") and not target.startswith(("//", "/\\"))
     return target if inside and target.isprintable() and "\\" not in target else "/"

@@ -1,7 +1,7 @@
-"""A new batch of a table that is uploaded in the browser.
+"""A new batch from a table that is uploaded in the browser.
 
-An upload is kept as a file; the next page shows its first rows, how columns become fields, the
-first requests and what is wrong by line, before anything is scored. It works without a script.
+An upload is kept as a file. The next page shows its first rows, the mapping of columns to fields,
+the first requests and errors by line, before anything is scored. It works without a script.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ FIRST = "hatexscore"  # its default model is in the image, and its columns are t
 
 @router.get("/batches/new")
 async def new_batch(request: Request, caller: Viewer, metric: str = "") -> Response:
-    """Where a file is chosen, or rows are pasted."""
+    """Show the form to choose a file or paste rows."""
     check_scope(caller, "batch")
     chosen = metric if metric in metrics() else FIRST
     return page(
@@ -67,7 +67,7 @@ async def new_batch(request: Request, caller: Viewer, metric: str = "") -> Respo
 
 @router.post("/batches/new")
 async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Keep the file, and show what it holds. Raises InvalidBody, QuotaExceeded, BodyTooLarge."""
+    """Store the file and show a preview. Raises InvalidBody, QuotaExceeded, BodyTooLarge."""
     check_scope(caller, "batch")
     limit, owner = file_routes.most_bytes(gateway, caller), caller.owner(gateway.settings)
     declared = http_requests.declared_bytes(request, limit=limit)
@@ -104,8 +104,8 @@ def metric_named(name: str) -> MetricContract:
 def _store_file(
     form: FormData, sent: Mapping[str, str], gateway: State, caller: Caller, limit: int
 ) -> str:
-    """The id of the stored file; of a form that comes again with the same file the one that is
-    there. sent: the form's words. Blocks."""
+    """Return the id of the stored file; a repeated form with the same file gets the same id. sent:
+    the form's words. Blocks."""
     name, table = _table(form)
     digest = hashlib.sha256()
     table.seek(0)
@@ -134,7 +134,7 @@ def _store_file(
 
 
 def _table(form: FormData) -> tuple[str, BinaryIO]:
-    """(its name, its bytes): what is uploaded, else what is pasted. Raises InvalidBody."""
+    """Return (name, bytes) of the uploaded file, else of the pasted rows. Raises InvalidBody."""
     sent, pasted = form.get("file"), str(form.get("rows", ""))
     if isinstance(sent, UploadFile) and sent.filename:
         return sent.filename.replace("\0", "")[: file_routes.LONGEST_NAME], sent.file
@@ -145,7 +145,7 @@ def _table(form: FormData) -> tuple[str, BinaryIO]:
 
 @router.get("/batches/new/{file_id}")
 async def preview(request: Request, file_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """The first rows, the mapping as selects, the first requests, and what is wrong."""
+    """Show the first rows, the mapping as selects, the first requests, and errors."""
     check_scope(caller, "batch")
     file = await file_routes.find_file(file_id, gateway, caller.tenant)
     return await _table_page(request, file, gateway, caller, request.query_params.multi_items())
@@ -159,7 +159,7 @@ async def _table_page(
     sent: Sequence[tuple[str, str]],
     refused: TableError | None = None,
 ) -> Response:
-    """refused: why the lines were not taken."""
+    """refused: why the lines were rejected."""
     chosen = dict(sent)
     contract = metric_named(chosen.get("metric", ""))
     kind = f"columns {contract.name}"
@@ -190,7 +190,7 @@ async def _table_page(
 
 
 def _fields(contract: MetricContract) -> list[tuple[str, bool, tuple[str, ...]]]:
-    """(field, whether it is needed, its choices): those of the form first."""
+    """Return (field, True if required, choices), fields of the form first."""
     choices = {one.name: one.choices for one in contract.form}
     hidden = {"metadata", "context", "webhook", "trace", "accept_untrained_languages"}
     known = {name: is_needed(contract.request, name) for name in contract.request.model_fields}
@@ -207,8 +207,8 @@ def _fields(contract: MetricContract) -> list[tuple[str, bool, tuple[str, ...]]]
 
 @router.post("/batches/new/{file_id}")
 async def score_table(request: Request, file_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Score it as the form says that was sent, shown before or not; where a line is wrong, nothing
-    is, and the page says which."""
+    """Score the table as the form says, with or without a preview. If a line is invalid, score
+    nothing and show the line."""
     check_scope(caller, "batch")
     file = await file_routes.find_file(file_id, gateway, caller.tenant)
     form = await checked_form(request, limit=FORM_BYTES, fields=MOST_FIELDS)

@@ -1,6 +1,6 @@
-"""The route of every page: errors become pages, strangers log in, nothing foreign may load.
+"""The route of every page: errors become pages, strangers log in, foreign content is blocked.
 
-A page that is open learns by server-sent events when it should be fetched again.
+An open page learns by server-sent events when it should be fetched again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PageRoute(APIRoute):
     """A route whose errors are pages."""
 
     def get_route_handler(self) -> Handler:
-        """FastAPI's handler, with errors as pages and the headers of pages."""
+        """Return FastAPI's handler with errors as pages and the headers of pages."""
         inner = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
@@ -73,7 +73,7 @@ class PageRoute(APIRoute):
 
 
 def _compressed(request: Request, response: Response) -> Response:
-    """Return a page as gzip where the browser takes it; streams and small answers stay plain."""
+    """Return a page as gzip if the browser accepts it; streams and small answers stay plain."""
     accepted = request.headers.get("accept-encoding", "").lower()
     if not isinstance(response, HTMLResponse) or "gzip" not in accepted:
         return response
@@ -86,12 +86,12 @@ def _compressed(request: Request, response: Response) -> Response:
 
 
 def page_router() -> APIRouter:
-    """A router for pages; the API's description does not list them."""
+    """Return a router for pages, which the API's description does not list."""
     return APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 def page_or_problem(request: Request, error: Exception) -> Response:
-    """An address that does not exist: a page to a browser, a problem to everybody else."""
+    """Answer an unknown address: a page for a browser, a problem for other clients."""
     is_missing = isinstance(error, HTTPException) and error.status_code == 404
     if not is_missing or "text/html" not in request.headers.get("accept", "").lower():
         return http_error(request, error)
@@ -105,16 +105,16 @@ KEPT_FIELDS = 2_000
 
 
 async def _refused(request: Request, error: NotAuthenticated) -> Response:
-    """A page without a session becomes the log-in; a stream is refused, since a redirect would give
-    the script of a page another page where it waits for events."""
+    """Show the log-in in place of a page without a session; refuse a stream, since its script
+    expects events and would get a page by a redirect."""
     if request.headers.get("accept", "").startswith("text/event-stream"):
         return _problem(request, error.status, error.title, error.detail)
     return await _login(request)
 
 
 async def _login(request: Request) -> Response:
-    """The log-in: at an address of its own, or, where a form was sent whose session has ended, with
-    what was typed in it. It stands in the page alone: in no address, log or storage."""
+    """Show the log-in: by redirect, or with the input of a form whose session has ended. The input
+    is only in the page, never in an address, log or storage."""
     form = await _unsent_form(request)
     kind = request.headers.get("content-type", "")
     if form is None and (request.method == "POST" and kind.startswith("multipart/form-data")):
@@ -128,7 +128,7 @@ async def _login(request: Request) -> Response:
 
 
 async def _unsent_form(request: Request) -> SentForm | None:
-    """None where there is none, it is too large, or another site may have sent it."""
+    """Return the form; None if there is none, it is too large, or another site may have sent it."""
     if request.method != "POST" or not is_same_origin(request.headers):
         return None
     try:
@@ -139,7 +139,7 @@ async def _unsent_form(request: Request) -> SentForm | None:
 
 
 def resumed(request: Request, kept: str, action: str) -> Response:
-    """A form that waited for the log-in, to be sent again. Raises ValueError."""
+    """Return a form that waited for the log-in. Raises ValueError."""
     again = retry_form(pairs_of(kept), action)
     title, detail = "You are logged in", "Your session had ended when you sent a form."
     return page(request, "problem.html", title=title, detail=detail, again=again)
@@ -167,7 +167,7 @@ TYPED = {  # fields that people type into → what they are called
 
 @dataclass(frozen=True)
 class RetryForm:
-    """A form that was refused, to be mended and sent again: nothing that was typed is lost.
+    """A refused form, to be corrected and sent again with its input.
 
     typed: (field, name, value); kept: fields of the page itself.
     """
@@ -178,7 +178,7 @@ class RetryForm:
 
 
 def _retry_form(request: Request) -> RetryForm | None:
-    """None where no form was read, another site may have sent it, or it holds a key."""
+    """Return the form; None if none was read, another site may have sent it, or it has a key."""
     form: SentForm | None = getattr(request.state, "form", None)
     if form is None or "key" in form or not is_same_origin(request.headers):
         return None
@@ -187,14 +187,14 @@ def _retry_form(request: Request) -> RetryForm | None:
 
 
 def retry_form(pairs: Sequence[Pair], action: str) -> RetryForm:
-    """These fields without the token, which the page gives anew."""
+    """Return a form of these fields without the token, which the page renews."""
     own = [pair for pair in pairs if pair[0] != FIELD]
     typed = [(name, TYPED[name], value) for name, value in own if name in TYPED]
     return RetryForm(action, typed, [pair for pair in own if pair[0] not in TYPED])
 
 
 def _url(request: Request, *, any_method: bool = False) -> str:
-    """Where to go on after the log-in; only what may be looked at, not what was sent."""
+    """Return the address to continue at after the log-in; only for GET unless `any_method`."""
     if request.method != "GET" and not any_method:
         return "/"
     query = f"?{request.url.query}" if request.url.query else ""
@@ -206,9 +206,9 @@ LONGEST_SECONDS = 600.0  # then the browser comes back
 
 
 def changes(look: Look[str], seen: str) -> EventSourceResponse:
-    """look: a short string that differs when the page does; NotAuthenticated ends the stream.
+    """look: returns a string that changes with the page; NotAuthenticated ends the stream.
 
-    seen: the one of the page as shown; empty: not known.
+    seen: the string of the page as shown; empty: not known.
     """
     return EventSourceResponse(_changes(look, seen), headers=STREAM_HEADERS)
 

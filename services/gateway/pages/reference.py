@@ -33,7 +33,7 @@ class SchemaField:
 
 @dataclass(frozen=True)
 class Operation:
-    """One method of one path. bodies: name of a message → its fields; several: one of them."""
+    """A method of a path. bodies: name of a message → its fields; if several, alternatives."""
 
     id: str
     method: str
@@ -46,7 +46,7 @@ class Operation:
 
 @router.get("/docs")
 async def reference(request: Request) -> Response:
-    """Every operation, by tag; open to all, as the description is."""
+    """Show every operation by tag; public, as the description is."""
     tags = await run_in_threadpool(_operations, request.app)
     return page(request, "reference.html", tags=tags)
 
@@ -92,7 +92,7 @@ def _operation(
 
 
 def _messages(body: dict[str, Any]) -> Iterator[str]:
-    """The names of the messages that the body may be."""
+    """Return the names of the possible messages in the body."""
     for content in body.get("content", {}).values():
         schema = content.get("schema", {})
         for one in schema.get("anyOf") or schema.get("oneOf") or [schema]:
@@ -109,7 +109,7 @@ def _fields(message: dict[str, Any]) -> list[SchemaField]:
 
 
 def _kind(schema: dict[str, Any]) -> str:
-    """A type in few words; a message by its name."""
+    """Return a short name of a type; a message by its name."""
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "enum" in schema:

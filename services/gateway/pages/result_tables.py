@@ -1,7 +1,7 @@
-"""Any result as facts and tables: the page of a service without a page of its own.
+"""Any result as facts and tables: the page of a service without a page module.
 
-Facts are single values; lists, and mappings of alike messages, are tables; the rest is a section of
-its own. A string is shown as the caller's or a model's, blurred, unless it is known to be ours.
+Facts are single values. Lists, and mappings of similar messages, are tables. Other values are
+sections. A string is blurred as the caller's or a model's, unless it is known to be ours.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Kind = Literal["number", "interval", "ours", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value, and how it is to be shown; numbers may be None, texts are blurred."""
+    """One value with its display form; numbers may be None, texts are blurred."""
 
     kind: Kind
     value: Json
@@ -59,9 +59,9 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Generic[Value]):
-    """Rows under columns; each begins with its header. What is left out is in the JSON only.
+    """Rows under columns; each begins with its header. Omitted rows are in the JSON only.
 
-    caption, note: where no title above it says what it is.
+    caption, note: for tables without a title above.
     """
 
     columns: Sequence[Value]
@@ -72,7 +72,7 @@ class Table(Generic[Value]):
     columns_left_out: int = 0
 
     def is_numeric(self, place: int) -> bool:
-        """Whether a column holds numbers alone, which are aligned at their end."""
+        """Return True if a column has only numbers, which are aligned right."""
         cells = [row[place] for row in self.rows if place < len(row)]
         told = [one for one in cells if one is not None and one != NO_NUMBER]
         return bool(told) and all(map(_is_number, told))
@@ -91,7 +91,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ResultContext:
-    """All that the template shows beside the report. plots: titles; the batch's page shows them."""
+    """The data of the template without the report. plots: titles; the batch's page shows them."""
 
     lead: str
     batch: str | None  # whose results are summed up
@@ -100,7 +100,7 @@ class ResultContext:
 
 
 def view(request: JobRequest | None, report: Message) -> ResultContext:
-    """The result whole, without what the page shows around it."""
+    """Return the whole result, without the parts that the page shows elsewhere."""
     summed = isinstance(report, BatchReport)
     left_out = SUMS if summed else ON_THE_PAGE if isinstance(report, Report) else set()
     answer = _answer(request, report)
@@ -117,7 +117,7 @@ def view(request: JobRequest | None, report: Message) -> ResultContext:
 
 
 def _answer(request: JobRequest | None, report: Message) -> ResponseTable:
-    """As the service's own `page.py` describes it, where it has one."""
+    """Return the answer by the service's `page.py`, if it has one."""
     name = next(
         (name for name, one in registry.contracts().items() if one.report is type(report)), ""
     )
@@ -150,17 +150,17 @@ def _mean(report: BatchReport) -> str:
 
 @dataclass(frozen=True)
 class TableFormatter:
-    """How results become sections.
+    """Converts results into sections.
 
-    ours: whether every string is our own, as in sums over many results.
-    answer: names the rows and columns of its field, where that has just so many.
+    ours: True if every string is ours, as in summaries of many results. answer: names of rows and
+    columns of its field, if the numbers agree.
     """
 
     ours: bool = False
     answer: ResponseTable = NO_ANSWER
 
     def section(self, name: str, value: Json, path: str = "part", *, ours: bool = False) -> Section:
-        """A part of a result by its name, with all that is in it."""
+        """Return a named part of a result with its content."""
         ours = ours or self.ours or name in OURS
         title = self._name(name)
         value = with_language_names(name, value)
@@ -222,21 +222,21 @@ class TableFormatter:
         )
 
     def _is_plain(self, name: str, value: Json) -> bool:
-        """Whether one line says it."""
+        """Return True if the value fits on one line."""
         if isinstance(value, list):
             short = len(value) <= FEW and not any(isinstance(one, list | dict) for one in value)
             return not value or (short and name != self.answer.field)
         return not isinstance(value, Mapping) or is_interval(value) or not value
 
     def _name(self, name: str) -> Cell:
-        """A field's name as people write it; a key that is no such name is the caller's."""
+        """Return a field's name as words; a key that is not a field name is the caller's."""
         bare = name.replace(" ", "_")
         ours = self.ours or (bare.isascii() and (bare.isidentifier() or bare.isdigit()))
         return Cell("ours" if ours else "text", name.replace("_", " "))
 
 
 def with_language_names(name: str, value: Json) -> Json:
-    """What a field of this name holds; languages in it as people call them."""
+    """Return the value of a field of this name, with display names of languages."""
     if name not in OF_LANGUAGES or not isinstance(value, Mapping):
         return value
     return {language_name(key): _with_language(held) for key, held in value.items()}
@@ -249,7 +249,7 @@ def _with_language(held: Json) -> Json:
 
 
 def _has_same_keys(values: list[Json]) -> bool:
-    """Whether these are rows of one table: mappings with the same keys."""
+    """Return True for rows of one table: mappings with the same keys."""
     mappings = [value for value in values if isinstance(value, Mapping)]
     return (
         len(values) > 1 and len(mappings) == len(values) and len(set(map(frozenset, values))) == 1
@@ -257,14 +257,14 @@ def _has_same_keys(values: list[Json]) -> bool:
 
 
 def _needs_sections(values: list[Json]) -> bool:
-    """Whether these are too wide for rows, and few enough for sections."""
+    """Return True for values too wide for rows, and few enough for sections."""
     mappings = [value for value in values if isinstance(value, Mapping)]
     wide = any(len(_flatten(value)) > WIDE for value in mappings)
     return wide and len(mappings) == len(values) <= MOST_CARDS
 
 
 def _flatten(value: Json) -> dict[str, Json]:
-    """A row's cells by column; what is nested in it by its path."""
+    """Return a row's cells by column; nested values by path."""
     if isinstance(value, list) and len(value) <= MOST_COLUMNS:
         return {str(place): held for place, held in enumerate(value, 1)}
     if not isinstance(value, Mapping) or is_interval(value):
@@ -279,7 +279,7 @@ def _flatten(value: Json) -> dict[str, Json]:
 
 
 def cell(value: Json, ours: bool) -> Cell:
-    """ours: whether strings in it are our own words. What is nested is JSON, and cut short."""
+    """ours: True if its strings are ours. Nested values are JSON, cut short."""
     if isinstance(value, bool):
         return Cell("ours", "yes" if value else "no")
     if value is None or isinstance(value, int | float):

@@ -65,8 +65,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class ReviewLine:
-    """What is judged. texts: empty where they were not kept. decision: that is explained; empty
-    where the metric knows of none."""
+    """A line to judge. texts: empty if not kept. decision: the explained one; empty if the metric
+    has none."""
 
     job: Job
     texts: list[JobText]
@@ -74,18 +74,18 @@ class ReviewLine:
 
     @property
     def is_marked(self) -> bool:
-        """Whether the explanation points at words of them."""
+        """Return True if the explanation marks words of the texts."""
         marks = (mark for text in self.texts for piece in text.pieces for mark in piece.marks)
         return any(mark.kind == "evidence" for mark in marks)
 
     @property
     def takes_notes(self) -> bool:
-        """Notes quote."""
+        """Return True if judgements may have notes, which quote."""
         return not self.job.request.get("do_not_store_text")
 
 
 def line_of(job: Job, given: ReviewerJudgement | None = None) -> ReviewLine:
-    """The job's texts, with what the explanation points at. given: and what this one marked."""
+    """Return the job's texts with the explanation's marks. given: adds the reviewer's marks."""
     texts = texts_to_mark(job)
     marks = {name: result_spans(job, name) for name in texts}
     for one in () if given is None else given.spans:
@@ -96,7 +96,7 @@ def line_of(job: Job, given: ReviewerJudgement | None = None) -> ReviewLine:
 
 
 def decision_of(job: Job) -> str:
-    """As the request or the model that was asked says it; else as the explanation states it."""
+    """Return the decision of the request or model, else the one that the explanation states."""
     contract = reported().get(job.metric)
     facts = FactPaths() if contract is None or contract.facts is None else contract.facts
     result = job.result or {}
@@ -116,7 +116,7 @@ async def queue_list(
     caller: Viewer,
     batch: Annotated[str, Query(pattern=f"^({BATCH_ID.pattern})?$")] = "",
 ) -> Response:
-    """Queues, and of a batch a form for a new one: a random sample is the first suggestion."""
+    """List queues, and offer a form for a queue of a batch, by default a random sample."""
     check_scope(caller, "batch", "review")
     chosen = await found_batch(batch, gateway, caller.tenant) if batch else None
 
@@ -145,8 +145,8 @@ async def queue_list(
 
 
 async def batch_agreement(batch: Batch, gateway: State, caller: Caller) -> Job | None:
-    """The job whose report says how far people agree; None below `ENOUGH` judgements, and where
-    the service of the batch gives no scores to agree with."""
+    """Return the job with the report on agreement. None below `ENOUGH` judgements, and if the
+    batch's service gives no scores."""
     wanted = JudgementFilter(caller.tenant, batch_id=batch.id)
     known = await queue_routes.judgement_state(wanted, gateway)
     if known.number < ENOUGH:
@@ -158,7 +158,7 @@ async def batch_agreement(batch: Batch, gateway: State, caller: Caller) -> Job |
 
 
 def _selected_query(request: Request, batch: Batch | None) -> str:
-    """The filters and lines that the address names, as a queue takes them."""
+    """Return the filters and lines of the address in a queue's form."""
     if batch is None:
         return ""
     view = parse_query(batch, batch.tenant, request.query_params.multi_items())
@@ -168,7 +168,7 @@ def _selected_query(request: Request, batch: Batch | None) -> str:
 
 @router.post("/queues")
 async def make_queue(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """A new one, by the form or by a button elsewhere."""
+    """Create a queue from the form or a button of another page."""
     check_scope(caller, "batch")
     form = await checked_form(request, limit=NOTE_BYTES)
     rubric = ["agree", *(name for name in QUESTIONS[1:] if form.get(f"ask_{name}"))]
@@ -191,7 +191,7 @@ async def make_queue(request: Request, gateway: Gateway, caller: Viewer) -> Resp
 
 @router.get("/queues/{queue_id}")
 async def queue_page(request: Request, queue_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """How far it has come, and how far people agree."""
+    """Show the queue's progress and agreement."""
     check_scope(caller, "batch", "review")
     queue = await queue_routes.find_queue(queue_id, gateway, caller)
     progress = await gateway.in_ledger(
@@ -222,7 +222,7 @@ async def queue_page(request: Request, queue_id: str, gateway: Gateway, caller: 
 
 @router.post("/queues/{queue_id}/close")
 async def close(request: Request, queue_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Give out no more lines."""
+    """Stop giving out lines."""
     check_scope(caller, "batch")
     await checked_form(request)
     await gateway.in_ledger(
@@ -240,7 +240,7 @@ async def queue_file(
     gateway: Gateway,
     caller: Viewer,
 ) -> Response:
-    """Its judgements as a file."""
+    """Return its judgements as a file."""
     check_scope(caller, "batch", "review")
     queue = await queue_routes.find_queue(queue_id, gateway, caller)
     wanted = JudgementFilter(caller.tenant, queue_id=queue.id)
@@ -255,7 +255,7 @@ async def judge_page(
     caller: Viewer,
     after: Annotated[str, Query(pattern=f"^({JUDGEMENT_ID.pattern})?$")] = "",
 ) -> Response:
-    """The next line; or after an answer in a blind queue, what the metric says of that line."""
+    """Show the next line, or after an answer in a blind queue, the metric's result for the line."""
     check_scope(caller, "review")
     queue = await queue_routes.find_queue(queue_id, gateway, caller)
     name = name_of(request, caller)
@@ -289,7 +289,7 @@ def _line_page(
     item: ReviewItem | None = None,
     given: ReviewerJudgement | None = None,
 ) -> Response:
-    """given: the answer, where there is one already."""
+    """given: the answer, if there is one."""
     seconds = (progress.seconds or 0.0) * progress.left
     held = _held(request.query_params)
     turned = {}
@@ -313,8 +313,8 @@ def _line_page(
 
 
 def _held(sent: Mapping[str, str]) -> dict[str, str]:
-    """What somebody has set for all lines of this sitting. It stands in the address: the browser
-    keeps nothing of it."""
+    """Return the reviewer's settings for this session. They are in the address; the browser stores
+    nothing."""
     return {name: value for name, value in HELD.items() if sent.get(name) == value}
 
 
@@ -322,7 +322,7 @@ def _held(sent: Mapping[str, str]) -> dict[str, str]:
 async def handle_form(
     request: Request, queue_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Agree, disagree, unsure; skip; or undo the last answer."""
+    """Process agree, disagree, unsure, skip, or undo."""
     check_scope(caller, "review")
     form = await checked_form(request, limit=NOTE_BYTES)
     queue = await queue_routes.find_queue(queue_id, gateway, caller)
@@ -349,7 +349,7 @@ async def handle_form(
 
 
 def _elapsed(given: str) -> float | None:
-    """Seconds since the line was shown; None where the form does not say."""
+    """Return the seconds since the line was shown; None if the form has no time."""
     if not (given.isascii() and given.isdigit() and len(given) < 12):
         return None
     passed = time.time() - int(given)
@@ -357,8 +357,8 @@ def _elapsed(given: str) -> float | None:
 
 
 def _undo(connection: Connection, queue: ReviewQueue, origin: Origin, done: str) -> None:
-    """Take back this person's last answer in the queue; the line comes again. done: how many there
-    were where it was pressed, so that a second press takes back no other."""
+    """Withdraw this person's last answer in the queue; the line comes again. done: number of
+    answers at the time of the click, so that a second click withdraws no other answer."""
     review_queues.take_turn(connection, queue, origin.reviewer)
     now = review_progress.progress(connection, queue, origin.reviewer)
     if done not in ("", str(now.done)):

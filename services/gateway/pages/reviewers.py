@@ -1,6 +1,6 @@
-"""Who judges on a page: the key's own reviewer, or the name that the visitor gave this session.
+"""The reviewer on a page: the key's reviewer, or the name that the visitor gave this session.
 
-A job's page takes judgements, too; its three buttons and the history stand below the result.
+A job's page takes judgements, too; its three buttons and the history are below the result.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ router = page_router()
 
 @dataclass(frozen=True)
 class JobJudgements:
-    """What a job's page shows. name: who would judge; empty: it asks. parts: that can be judged."""
+    """The data of a job's page. name: the reviewer; empty: asks. parts: that can be judged."""
 
     given: tuple[ReviewerJudgement, ...]
     name: str
@@ -64,25 +64,25 @@ class JobJudgements:
 
 
 def name_of(request: Request, caller: Caller) -> str:
-    """The viewer's; empty where nobody has said it."""
+    """Return the viewer's name, or an empty string."""
     own = None if caller.key is None else caller.key.reviewer
     said = unquote(templates.get_cookie(request, REVIEWER_COOKIE) or "")
     return own or (said if is_name(said) else "")
 
 
 def get_origin(request: Request, caller: Caller, named: str | None = None) -> Origin:
-    """Who judges now. Raises BadInput where nobody has said it."""
+    """Return the present reviewer. Raises BadInput without a name."""
     own = None if caller.key is None else caller.key.reviewer
     return origin_of(request, caller, own or (named or "").strip() or name_of(request, caller))
 
 
 def set_name_cookie(request: Request, response: Response, name: str) -> None:
-    """For the rest of the session."""
+    """Keep the name for the rest of the session."""
     templates.set_cookie(request, response, REVIEWER_COOKIE, quote(name.strip()[:MOST_REVIEWER]))
 
 
 async def of_job(job: Job, request: Request, gateway: State, caller: Caller) -> JobJudgements:
-    """The judgements of this job, newest first, whoever gave them."""
+    """Return the judgements of this job by all reviewers, newest first."""
     wanted = JudgementFilter(job.tenant, job_id=job.id)
     found, _ = await gateway.in_ledger(
         lambda connection: judgements.page_of(connection, wanted, MOST_SHOWN)
@@ -118,7 +118,7 @@ def parse_form(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementF
 async def read_spans(
     form: Mapping[str, str], job_id: str, gateway: State, caller: Caller
 ) -> dict[str, Any]:
-    """`spans` of a judgement, where the form marks words. Raises UnknownJob, BadInput."""
+    """Return `spans` of a judgement, if the form marks words. Raises UnknownJob, BadInput."""
     typed = form.get("spans", "")
     if not typed.strip():
         return {}
@@ -139,7 +139,7 @@ async def set_name(request: Request, caller: Viewer) -> Response:
 
 @router.post("/jobs/{job_id}/judgements")
 async def judge_job(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Store one of the three answers, then return to the page that asked."""
+    """Store one of the three answers, then return to the previous page."""
     check_scope(caller, "review")
     form = await checked_form(request, limit=NOTE_BYTES)
     origin = get_origin(request, caller, form.get("reviewer"))
@@ -156,7 +156,7 @@ async def judge_job(request: Request, job_id: str, gateway: Gateway, caller: Vie
 async def withdraw(
     request: Request, judgement_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """One's own, from the job's page."""
+    """Withdraw the reviewer's judgement on the job's page."""
     check_scope(caller, "review")
     await checked_form(request)
     if not JUDGEMENT_ID.fullmatch(judgement_id):

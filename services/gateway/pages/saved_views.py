@@ -1,6 +1,6 @@
-"""`/views`: what a tenant keeps under a name, views of results tables and mappings of columns.
+"""`/views`: a tenant's saved views of results tables and saved mappings of columns.
 
-A view is a metric's filters, order and columns: it is a tab over the results of every batch of it.
+A view has a metric's filters, order and columns. It is a tab over the results of all its batches.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ router = page_router()
 
 @dataclass(frozen=True)
 class SavedView:
-    """query: of an address, without the question mark."""
+    """query: the query of an address, without the question mark."""
 
     metric: str
     name: str
@@ -44,7 +44,7 @@ class SavedView:
 
 @dataclass(frozen=True)
 class SavedEntry:
-    """Anything that is kept, as the list shows it. kind: of `KINDS`."""
+    """A saved view or mapping in the list. kind: of `KINDS`."""
 
     kind: str
     metric: str
@@ -53,12 +53,12 @@ class SavedEntry:
 
 
 def is_name(name: str) -> bool:
-    """Whether something may be kept under it."""
+    """Return True for a valid name."""
     return 0 < len(name) <= LONGEST_NAME and name.isprintable()
 
 
 async def saved_views(gateway: State, tenant: str, metric: str) -> list[SavedView]:
-    """The tenant's first views of a metric's results."""
+    """Return the tenant's first views of a metric's results."""
     kind = f"results {metric}"
     found = await gateway.in_ledger(lambda connection: ledger.list_views(connection, tenant, kind))
     return [SavedView(metric, name, str(value)) for name, value in found.items()][:MOST_TABS]
@@ -66,7 +66,7 @@ async def saved_views(gateway: State, tenant: str, metric: str) -> list[SavedVie
 
 @router.get("/views")
 async def view_list(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """All that is saved, each with a button to delete it."""
+    """List all saved entries, each with a button to delete it."""
     check_scope(caller, "batch")
 
     def read(connection: Connection) -> list[SavedEntry]:
@@ -84,7 +84,7 @@ async def view_list(request: Request, gateway: Gateway, caller: Viewer) -> Respo
 
 
 def _summary(value: Any) -> str:
-    """A view's query; of a mapping, field=column."""
+    """Return a view's query, or field=column of a mapping."""
     if isinstance(value, str):
         return value
     return ", ".join(f"{name[2:] or 'metadata'}={told}" for name, told in value if told)
@@ -92,7 +92,7 @@ def _summary(value: Any) -> str:
 
 @router.post("/views")
 async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Keep it, and go back to the table. Raises InvalidBody, QuotaExceeded."""
+    """Save the view, and return to the table. Raises InvalidBody, QuotaExceeded."""
     check_scope(caller, "batch")
     form = await checked_form(request)
     name, metric = form.get("name", "").strip(), form.get("metric", "")
@@ -111,7 +111,7 @@ async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Respo
 
 @router.post("/views/delete")
 async def delete_view(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Delete it, if it is there."""
+    """Delete the view if it exists."""
     check_scope(caller, "batch")
     form = await checked_form(request)
     kind = form.get("kind", "results")

@@ -77,8 +77,8 @@ def request_for(
 ) -> OtherRequest:
     """Return this request as one of `target`.
 
-    source: the request's own metric. settings: fields in place of its own. Without a model there,
-    the request keeps its own for the same metric and takes the default of another one.
+    source: the request's metric. settings: fields that replace its fields. Without a model there,
+    the request keeps its model for the same metric and takes the default of another one.
     """
     fields = target.request.model_fields
     if source == target.name:
@@ -108,7 +108,7 @@ def request_for(
 def build_requests(
     gateway: State, source: str, request: Mapping[str, Any], result: Mapping[str, Any] | None
 ) -> list[OtherRequest]:
-    """Return for every metric its request, or what is missing for one."""
+    """Return for every metric its request, or the missing fields."""
 
     def request_of(target: MetricContract, model: str | None = None) -> OtherRequest:
         settings = None if model is None else {"model": model}
@@ -265,7 +265,7 @@ async def score_selected(
 
 @dataclass(frozen=True)
 class SelectedLines:
-    """Lines of a batch as requests of `target`, with these settings in place of their own.
+    """Lines of a batch as requests of `target`, with these settings instead of theirs.
 
     like: the settings of another batch, `ALIKE`; None: the lines keep theirs.
     """

@@ -1,5 +1,5 @@
-"""Scores over time, a line a metric and model: daily means with their interval, and below them the
-share without a score. Versions, variants and models that are new that day are marked."""
+"""Scores over time, one line per metric and model: daily means with intervals, and the share
+without a score. New versions, variants and models of a day are marked."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TrendDay:
 
 @dataclass(frozen=True)
 class TrendLine:
-    """A metric and model. width: of a day."""
+    """A metric and model. width: of a day in the picture."""
 
     metric: str
     model: str
@@ -53,12 +53,12 @@ class TrendLine:
 
     @property
     def line(self) -> str:
-        """Points of the means."""
+        """The points of the means."""
         return " ".join(f"{one.x:.1f},{one.y:.1f}" for one in self.days if one.y is not None)
 
     @property
     def band(self) -> str:
-        """Points of the interval's outline."""
+        """The points of the interval's outline."""
         known = [one for one in self.days if one.low is not None and one.high is not None]
         upper = [f"{one.x:.1f},{one.high:.1f}" for one in known]
         return " ".join(upper + [f"{one.x:.1f},{one.low:.1f}" for one in reversed(known)])
@@ -66,8 +66,8 @@ class TrendLine:
 
 @dataclass(frozen=True)
 class ScoreTrend:
-    """What the start page says of scores. eyes: sentences about what needs a look; edited: results
-    of edited requests, which are left out."""
+    """The score trend of the start page. eyes: warnings; edited: number of results of edited
+    requests, which are left out."""
 
     days: int
     lines: Sequence[TrendLine]
@@ -76,7 +76,7 @@ class ScoreTrend:
 
 
 def trend_of(connection: Connection, tenant: str, days: int, now: datetime) -> ScoreTrend:
-    """Of the last days; what needs eyes is of the last day against the 28 before."""
+    """Return the trend of the last days, with warnings for the last day against the 28 before."""
     until = now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     first = until.replace(hour=0) - timedelta(days=days - 1)
     hours = score_hours.days_of(connection, tenant, first, until)
@@ -129,7 +129,7 @@ def _day(
 
 
 def _warnings(rows: Sequence[DriftRow]) -> Iterator[tuple[str, str]]:
-    """(what, sentence)."""
+    """Yield (subject, sentence)."""
     for row in rows:
         later = row.found.later
         what = f"{row.metric} {row.model}".strip()

@@ -1,5 +1,5 @@
-"""Words that a person marks in the texts of a job: in a form a line each, as `explanation 12-20`,
-`12-20` of the first text, or as they stand there."""
+"""Parses words that a person marks in a job's texts: one line each, as `explanation 12-20`, `12-20`
+of the first text, or the words themselves."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ OFFSETS = re.compile(r"(?:([a-z_]{1,40}) )?([0-9]{1,7})-([0-9]{1,7})")
 
 
 def texts_to_mark(job: Job) -> dict[str, str]:
-    """Field → text, of those that people are shown; none where they were not kept."""
+    """Return field → text for the texts on the page; none if they were not kept."""
     texts = with_elicited(job.request, job.result)
     return {name: text for name in TEXTS if isinstance(text := texts.get(name), str)}
 
 
 def parse_spans(typed: str, texts: Mapping[str, str]) -> list[dict[str, Any]]:
-    """As a judgement has them. Raises BadInput for words that stand in no text, or twice."""
+    """Return spans of a judgement. Raises BadInput for words that are missing, or not unique."""
     lines = [line.strip() for line in typed.splitlines() if line.strip()]
     if len(lines) > MOST_SPANS:
         raise BadInput(f"mark at most {MOST_SPANS} passages", pointer="/spans")
@@ -31,7 +31,7 @@ def parse_spans(typed: str, texts: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _parse_line(line: str, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Words that stand in a text are those words, even if they look like offsets."""
+    """Parse a line; words of a text have precedence over offsets."""
     places = []
     for name, text in texts.items():  # up to two places each, which may overlap
         start = text.find(line)
@@ -50,7 +50,7 @@ def _parse_line(line: str, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def marked_words(spans: Sequence[Mapping[str, Any]], job: Job) -> Iterator[str]:
-    """The words of these spans; none of a text that is not there any more."""
+    """Yield the words of these spans; none of a deleted text."""
     texts = texts_to_mark(job)
     for span in spans:
         if words := texts.get(span["of"], "")[span["start"] : span["end"]]:

@@ -50,12 +50,12 @@ Pair = tuple[str, str]
 
 @dataclass
 class CustomIds:
-    """The custom ids of the rows so far. Each names one line of a batch."""
+    """The custom ids of the rows read, which must be unique in a batch."""
 
     seen: set[str] = field(default_factory=set)
 
     def fault(self, custom_id: str) -> str:
-        """Return what is wrong with a further id; empty if nothing is."""
+        """Return why the next id is invalid; empty if it is valid."""
         if len(custom_id) > LONGEST_ID:
             return f"custom_id: it is longer than {LONGEST_ID} characters; {INSTEAD}"
         if custom_id in self.seen:
@@ -66,11 +66,11 @@ class CustomIds:
 
 @dataclass
 class TableFaults:
-    """The faults of the rows so far.
+    """The faults of the rows read.
 
-    models: configured ones. missing: needed fields without a column. lines: with a fault.
-    by_kind: fault → its first line, and the number of lines that have it. quoting: faults that may
-    repeat a cell, and are blurred. is_broken: the file cannot be read behind the last line.
+    models: configured ones. missing: needed fields without a column. lines: with a fault. by_kind:
+    fault → its first line and its number of lines. quoting: faults that may repeat a cell, and are
+    blurred. is_broken: the file cannot be read after the last line.
     """
 
     contract: MetricContract
@@ -88,7 +88,7 @@ class TableFaults:
     def check_row(
         self, number: int, row: Row, body: dict[str, Any], how: TableMapping, custom_id: str
     ) -> None:
-        """Check a further row. number: its line of the file. body: the row as a request."""
+        """Check another row. number: its line of the file. body: the row as a request."""
         error = validation_error(self.contract, body)
         said = unknown_model(body, self.models) or self.ids.fault(custom_id)
         if error is None:
@@ -115,7 +115,7 @@ class TableFaults:
             self._count(number, told)
 
     def add(self, fault: TableError) -> None:
-        """Add the fault of a line that is no row."""
+        """Add the fault of an invalid line."""
         self._count(fault.line, fault.reason)
 
     def _count(self, number: int, said: str) -> None:
@@ -135,7 +135,7 @@ def validation_error(contract: MetricContract, body: dict[str, Any]) -> Validati
 
 
 def unknown_model(body: Mapping[str, Any], models: Collection[str]) -> str:
-    """Return what is wrong with the model that a request names; empty if nothing is."""
+    """Return why the request's model is unknown; empty if it is known."""
     if "model" not in body or body["model"] in models:
         return ""
     return (
@@ -225,7 +225,7 @@ def upload_key(file: File, sent: Sequence[tuple[str, str]], *, skips: bool) -> s
 class TableLines:
     """The lines of a batch, read from a table.
 
-    skips: leave out faulty lines. is_private: a text read so far must not be stored.
+    skips: leave out faulty lines. is_private: the texts read must not be stored.
     """
 
     gateway: State
@@ -236,8 +236,8 @@ class TableLines:
     is_private: bool = False
 
     def read(self, metadata: dict[str, str]) -> Iterator[Line]:
-        """Note in the batch's metadata at the end which lines were left out. Raises TableError at
-        the first faulty line unless it is skipped, and where no line is left."""
+        """Yield the lines; store skipped lines in the batch's metadata at the end. Raises
+        TableError at the first faulty line unless it is skipped, and if no line is left."""
         mapping = _read_mapping(self.gateway, self.file, self.contract, self.sent)
         ids, left_out, count = CustomIds(), list[int](), 0
         models = model_names(self.gateway)
@@ -304,7 +304,7 @@ def _read_mapping(
 def _invalid_fields(
     mapping: TableMapping, rows: Sequence[Row], contract: MetricContract, gateway: State
 ) -> set[str]:
-    """Return the fields that the cells of some row are not valid for."""
+    """Return the fields with an invalid cell in some row."""
     models, invalid = model_names(gateway), set[str]()
     for row in rows:
         body = mapping.body(row, contract)
@@ -352,12 +352,12 @@ class TablePreview:
 
     @property
     def cells(self) -> dict[str, list[str]]:
-        """Field with choices → the values of its column, if they are few."""
+        """Return field → the values of its column, for fields with choices and few values."""
         return {name: list(one) for name, one in self._cells.items() if len(one) <= MOST_VALUES}
 
     @property
     def plain(self) -> set[str]:
-        """Columns that are no texts: ids, labels and metadata, as far as they are short."""
+        """Return columns of short ids, labels and metadata, which are not blurred."""
         fields = [ID, *(one.name for one in self.contract.form if one.choices)]
         told = {self.mapping.columns.get(name) for name in fields} | {*self.mapping.metadata}
         return {
@@ -367,7 +367,6 @@ class TablePreview:
         }
 
     def add_row(self, number: int, row: Row) -> None:
-        """Add a further row."""
         if not self.lines:
             self.names = list(row)
         self.lines += 1

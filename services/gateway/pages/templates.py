@@ -59,7 +59,7 @@ PLACES: tuple[tuple[str, str, tuple[Scope, ...]], ...] = (  # address, name, sco
 
 
 def decimals(value: float | int | str | None, digits: int = 3) -> str:
-    """A number of a column: so many decimals, of a count none; smaller ones as powers of ten."""
+    """Format a number: `digits` decimals, none for a count; powers of ten if it is smaller."""
     if isinstance(value, int) and not isinstance(value, bool):
         return thousands(value)
     if not isinstance(value, float) or not math.isfinite(value):
@@ -71,7 +71,7 @@ def decimals(value: float | int | str | None, digits: int = 3) -> str:
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """The site's templates, and `<name>/page.html` of every service that has one."""
+    """Return the environment with the site's templates and `<name>/page.html` of services."""
     made = Environment(
         loader=ChoiceLoader(
             [PackageLoader("services.gateway.pages"), FunctionLoader(_page_of_service)]
@@ -105,12 +105,11 @@ def _page_of_service(template: str) -> str | None:
 
 
 def render(template: str, **context: Any) -> str:
-    """The template's text."""
     return environment().get_template(template).render(**context)
 
 
 def page(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
-    """A whole page for this visitor. context: `revealed`, too: texts are shown, whatever is set."""
+    """Return a whole page for this visitor. context: `revealed` shows texts despite the setting."""
     viewer = getattr(request.state, "viewer", None)
     shown = context.pop("revealed", False)
     html = render(
@@ -136,14 +135,14 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
 
 
 def style_sheet(name: str) -> Path | None:
-    """The file behind `/static/<service>.css`; None where it is none of a service's."""
+    """Return the file of `/static/<service>.css`; None if there is no such service file."""
     service, dot, ending = name.rpartition(".")
     return registry.page_file(service, "page.css") if dot and ending == "css" else None
 
 
 @lru_cache
 def asset(name: str) -> str:
-    """The address of a static file: it changes with the content, so it may be kept for ever."""
+    """Return the address of a static file, which changes with its content for caching."""
     content = (style_sheet(name) or STATIC / name).read_bytes()
     return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:DIGEST_CHARACTERS]}"
 
@@ -152,16 +151,16 @@ ONCE = re.compile("[0-9a-f]{32}")
 
 
 def once() -> str:
-    """Of one form on one page: what it asks for is made once, however often it is pressed."""
+    """Return a token of a form on a page; sending the form again has no further effect."""
     return secrets.token_hex(16)
 
 
 def once_key(form: Mapping[str, str], what: str, contents: str | None = None) -> str | None:
-    """The key of what a form asks for, which no caller's header can name; None: the form has none.
+    """Return the idempotency key of a form, which no caller's header can name; None without a
+    token.
 
-    what: the kind, and what else tells it from another. contents: what is asked for, None: all that
-    the form says. A form that is sent again with other contents asks for something new: who goes
-    back and changes a word gets what is typed there now.
+    what: the kind of request. contents: the requested content; None: the whole form. A form that is
+    sent again with other contents is a new request, so that edits after going back take effect.
     """
     token = form.get("once", "")
     if not ONCE.fullmatch(token):
@@ -172,7 +171,7 @@ def once_key(form: Mapping[str, str], what: str, contents: str | None = None) ->
 
 
 def language(text: Iterable[MarkedText] | str | None) -> str:
-    """What language a text is in as far as its script tells; else empty, which is `not known`."""
+    """Return the language that the text's script shows; else empty, which is `not known`."""
     if text is None:
         return ""
     return language_of(text if isinstance(text, str) else "".join(piece.text for piece in text))
@@ -186,7 +185,7 @@ HEADER = "x-csrf-token"  # htmx sends it, from the page's head
 
 
 def get_cookie(request: Request, name: str) -> str | None:
-    """A cookie of ours. Over HTTPS its name says that no other host may have set it."""
+    """Return a cookie of ours. Over HTTPS its name ensures that no other host has set it."""
     return request.cookies.get(_cookie_name(request, name))
 
 
@@ -195,12 +194,12 @@ def _cookie_name(request: Request, name: str) -> str:
 
 
 def drop_cookie(request: Request, response: Response, name: str) -> None:
-    """Take it back."""
+    """Delete the cookie."""
     response.delete_cookie(_cookie_name(request, name), secure=is_https(request), httponly=True)
 
 
 def token_of(request: Request) -> str:
-    """The token that forms of the answer to this request carry."""
+    """Return the token for forms in the answer to this request."""
     opened: str | None = getattr(request.state, "session", None)  # by this very request
     secret = opened or get_cookie(request, SESSION_COOKIE) or get_cookie(request, VISIT_COOKIE)
     if secret is None:
@@ -216,7 +215,7 @@ def _mask(token: bytes, mask: bytes) -> bytes:
 
 
 def _unmasked(sent: str) -> bytes:
-    """Return the token that a form carries; empty if it is none."""
+    """Return the token of a form; empty if it is invalid."""
     try:
         raw = bytes.fromhex(sent)
     except ValueError:
@@ -227,7 +226,7 @@ def _unmasked(sent: str) -> bytes:
 
 
 def check_csrf(request: Request, form: Mapping[str, str]) -> None:
-    """Raises Forbidden where another page may have sent this form."""
+    """Raise Forbidden if another page may have sent this form."""
     secret = get_cookie(request, SESSION_COOKIE) or get_cookie(request, VISIT_COOKIE)
     sent = form.get(FIELD) or request.headers.get(HEADER)
     if (
@@ -242,7 +241,7 @@ def check_csrf(request: Request, form: Mapping[str, str]) -> None:
 def set_cookie(
     request: Request, response: Response, name: str, value: str, seconds: int | None = None
 ) -> None:
-    """A cookie that scripts cannot read, and that other sites' forms do not carry."""
+    """Set a cookie that scripts cannot read, and that other sites' forms do not send."""
     response.set_cookie(
         _cookie_name(request, name),
         value,
@@ -258,13 +257,13 @@ def _derive_token(secret: str) -> bytes:
 
 
 def is_https(request: Request) -> bool:
-    """Whether the visitor's side is encrypted; who forges the header denies itself a cookie."""
+    """Return True if the visitor's side is encrypted; forging the header only costs a cookie."""
     forwarded = request.headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
     return (forwarded or request.url.scheme) == "https"
 
 
 def base_url(request: Request) -> str:
-    """Of this service, without a slash at its end."""
+    """Return this service's address without a final slash."""
     scheme = "https" if is_https(request) else "http"
     return str(request.base_url.replace(scheme=scheme)).rstrip("/")
 
@@ -273,7 +272,7 @@ Pair = tuple[str, str]
 
 
 class SentForm(dict[str, str]):
-    """A form's fields; of a name that comes twice the last. pairs: all, in their order."""
+    """A form's fields; a repeated name has its last value. pairs: all, in order."""
 
     def __init__(self, pairs: Iterable[Pair] = ()) -> None:
         self.pairs = list(pairs)
@@ -288,7 +287,7 @@ MOST_FIELDS = 20
 async def form_of(
     request: Request, *, limit: int = FORM_BYTES, fields: int = MOST_FIELDS
 ) -> SentForm:
-    """The form. limit: bytes; fields: how many it may have.
+    """Read the form. limit: bytes; fields: greatest number of fields.
 
     Raises BodyTooLarge, InvalidBody, UnsupportedMediaType, RequestTimeout.
     """
@@ -312,12 +311,12 @@ async def form_of(
 async def checked_form(
     request: Request, *, limit: int = FORM_BYTES, fields: int = MOST_FIELDS
 ) -> SentForm:
-    """The form, if a page of ours has it. Raises Forbidden, and what `form_of` raises."""
+    """Read a form of our pages. Raises Forbidden, and the errors of `form_of`."""
     form = await form_of(request, limit=limit, fields=fields)
     check_csrf(request, form)
     return form
 
 
 def pairs_of(query: str) -> list[Pair]:
-    """(name, value) in order. Raises ValueError."""
+    """Return (name, value) in order. Raises ValueError."""
     return parse_qsl(query, keep_blank_values=True, errors="strict")

@@ -1,4 +1,4 @@
-"""Plain names: `terms.toml` has one for every part of every metric, and for words of statistics."""
+"""Display names from `terms.toml` for all parts of all metrics, and for words of statistics."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Term:
 
     @property
     def details(self) -> tuple[str, ...]:
-        """Range, direction and chance, a sentence each."""
+        """Return range, direction and chance, one sentence each."""
         said = []
         if self.range is not None:
             low, high = self.range
@@ -51,10 +51,10 @@ class Term:
 
 
 class Terms(dict[str, dict[str, Term]]):
-    """metric, or `words` → name of the part → what people call it."""
+    """metric, or `words` → name of the part → display name."""
 
     def of(self, metric: str) -> dict[str, Term]:
-        """Of a metric; one that nobody has written names for has those of its fields."""
+        """Return the names of a metric; a metric without entries has those of its fields."""
         if metric in self:
             return self[metric]
         contract = reported().get(metric)

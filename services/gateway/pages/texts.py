@@ -1,8 +1,8 @@
 """`/texts/{text_key}`: every result of a tenant for one text, and the text under other metrics.
 
-The text key is a keyed hash: it is looked up together with the tenant, always. What several results
-rest on is shown in lanes under the text: a result's marks, or how much each token counted. The text
-is cut where any lane changes; each stretch says by its classes what lies in which lane.
+The text key is a keyed hash and is always looked up together with the tenant. Lanes under the text
+show the evidence of several results: marks, or the weight of each token. The text is cut where any
+lane changes; the classes of each stretch name its marks in the lanes.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class TextLane:
-    """One result. marks: its stretches of the text; level: -9 to 9 of heat, 0: marked. said: what
-    it rests on that is not of the text, such as a model's reasons."""
+    """One result. marks: its stretches of the text; level: -9 to 9 of heat, 0: marked. said:
+    evidence outside of the text, such as a model's reasons."""
 
     name: str
     marks: Sequence[tuple[int, int, int]]
@@ -59,7 +59,7 @@ class TextLane:
 
 @dataclass(frozen=True)
 class LaneStretch:
-    """Characters that no lane cuts. classes: empty where nothing is marked."""
+    """Characters without a cut by any lane. classes: empty if nothing is marked."""
 
     text: str
     classes: str
@@ -68,7 +68,7 @@ class LaneStretch:
 @dataclass(frozen=True)
 class StackedText:
     """A text with its lanes, the uppermost first. passages: of each lane, the strongest first.
-    left_out: lanes for which there is no room."""
+    left_out: lanes without space."""
 
     text: str
     lanes: Sequence[TextLane]
@@ -78,7 +78,7 @@ class StackedText:
 
 
 def stacked(lanes: Iterable[tuple[str, TextLane]]) -> list[StackedText]:
-    """(text, lane) of each result; results of the same characters share their text."""
+    """Stack (text, lane) of each result; results of equal texts share one text."""
     found: dict[str, list[TextLane]] = {}
     for text, lane in lanes:
         found.setdefault(text, []).append(lane)
@@ -89,7 +89,7 @@ def stacked(lanes: Iterable[tuple[str, TextLane]]) -> list[StackedText]:
 
 
 def heat_marks(runs: Iterable[TokenRun]) -> Iterator[tuple[int, int, int]]:
-    """Tokens by their weight as a lane has them."""
+    """Yield tokens by weight as a lane's marks."""
     end = 0
     for run in runs:
         for stretch in run.stretches:
@@ -119,7 +119,7 @@ def _stack(text: str, lanes: Sequence[TextLane]) -> StackedText:
 
 @dataclass(frozen=True)
 class TextResult:
-    """A result of the text, as its row of the table has it."""
+    """A result of the text in the table."""
 
     job_id: str
     metric: str
@@ -136,7 +136,7 @@ class TextResult:
 
     @property
     def place(self) -> str:
-        """What tells it from others of its metric."""
+        """The words that distinguish it from other results of its metric."""
         if self.batch_id is not None:
             return f"line {self.line:,} of …{self.batch_id[-SHORT:]}"
         return "" if self.finished_at is None else moment(self.finished_at.timestamp())
@@ -144,7 +144,7 @@ class TextResult:
 
 @router.get("/texts/{text_key}")
 async def text_page(request: Request, text_key: str, gateway: Gateway, caller: Viewer) -> Response:
-    """The results, the text in lanes, and which other metrics could score it."""
+    """Show the results, the text in lanes, and the other metrics that could score it."""
     check_scope(caller, "score")
     if not KEY.fullmatch(text_key):
         raise UnknownJob("there is no such text")
@@ -176,7 +176,7 @@ async def text_page(request: Request, text_key: str, gateway: Gateway, caller: V
 
 
 def _results(connection: Connection, caller: Caller, text_key: str) -> list[TextResult]:
-    """By metric, variant and model, the newest first."""
+    """Return results by metric, variant and model, newest first."""
     facts = result_facts.c
     own = jobs_table.c.request["explanation"].as_string()
     told = jobs_table.c.result["elicitation"]["explanation"].as_string()
@@ -196,7 +196,7 @@ def _results(connection: Connection, caller: Caller, text_key: str) -> list[Text
 
 
 def _first(rows: Sequence[TextResult]) -> list[str]:
-    """A job of each metric, variant and model, then the others as far as there are lanes; in the
+    """Return a job of each metric, variant and model, then others while there are lanes, in the
     order of the rows."""
     found: dict[tuple[str | None, ...], str] = {}
     for row in rows:
@@ -206,8 +206,8 @@ def _first(rows: Sequence[TextResult]) -> list[str]:
 
 
 def _lanes(job: Job, place: str) -> Iterator[tuple[str, TextLane]]:
-    """The judged text with what this result rests on, and with its tokens' weights where known;
-    nothing where the text was not kept. Offsets are into the text as it was sent."""
+    """Yield the judged text with this result's evidence, and its tokens' weights if known; nothing
+    if the text was not kept. Offsets refer to the text as sent."""
     texts = texts_of(job)
     if not texts:
         return
@@ -227,7 +227,7 @@ def _lanes(job: Job, place: str) -> Iterator[tuple[str, TextLane]]:
 
 
 def _token_weights(job: Job) -> tuple[TokenRun, ...]:
-    """Empty where the metric's page colours no tokens, or the job did not ask for values."""
+    """Return weights; none if the metric's page has no tokens, or the job has no values."""
     heatmap_of = getattr(registry.page(job.metric), "heatmap_of", None)
     if heatmap_of is None or job.result is None or not job.request.get("token_values"):
         return ()

@@ -1,6 +1,6 @@
 """`/try`: a form for one job of any metric, with an input for each `FormField` of its contract.
 
-Everything else of a request is JSON; of a metric without a form, all of it.
+Other parts of a request are JSON; without a form, the whole request is.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ REST = "rest"  # the form's field with all other options
 
 @dataclass(frozen=True)
 class Form:
-    """A filled form. values: by field, as typed; controls: of other single values, as typed. rest:
+    """A filled form. values: by field, as typed; controls: other single values, as typed. rest:
     JSON text."""
 
     values: dict[str, str]
@@ -57,12 +57,12 @@ class Form:
 
 
 def fill_form(metric: MetricContract, example: Mapping[str, Any]) -> Form:
-    """The form as this example fills it, asked for all that its page shows."""
+    """Return the form filled with this example, with all outputs that its page shows."""
     return form_of_body(metric, registry.page_details(metric.name) | dict(example))
 
 
 def form_of_body(metric: MetricContract, body: Mapping[str, Any]) -> Form:
-    """The form that says this."""
+    """Return the form of this request."""
     values = {field.name: _typed(field.name, body.get(field.name)) for field in metric.form}
     named = {name for name, value in values.items() if value}
     others = {name: value for name, value in body.items() if name not in named}
@@ -72,14 +72,14 @@ def form_of_body(metric: MetricContract, body: Mapping[str, Any]) -> Form:
 
 
 def _typed(name: str, value: Any) -> str:
-    """A text; the fields of an explanation as JSON, which is taken as these; nothing else."""
+    """Return a text, the JSON of an explanation's fields, or an empty string."""
     if isinstance(value, Mapping) and name in STRUCTURED:
         return json.dumps(value, ensure_ascii=False)
     return value if isinstance(value, str) else ""
 
 
 def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
-    """The form as a browser sent it; it writes every line's end as CRLF."""
+    """Return the form as sent; browsers write line ends as CRLF."""
     typed = {name: value.replace("\r\n", "\n") for name, value in form.items()}
     return Form(
         {field.name: typed.get(field.name, "") for field in metric.form},
@@ -89,8 +89,8 @@ def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
 
 
 def body_of(metric: MetricContract, form: Form) -> dict[str, Any]:
-    """The request's JSON; what stands in two places is as `rest` says. Raises InvalidBody where
-    that is no JSON object."""
+    """Return the request's JSON; `rest` has precedence. Raises InvalidBody if `rest` is no JSON
+    object."""
     rest = _parse_object(form.rest or "{}", "the other options are")
     texts = {name: value for name, value in form.values.items() if value}
     return texts | values_of(metric, form.controls) | rest
@@ -122,7 +122,7 @@ router = page_router()
 
 @dataclass(frozen=True)
 class TryForm:
-    """What the form shows. errors: (place in the request, what is wrong there)."""
+    """The data of the form. errors: (JSON path in the request, message)."""
 
     metric: MetricContract
     form: Form
@@ -133,7 +133,7 @@ class TryForm:
 
     @property
     def at(self) -> dict[str, str]:
-        """Input, or group of inputs → what is wrong with it: the nearest one there is."""
+        """Return input, or group of inputs → its error, shown at the nearest input."""
         inputs = form_inputs(self.metric.name)
         known = {one.name for one in inputs} | {one.field for one in inputs}
         known |= {one.name for one in self.metric.form}
@@ -146,7 +146,7 @@ class TryForm:
 
     @property
     def required(self) -> set[str]:
-        """Fields that every request has."""
+        """The fields that every request has."""
         fields = self.metric.request.model_fields.items()
         return {name for name, one in fields if one.is_required()}
 
@@ -160,7 +160,7 @@ async def try_form(
     example: Annotated[str, Query(max_length=128)] = "",
     source: Annotated[str, Query(alias="from", max_length=64)] = "",
 ) -> Response:
-    """The form, filled with an example, or `from` a job of the tenant's."""
+    """Show the form, filled with an example, or `from` a job of the tenant."""
     if source:
         return await _form_of_job(request, gateway, caller, source)
     chosen = _find_metric(metric)
@@ -171,7 +171,7 @@ async def try_form(
 
 
 async def _form_of_job(request: Request, gateway: State, caller: Caller, source: str) -> Response:
-    """The form as this job's request fills it. Raises UnknownJob."""
+    """Show the form filled with this job's request. Raises UnknownJob."""
     job = await find_job(source, gateway, caller.tenant)
     chosen = metrics().get(job.metric)
     asked = request_of(job)
@@ -185,7 +185,7 @@ async def _form_of_job(request: Request, gateway: State, caller: Caller, source:
 
 @router.post("/try")
 async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Commit a job and go to its page; or say what is wrong, or what the request would be."""
+    """Commit a job and go to its page; or show errors, or show the request."""
     check_scope(caller, "score")
     form = await checked_form(
         request, limit=ENCODED * gateway.settings.max_body_bytes, fields=MOST_CONTROLS
@@ -228,7 +228,7 @@ async def _commit_once(
     gateway: State,
     caller: Caller,
 ) -> Job:
-    """The job of this form; its message is sent. However often it is pressed, it makes one."""
+    """Create the form's job and send its message; repeated sending creates no other."""
     key = templates.once_key(form, f"try {metric.name}")
     accepted = await commit(metric, asked, gateway, key, caller.owner(gateway.settings))
     if parent := form.get("parent"):
@@ -238,7 +238,7 @@ async def _commit_once(
 
 
 async def _own_parent(named: str, gateway: State, caller: Caller) -> str:
-    """The job that is edited; nothing where the tenant has none of this name."""
+    """Return the id of the edited job; empty if the tenant has no such job."""
     try:
         return (await find_job(named, gateway, caller.tenant)).id
     except UnknownJob:
@@ -246,8 +246,8 @@ async def _own_parent(named: str, gateway: State, caller: Caller) -> str:
 
 
 def _marked(asked: JobRequest, parent: str) -> JobRequest:
-    """With what it was edited from beside the metadata that it has from there, so that whoever
-    counts results of a system can leave out what somebody only tried."""
+    """Add the edited job's id to its metadata, so that evaluations of a system can leave out
+    trials."""
     own = {name: value for name, value in asked.metadata.items() if name != EDITED}
     if not parent or len(own) >= MOST_METADATA:
         return asked
@@ -260,7 +260,7 @@ def _find_metric(name: str) -> MetricContract:
 
 
 def _request_of(metric: MetricContract, form: Form, *, limit: int) -> JobRequest:
-    """The request, as large as the API takes it. Raises InvalidBody, BodyTooLarge."""
+    """Return the request, within the API's limit. Raises InvalidBody, BodyTooLarge."""
     body = body_of(metric, form)
     if len(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")) > limit:
         raise BodyTooLarge(f"the request may have {limit} bytes")
@@ -308,7 +308,7 @@ def _form_page(
 
 
 def _whole(trial: TryForm) -> str | None:
-    """All that the form says, as JSON; None where nobody would edit it there."""
+    """Return the whole form as JSON; None if it is too long to edit."""
     if trial.whole:
         return trial.whole
     try:
@@ -319,7 +319,7 @@ def _whole(trial: TryForm) -> str | None:
 
 
 def _code_samples(request: Request, trial: TryForm, *, with_key: bool) -> CodeSamples | None:
-    """None where the request is not valid, or too long to be pasted."""
+    """Return code samples; None if the request is invalid, or too long to paste."""
     if trial.errors:
         return None
     body = body_of(trial.metric, trial.form)
