@@ -53,17 +53,21 @@ MODEL_NAME = get_args(ModelName)[1]
 ANSWERLESS = ("inconclusive", "not_tested")
 
 
-# the laws do not depend on these numbers, and the examples' own take minutes
-LIME = {"name": "lime", "samples": 20}
-FEW_DRAWS = {"ice": {"draws": 19}}
+def cheap_examples(contract: MetricContract) -> dict[str, Json]:
+    """The examples by name, with few draws and perturbations: no law depends on their number, and
+    the examples' own take minutes."""
+    draws = {"draws": 19} if contract.name == "ice" else {}
+    few = json.dumps({"name": "lime", "samples": 20})
+    return {
+        name: json.loads(json.dumps(example).replace('"lime"', few)) | draws
+        for name, example in contract.examples.items()
+    }
 
 
 def example_requests(contract: MetricContract) -> list[ScoreRequest]:
     """Every example under every variant that takes it."""
     found = []
-    for example in contract.examples.values():
-        body = json.loads(json.dumps(example).replace('"lime"', json.dumps(LIME)))
-        body |= FEW_DRAWS.get(contract.name, {})
+    for body in cheap_examples(contract).values():
         for variant in ("robust", "paper", "reference"):
             try:
                 found.append(contract.request.model_validate(body | {"variant": variant}))

@@ -19,7 +19,7 @@ from shared.contracts.messages import ReasonCode, Report, Scored, ScoreRequest
 from shared.contracts.service import MetricContract
 from shared.reports.estimates import BatchStatistics
 from shared.text.language import UNDECIDED
-from tests.metric_laws import metric_of
+from tests.metric_laws import cheap_examples, metric_of
 
 pytestmark = pytest.mark.usefixtures("_embedded_models")
 
@@ -28,7 +28,7 @@ LANGUAGE_CODES = {"no-rules", "untrained-language"}
 
 
 def ask(contract: MetricContract, which: str, **more: Any) -> ScoreRequest:
-    return contract.request.model_validate(contract.examples[which] | more)
+    return contract.request.model_validate(cheap_examples(contract)[which] | more)
 
 
 def null_parts(report: Report) -> set[str]:
