@@ -43,7 +43,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Turn:
-    """What was measured of one way of scoring, a list entry a round."""
+    """The measurements of one way of scoring, one list entry per round."""
 
     rates: list[float] = field(default_factory=list)  # jobs per second
     seconds: list[float] = field(default_factory=list)  # latency of every job

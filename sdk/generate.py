@@ -161,7 +161,7 @@ def terms() -> str:
     """The content of _terms.py."""
     heading = HEADING.format(source="services/gateway/pages/terms.toml")
     groups = tomllib.loads(PLAIN_NAMES.read_text("utf-8"))
-    lines = [f'"""What people call the parts of a result."""\n\n{heading}']
+    lines = [f'"""The names of the parts of a result."""\n\n{heading}']
     lines.append("NAMES: dict[str, dict[str, str]] = {  # metric -> part -> its name")
     for metric, parts in groups.items():
         if metric != WORDS_OF_STATISTICS:
@@ -174,7 +174,7 @@ def languages() -> str:
     """The content of _languages.py: the service's own, without what only its authors look for."""
     _, names = LANGUAGE_NAMES.read_text("utf-8").split("from __future__ import annotations\n")
     heading = HEADING.format(source="shared/contracts/language_names.py")
-    said = '"""What people call a language: tables say `Korean (ko)`, messages have the code."""'
+    said = '"""The names of languages: tables use `Korean (ko)`, messages use the code."""'
     return f"{said}\n\n{heading}\nfrom __future__ import annotations\n{names}"
 
 

@@ -1,4 +1,4 @@
-"""What people call a language: tables say `Korean (ko)`, messages have the code."""
+"""The names of languages: tables use `Korean (ko)`, messages use the code."""
 
 # Made by sdk/generate.py from shared/contracts/language_names.py; do not edit.
 

@@ -1,4 +1,4 @@
-"""What people call the parts of a result."""
+"""The names of the parts of a result."""
 
 # Made by sdk/generate.py from services/gateway/pages/terms.toml; do not edit.
 
