@@ -69,7 +69,10 @@ def finding(report: HatexscoreResult) -> Finding:
         carrying = CARRYING_DESCRIPTION
     else:
         carrying = CARRYING_QUOTES if quotes(report) else CARRYING_DESCRIPTION | {GROUP}
-    return conclude(checks(report), carrying)
+    found = list(checks(report))
+    if any(one.reason == "other-group" for one in found):
+        carrying |= {GROUP}
+    return conclude(found, carrying)
 
 
 def checks(report: HatexscoreResult) -> Iterator[Check]:
@@ -252,9 +255,7 @@ def _group_named(report: HatexscoreResult) -> Check:
     if any(one.reason == QUOTED and one.in_text for one in mentions(report)):
         return passed(GROUP, "It quotes the name of the group.")
     if counting:
-        return inconclusive(
-            GROUP, "group-not-attacked", "It names another group than the post does."
-        )
+        return inconclusive(GROUP, "other-group", "It names another group than the post does.")
     if any(one.by == "reader" for one in mentions(report)):
         return inconclusive(
             GROUP, "group-not-attacked", "It mentions a group, but does not say it is attacked."
