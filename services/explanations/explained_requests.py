@@ -25,6 +25,7 @@ from shared.contracts.elicitation import (
     has_own_model,
 )
 from shared.contracts.errors import BadInput
+from shared.contracts.fields import options_of, value_at
 from shared.contracts.messages import TRANSPORT, JobRequest
 from shared.contracts.problems import pointer
 from shared.contracts.service import MetricContract, ServiceContract
@@ -105,7 +106,8 @@ def _policy(
     request: ExplainableRequest, explain: Explain
 ) -> PolicyName | ExplanationsOwnPolicy | None:
     """Return the metric's policy if it is stated in words and the prompt has a place for it."""
-    field, policy = type(request).model_fields.get("policy"), getattr(request, "policy", None)
+    field = options_of(type(request)).get("policy") or type(request).model_fields.get("policy")
+    policy = value_at(request, "options.policy") or value_at(request, "policy")
     if field is None or policy == field.default:
         return None  # the prompt has the same default
     if not isinstance(policy, str) or not policy.strip():
@@ -132,8 +134,8 @@ def _own_pointer(contract: MetricContract, request: ExplainableRequest, path: st
         return path.removeprefix(score)
     name = path.split("/")[1] if path.startswith("/") else ""
     explain = request.explain if isinstance(request.explain, Explain) else None
-    if name == "policy" and not (explain and explain.policy):
-        return f"/{name}"  # the metric's own
+    if name == "policy" and not (explain and explain.policy):  # the metric's own
+        return "/options/policy" if options_of(contract.request) else "/policy"
     if name in OF_EXPLAIN or (name == "model" and explain and explain.model is not None):
         return f"/explain{path}"
     return path

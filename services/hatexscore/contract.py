@@ -124,18 +124,9 @@ class HatexscoreProbabilities(Message):
     )
 
 
-class HatexscoreRequest(ExplainableRequest):
-    """A text, and the explanation that some model gave for its decision about it."""
+class HatexscoreOptions(Message):
+    """How the explanation is read, how the model is asked, and how the parts are scored."""
 
-    text: Annotated[str, Input] = Field(
-        min_length=1, max_length=MAX_TEXT, description="the moderated text"
-    )
-    explanation: Annotated[Explanation, Input] = Field(
-        default="",
-        description="of the decision, as a text or as fields that need no reading; a text that is "
-        "a JSON object of the fields is taken as these (`robust`); an empty text earns nothing; "
-        "needed unless `explain`",
-    )
     labels: Annotated[VocabularyName | OwnLabels | None, Parameter] = Field(
         default=None,
         examples=[
@@ -152,25 +143,6 @@ class HatexscoreRequest(ExplainableRequest):
         default=None,
         description="how a causal model or a chat server is asked for P(hateful), in the place of "
         "its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)",
-    )
-    decision: Annotated[str | None, Parameter] = Field(
-        default=None,
-        max_length=60,
-        examples=["hateful", "non-hateful", "toxic"],
-        description="the explained decision, `hateful`, `non-hateful`, or a class or word of "
-        "`labels`; if absent, the one that the explanation states",
-    )
-    language: Annotated[LanguageTag, Parameter] = Field(
-        default="auto",
-        examples=["en", "de", "zh-Hant"],
-        description="language of the text (BCP 47); `auto` identifies it. An explanation that is "
-        "clearly in another language is read in that one. Explanations are read in en, de, fr, es, "
-        "it, pt, zh and ko",
-    )
-    accept_untrained_languages: bool = Field(
-        default=False,
-        description="ask the model about a text in a language that it did not learn, with a "
-        "warning; else QF, CC and the score of such a text are null",
     )
     reader: Literal["rules", "llm", "auto"] = Field(
         default="auto",
@@ -199,9 +171,6 @@ class HatexscoreRequest(ExplainableRequest):
     short_text_max_words: int = Field(
         default=5, ge=0, le=50, description="a text of at most so many words may be quoted whole"
     )
-    probabilities: HatexscoreProbabilities | None = Field(
-        default=None, description="bring your own: no model is called, and there is no control"
-    )
     control_draws: int | None = Field(
         default=None,
         ge=0,
@@ -211,34 +180,6 @@ class HatexscoreRequest(ExplainableRequest):
         "Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is "
         "fewer above 10,050 characters of `text`; else 20",
     )
-
-    @property
-    def explanation_text(self) -> str:
-        """The explanation as one text, into which the offsets of evidence count."""
-        return written_out(self.explanation)
-
-    @property
-    def explanation_fields(self) -> ExplanationFields | None:
-        """The explanation's fields; None for a text."""
-        return self.explanation if isinstance(self.explanation, ExplanationFields) else None
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The label words in force."""
-        return _in_force(self.labels, self.decision)
-
-    @property
-    def decision_class(self) -> Label | None:
-        """The class of the decision that was sent; None where none was."""
-        sent = self.decision
-        return None if sent is None else _class_of(self.vocabulary, sent)
-
-    @property
-    def most_draws(self) -> int:
-        """Random spans, at most."""
-        if self.control_draws is not None:
-            return self.control_draws
-        return min(DRAWS[self.variant], MOST_MASKED // len(self.text))
 
     @field_validator("labels")
     @classmethod
@@ -257,12 +198,92 @@ class HatexscoreRequest(ExplainableRequest):
             raise ValidationError.from_exception_data(cls.__name__, [entry])
         return labels
 
+    @model_validator(mode="after")
+    def _check_reader(self) -> Self:
+        if self.reader == "llm" and self.reader_model is None:
+            raise ValueError("the reader `llm` needs a `reader_model`")
+        return self
+
+    @field_validator("policy")
+    @classmethod
+    def _has_terms(cls, policy: PolicyName | CustomPolicy) -> PolicyName | CustomPolicy:
+        if isinstance(policy, dict) and not any(policy.values()):
+            raise ValueError("the policy has no terms")
+        return policy
+
+
+class HatexscoreRequest(ExplainableRequest):
+    """A text, and the explanation that some model gave for its decision about it."""
+
+    text: Annotated[str, Input] = Field(
+        min_length=1, max_length=MAX_TEXT, description="the moderated text"
+    )
+    explanation: Annotated[Explanation, Input] = Field(
+        default="",
+        description="of the decision, as a text or as fields that need no reading; a text that is "
+        "a JSON object of the fields is taken as these (`robust`); an empty text earns nothing; "
+        "needed unless `explain`",
+    )
+    options: HatexscoreOptions = Field(
+        default_factory=HatexscoreOptions, description="how it is read, asked and scored"
+    )
+    decision: Annotated[str | None, Parameter] = Field(
+        default=None,
+        max_length=60,
+        examples=["hateful", "non-hateful", "toxic"],
+        description="the explained decision, `hateful`, `non-hateful`, or a class or word of "
+        "`labels`; if absent, the one that the explanation states",
+    )
+    language: Annotated[LanguageTag, Parameter] = Field(
+        default="auto",
+        examples=["en", "de", "zh-Hant"],
+        description="language of the text (BCP 47); `auto` identifies it. An explanation that is "
+        "clearly in another language is read in that one. Explanations are read in en, de, fr, es, "
+        "it, pt, zh and ko",
+    )
+    accept_untrained_languages: bool = Field(
+        default=False,
+        description="ask the model about a text in a language that it did not learn, with a "
+        "warning; else QF, CC and the score of such a text are null",
+    )
+    probabilities: HatexscoreProbabilities | None = Field(
+        default=None, description="bring your own: no model is called, and there is no control"
+    )
+
+    @property
+    def explanation_text(self) -> str:
+        """The explanation as one text, into which the offsets of evidence count."""
+        return written_out(self.explanation)
+
+    @property
+    def explanation_fields(self) -> ExplanationFields | None:
+        """The explanation's fields; None for a text."""
+        return self.explanation if isinstance(self.explanation, ExplanationFields) else None
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The label words in force."""
+        return _in_force(self.options.labels, self.decision)
+
+    @property
+    def decision_class(self) -> Label | None:
+        """The class of the decision that was sent; None where none was."""
+        sent = self.decision
+        return None if sent is None else _class_of(self.vocabulary, sent)
+
+    @property
+    def most_draws(self) -> int:
+        """Random spans, at most."""
+        if self.options.control_draws is not None:
+            return self.options.control_draws
+        return min(DRAWS[self.variant], MOST_MASKED // len(self.text))
+
     @field_validator("decision")
     @classmethod
     def _is_a_label(cls, label: str | None, info: ValidationInfo) -> str | None:
-        if label is None or "labels" not in info.data:
+        if label is None or "options" not in info.data:
             return label
-        vocabulary = _in_force(info.data["labels"], label)
+        vocabulary = _in_force(info.data["options"].labels, label)
         classes = vocabulary.classes
         if _class_of(vocabulary, label) is None:
             first = [one for own in classes for one in vocabulary.side(own)[:MOST_WRITTEN_OUT]]
@@ -271,37 +292,33 @@ class HatexscoreRequest(ExplainableRequest):
         return label
 
     @model_validator(mode="after")
-    def _check_reader(self) -> Self:
-        if self.reader == "llm" and self.reader_model is None:
-            raise ValueError("the reader `llm` needs a `reader_model`")
-        return self
-
-    @model_validator(mode="after")
     def _masks_within_reason(self) -> Self:
-        masked = (self.control_draws or 0) * len(self.text)
-        if self.control_draws is not None and masked > MOST_MASKED:
+        masked = (self.options.control_draws or 0) * len(self.text)
+        if self.options.control_draws is not None and masked > MOST_MASKED:
             detail = (
                 f"`control_draws` x characters of `text` is {masked:,}, more than {MOST_MASKED:,}"
             )
             error = PydanticCustomError("too_much", "{detail}", {"detail": detail})
-            fault = InitErrorDetails(type=error, loc=("control_draws",), input=self.control_draws)
+            fault = InitErrorDetails(
+                type=error, loc=("options", "control_draws"), input=self.options.control_draws
+            )
             raise ValidationError.from_exception_data(type(self).__name__, [fault])
         return self
 
-    @field_validator("policy")
+    @field_validator("options")
     @classmethod
-    def _check_policy(
-        cls, policy: PolicyName | CustomPolicy, info: ValidationInfo
-    ) -> PolicyName | CustomPolicy:
-        if isinstance(policy, dict):
-            if not any(policy.values()):
-                raise ValueError("the policy has no terms")
-            return policy
+    def _check_policy(cls, options: HatexscoreOptions, info: ValidationInfo) -> HatexscoreOptions:
         language = info.data.get("language", "auto").partition("-")[0].lower()
-        if language in get_args(Language) and language not in POLICY_LANGUAGES[policy]:
+        policy = options.policy
+        if isinstance(policy, dict) or language not in get_args(Language):
+            return options
+        if language not in POLICY_LANGUAGES[policy]:
             named = language_name(language)
-            raise ValueError(f"the policy {policy} has no list in {named}; send your own")
-        return policy
+            why = f"the policy {policy} has no list in {named}; send your own"
+            wrong = PydanticCustomError("policy_language", "{why}", {"why": why})
+            fault = InitErrorDetails(type=wrong, loc=("policy",), input=None)
+            raise ValidationError.from_exception_data(cls.__name__, [fault])
+        return options
 
 
 def judge_labels(
@@ -372,15 +389,15 @@ _OWN_PROBABILITIES = {
 _OWN_LABELS = _HATEFUL | {
     "explanation": 'The post says "those immigrants are ruining", which blames all immigrants. I '
     "rate it as toxic.",
-    "labels": "toxicity",
     "decision": "toxic",
+    "options": {"labels": "toxicity"},
 }
 _OWN_POLICY = {
     "text": "We lost the match again, cyclists everywhere",
     "explanation": '"cyclists everywhere" is a complaint about traffic around the lost match. This '
     "is not hate speech.",
-    "policy": {"road users": ["cyclist", "pedestrian"]},
     "language": "en",
+    "options": {"policy": {"road users": ["cyclist", "pedestrian"]}},
 }
 
 
@@ -397,26 +414,32 @@ def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
     marks = sum(map(explanation.count, MARKS))
     quotations = Size("quotation marks of `explanation`", marks, "/explanation")
     yield Work((quotations,), "quotations", seconds_each=SECONDS_A_QUOTATION)
-    if request.reader_model is not None and request.reader != "rules":
+    if request.options.reader_model is not None and request.options.reader != "rules":
         prompt = Size("tokens of `explanation`", words_of(explanation), "/explanation")
         yield Work((prompt,))
-    if isinstance(request.policy, dict):
-        terms = sum(map(len, request.policy.values()))
-        size = Size("terms of `policy`", terms, "/policy")
+    if isinstance(request.options.policy, dict):
+        terms = sum(map(len, request.options.policy.values()))
+        size = Size("terms of `policy`", terms, "/options/policy")
         yield Work((size,), "terms", seconds_each=SECONDS_A_TERM)
     if marks and request.probabilities is None:
-        draws = Size("texts (`control_draws` and two)", 2 + request.most_draws, "/control_draws")
+        draws = Size(
+            "texts (`control_draws` and two)", 2 + request.most_draws, "/options/control_draws"
+        )
         tokens = Size("tokens of `text`", max(1, min(words_of(request.text), reads)), "/text")
         yield Work((draws, tokens))
-        if request.prompt is not None:
-            around = Size("tokens of `prompt`", prompt_tokens(request.prompt), "/prompt")
+        if request.options.prompt is not None:
+            around = Size(
+                "tokens of `prompt`", prompt_tokens(request.options.prompt), "/options/prompt"
+            )
             yield Work((draws, around))
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
     """The model that decided is asked for P, too: one that did not decide measures how far it
     agrees (specs "models" §7)."""
-    named = {} if found.policy is None else {"policy": found.policy}
+    named: dict[str, Any] = {}
+    if found.policy is not None:
+        named["options"] = {"policy": found.policy}
     decided = found.decision
     if decided is not None and _class_of(_in_force(None, decided), decided) is not None:
         named["decision"] = decided
@@ -444,7 +467,7 @@ CONTRACT = MetricContract(
     default_model=DEFAULT_MODEL,
     cost=cost,
     needs=needs,
-    writers=("reader_model",),
+    writers=("options.reader_model",),
     labels=(HATEFUL,),
     fits=_fits,
     examples={

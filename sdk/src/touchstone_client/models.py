@@ -1103,6 +1103,16 @@ class HatexscoreGroupEvidence(Message):
     ] = None
 
 
+class HatexscoreWeights(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    htc: Annotated[float, Field(description='of the Hate-Type Check')] = 1.0
+    qf: Annotated[float, Field(description='of Quotation Faithfulness')] = 1.0
+    tgi: Annotated[float, Field(description='of Target-Group Identification')] = 1.0
+    cc: Annotated[float, Field(description='of the Consistency Check')] = 1.0
+
+
 class HatexscoreQuoteEvidence(Message):
     kind: Literal['quote'] = 'quote'
     start: Annotated[
@@ -1121,16 +1131,6 @@ class HatexscoreQuoteEvidence(Message):
         ),
     ]
     quoted_as: Annotated[str, Field(description='how the explanation writes it')]
-
-
-class HatexscoreWeights(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    htc: Annotated[float, Field(description='of the Hate-Type Check')] = 1.0
-    qf: Annotated[float, Field(description='of Quotation Faithfulness')] = 1.0
-    tgi: Annotated[float, Field(description='of Target-Group Identification')] = 1.0
-    cc: Annotated[float, Field(description='of the Consistency Check')] = 1.0
 
 
 class HatexscoreProbabilities(Message):
@@ -3870,6 +3870,67 @@ class HafResponses(Message):
     ] = None
 
 
+class HatexscoreOptions(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    labels: Annotated[
+        Literal['default', 'hate', 'toxicity', 'safety', 'policy', 'three-way', 'sentiment-free'] | dict[str, list[str]] | None,
+        Field(
+            description='words for the classes of the decision, in which the explanation is read: a built-in vocabulary, or your own, which replaces it (capitals match capitals only; digits and single characters in a label line only): `hateful`, `non-hateful` and, if you have them, further classes, as in `three-way`; absent: as `decision` tells, else `default`'
+        ),
+    ] = None
+    prompt: Annotated[
+        PromptKeys | None,
+        Field(
+            description="how a causal model or a chat server is asked for P(hateful), in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)"
+        ),
+    ] = None
+    reader: Annotated[
+        Literal['rules', 'llm', 'auto'],
+        Field(
+            description="what reads the explanation's conclusion and groups (HTC, TGI): `rules`: its fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, and `reader_model`, where one is named, for another language or a verdict that is not sure"
+        ),
+    ] = 'auto'
+    reader_model: Annotated[
+        str | None,
+        Field(
+            description='the configured language model that reads; absent: the one that the entry of the judge names'
+        ),
+    ] = None
+    policy: Annotated[
+        Literal['un', 'meta', 'twitter', 'youtube'] | dict[str, list[str]],
+        Field(
+            description='protected groups: a named list, or your own `{"category": ["term", ...]}`'
+        ),
+    ] = 'un'
+    tau: Annotated[
+        float, Field(description='threshold of the Consistency Check, probability')
+    ] = 0.3
+    consistency_rule: Annotated[
+        Literal['causal', 'eq5', 'reference'] | None,
+        Field(
+            description="what coherence requires of the QF of a non-hateful decision: `causal` 1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own"
+        ),
+    ] = None
+    weights: Annotated[
+        HatexscoreWeights | None,
+        Field(
+            description="Of the four components in the score; the paper's mean (Eq. 6) is the default.",
+            title='HatexscoreWeights',
+        ),
+    ] = None
+    short_text_max_words: Annotated[
+        int, Field(description='a text of at most so many words may be quoted whole')
+    ] = 5
+    control_draws: Annotated[
+        int | None,
+        Field(
+            description='random spans masked to measure chance, at most. `robust` masks 19 first. If the decision is hateful it goes on to 39, 79, 139 and all, until the test can stop. Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is fewer above 10,050 characters of `text`; else 20'
+        ),
+    ] = None
+
+
 class HatexscoreRandomSpans(Null):
     kind: Annotated[
         Literal['spans'], Field(description='passages of as many words as the quotes')
@@ -4007,17 +4068,8 @@ class HatexscoreRequest(Message):
             validate_default=True,
         ),
     ] = ''
-    labels: Annotated[
-        Literal['default', 'hate', 'toxicity', 'safety', 'policy', 'three-way', 'sentiment-free'] | dict[str, list[str]] | None,
-        Field(
-            description='words for the classes of the decision, in which the explanation is read: a built-in vocabulary, or your own, which replaces it (capitals match capitals only; digits and single characters in a label line only): `hateful`, `non-hateful` and, if you have them, further classes, as in `three-way`; absent: as `decision` tells, else `default`'
-        ),
-    ] = None
-    prompt: Annotated[
-        PromptKeys | None,
-        Field(
-            description="how a causal model or a chat server is asked for P(hateful), in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)"
-        ),
+    options: Annotated[
+        HatexscoreOptions | None, Field(description='how it is read, asked and scored')
     ] = None
     decision: Annotated[
         str | None,
@@ -4025,53 +4077,10 @@ class HatexscoreRequest(Message):
             description='the explained decision, `hateful`, `non-hateful`, or a class or word of `labels`; if absent, the one that the explanation states'
         ),
     ] = None
-    reader: Annotated[
-        Literal['rules', 'llm', 'auto'],
-        Field(
-            description="what reads the explanation's conclusion and groups (HTC, TGI): `rules`: its fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, and `reader_model`, where one is named, for another language or a verdict that is not sure"
-        ),
-    ] = 'auto'
-    reader_model: Annotated[
-        str | None,
-        Field(
-            description='the configured language model that reads; absent: the one that the entry of the judge names'
-        ),
-    ] = None
-    policy: Annotated[
-        Literal['un', 'meta', 'twitter', 'youtube'] | dict[str, list[str]],
-        Field(
-            description='protected groups: a named list, or your own `{"category": ["term", ...]}`'
-        ),
-    ] = 'un'
-    tau: Annotated[
-        float, Field(description='threshold of the Consistency Check, probability')
-    ] = 0.3
-    consistency_rule: Annotated[
-        Literal['causal', 'eq5', 'reference'] | None,
-        Field(
-            description="what coherence requires of the QF of a non-hateful decision: `causal` 1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own"
-        ),
-    ] = None
-    weights: Annotated[
-        HatexscoreWeights | None,
-        Field(
-            description="Of the four components in the score; the paper's mean (Eq. 6) is the default.",
-            title='HatexscoreWeights',
-        ),
-    ] = None
-    short_text_max_words: Annotated[
-        int, Field(description='a text of at most so many words may be quoted whole')
-    ] = 5
     probabilities: Annotated[
         HatexscoreProbabilities | None,
         Field(
             description='bring your own: no model is called, and there is no control'
-        ),
-    ] = None
-    control_draws: Annotated[
-        int | None,
-        Field(
-            description='random spans masked to measure chance, at most. `robust` masks 19 first. If the decision is hateful it goes on to 39, 79, 139 and all, until the test can stop. Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is fewer above 10,050 characters of `text`; else 20'
         ),
     ] = None
 
@@ -4355,68 +4364,10 @@ class IceNull(Null):
     ] = False
 
 
-class IceRequest(Message):
+class IceOptions(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description='the only webhook endpoint that is notified; absent: all that listen'
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
-        ),
-    ] = False
-    variant: Annotated[
-        Literal['robust', 'paper', 'reference'],
-        Field(
-            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
-        ),
-    ] = 'robust'
-    seed: Annotated[int, Field(description='of every random draw')] = 0
-    trace: Annotated[
-        Trace | None,
-        Field(
-            description='what was evaluated; returned with the job, and pushes attach the score to it'
-        ),
-    ] = None
-    language: Annotated[
-        str,
-        Field(
-            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
-        ),
-    ] = 'auto'
-    accept_untrained_languages: Annotated[
-        bool,
-        Field(
-            description='score a text in a language that the model did not learn, with a warning; else its score is null'
-        ),
-    ] = False
-    text: Annotated[str, Field(description='what the model judged')]
-    text_pair: Annotated[str | None, Field(description='second text, for encoders')] = (
-        None
-    )
-    decision: Annotated[
-        str | None,
-        Field(
-            description="the explained decision, a label of the model, whose probability is the score; absent: the model's own"
-        ),
-    ] = None
     template: Annotated[
         Template | None, Field(description='for causal models, and only those')
     ] = None
@@ -4424,32 +4375,6 @@ class IceRequest(Message):
         PromptKeys | None,
         Field(
             description="how a causal model or a chat server is asked for its labels, in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`); not beside `template`"
-        ),
-    ] = None
-    attribution: Annotated[
-        Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod | list[Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod] | None,
-        Field(description='explanations that the service computes: one, or a list'),
-    ] = None
-    attributions: Annotated[
-        list[IceAttributedSpan] | None,
-        Field(description='values that you computed; a token without one has 0'),
-    ] = None
-    rationale: Annotated[
-        list[IceSpan | str] | str | None,
-        Field(
-            description='spans without values (quoted, highlighted), or quotations of the text as strings; their size is fixed. A passage can be tested exactly in a text of about 20 words or more, 40 where `alternative` is `two-sided`'
-        ),
-    ] = None
-    explanations: Annotated[
-        list[IceNamedExplanation],
-        Field(
-            description='more explanations of your own, by name', validate_default=True
-        ),
-    ] = []
-    human: Annotated[
-        list[IceSpan | str] | str | None,
-        Field(
-            description='spans that people marked, or quotations: for plausibility, in addition to faithfulness'
         ),
     ] = None
     rank_by: Annotated[
@@ -4537,6 +4462,99 @@ class IceRequest(Message):
             description='whether the report lists each token and its value by every explanation, as a heat map needs it'
         ),
     ] = False
+
+
+class IceRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description='the only webhook endpoint that is notified; absent: all that listen'
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
+        ),
+    ] = False
+    variant: Annotated[
+        Literal['robust', 'paper', 'reference'],
+        Field(
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
+        ),
+    ] = 'robust'
+    seed: Annotated[int, Field(description='of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='what was evaluated; returned with the job, and pushes attach the score to it'
+        ),
+    ] = None
+    language: Annotated[
+        str,
+        Field(
+            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
+        ),
+    ] = 'auto'
+    accept_untrained_languages: Annotated[
+        bool,
+        Field(
+            description='score a text in a language that the model did not learn, with a warning; else its score is null'
+        ),
+    ] = False
+    text: Annotated[str, Field(description='what the model judged')]
+    text_pair: Annotated[str | None, Field(description='second text, for encoders')] = (
+        None
+    )
+    decision: Annotated[
+        str | None,
+        Field(
+            description="the explained decision, a label of the model, whose probability is the score; absent: the model's own"
+        ),
+    ] = None
+    attribution: Annotated[
+        Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod | list[Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod] | None,
+        Field(description='explanations that the service computes: one, or a list'),
+    ] = None
+    attributions: Annotated[
+        list[IceAttributedSpan] | None,
+        Field(description='values that you computed; a token without one has 0'),
+    ] = None
+    rationale: Annotated[
+        list[IceSpan | str] | str | None,
+        Field(
+            description='spans without values (quoted, highlighted), or quotations of the text as strings; their size is fixed. A passage can be tested exactly in a text of about 20 words or more, 40 where `alternative` is `two-sided`'
+        ),
+    ] = None
+    explanations: Annotated[
+        list[IceNamedExplanation],
+        Field(
+            description='more explanations of your own, by name', validate_default=True
+        ),
+    ] = []
+    human: Annotated[
+        list[IceSpan | str] | str | None,
+        Field(
+            description='spans that people marked, or quotations: for plausibility, in addition to faithfulness'
+        ),
+    ] = None
+    options: Annotated[IceOptions | None, Field(description='how the test is done')] = (
+        None
+    )
 
 
 class IceTest(Message):

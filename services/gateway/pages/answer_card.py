@@ -12,6 +12,7 @@ from typing import Literal
 from services.gateway.pages.result_query import ResultQuery, value_name
 from services.gateway.results.result_pages import CardCounts
 from shared.contracts.checks import ACTIONS
+from shared.contracts.fields import options_of
 from shared.contracts.service import ReportedContract
 from shared.reports.pages.report_summary import verdict_phrase
 
@@ -103,7 +104,8 @@ def _untested(
     view: ResultQuery, contract: ReportedContract | None, code: str, count: int
 ) -> CardItem:
     control = CONTROLS.get(code)
-    fields = {} if contract is None else contract.request.model_fields
+    request = None if contract is None else contract.request
+    fields = {} if request is None else request.model_fields | options_of(request)
     if control != "without" and control not in fields:
         control = None
     return CardItem(

@@ -1,8 +1,9 @@
 """Controls for the fields of a request, made from its schema; texts have separate inputs.
 
 An empty control is not sent, so that the default, which is shown, applies. A nested message is a
-group of controls, named by path (`weights.htc`). A list is a table; a list of passages or words has
-one per line. Values that no control can show stay JSON.
+group of controls, named by path (`trace.span_id`). The parts of `options` are controls and groups
+like fields. A list is a table; a list of passages or words has one per line. Values that no control
+can show stay JSON.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from services.gateway.pages.form_input import FormInput, Kind
+from services.gateway.pages.form_input import OPTIONS, FormInput, Kind
 from services.registry import metrics
+from shared.contracts.fields import options_of
 from shared.contracts.messages import Input, Message
 from shared.contracts.service import MetricContract
 
@@ -54,33 +56,48 @@ def form_inputs(metric: str) -> tuple[FormInput, ...]:
 
 
 def form_groups(metric: str) -> list[tuple[str, list[FormInput], bool]]:
-    """(field, its inputs, whether it is basic), in the order of the form."""
+    """(field, or one in `options`, its inputs, whether it is basic), in the order of the form."""
     found: dict[str, list[FormInput]] = {}
     for one in form_inputs(metric):
-        found.setdefault(one.field, []).append(one)
-    return [(field, inputs, inputs[0].is_basic) for field, inputs in found.items()]
+        found.setdefault(one.group, []).append(one)
+    return [(group, inputs, inputs[0].is_basic) for group, inputs in found.items()]
 
 
 def fill_inputs(
     contract: MetricContract, body: Mapping[str, Any]
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return (name → content of its control, values that no control can show)."""
+    flat = flattened(contract, body)
     shown: dict[str, str] = {}
-    for field in {one.field for one in form_inputs(contract.name)} & body.keys():
-        typed = dict(_typed(contract, field, body[field]))
-        if values_of(contract, typed).get(field) == body[field]:
+    rest: dict[str, Any] = {}
+    groups = {one.group for one in form_inputs(contract.name)}
+    for name, value in flat.items():
+        typed = dict(_typed(contract, name, value)) if name in groups else {}
+        if flattened(contract, values_of(contract, typed)) == {name: value}:
             shown |= typed
-    said = {name.partition(".")[0] for name in shown}
-    return shown, {name: value for name, value in body.items() if name not in said}
+        elif name in body:
+            rest[name] = value
+        else:
+            rest.setdefault(OPTIONS, {})[name.removeprefix(f"{OPTIONS}.")] = value
+    return shown, rest
 
 
-def _typed(contract: MetricContract, field: str, value: Any) -> Iterator[tuple[str, str]]:
+def flattened(contract: MetricContract, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a request, those in its `options` by their path."""
+    options = body.get(OPTIONS)
+    if not (options_of(contract.request) and isinstance(options, Mapping) and options):
+        return dict(body)
+    inner = {f"{OPTIONS}.{name}": value for name, value in options.items()}
+    return {name: value for name, value in body.items() if name != OPTIONS} | inner
+
+
+def _typed(contract: MetricContract, group: str, value: Any) -> Iterator[tuple[str, str]]:
     """Yield what each control of this field can show of the value."""
     for one in form_inputs(contract.name):
-        if one.field != field:
+        if one.group != group:
             continue
         held = value
-        for step in one.name.split(".")[1:]:
+        for step in one.name.removeprefix(group).split(".")[1:]:
             if step:
                 held = held.get(step) if isinstance(held, Mapping) else None
             elif isinstance(held, Mapping):
@@ -133,7 +150,12 @@ def _inputs(
         inner[f"{name}."] = FormInput(f"{name}.", "text", "in one text", is_basic=is_basic)
     for message in messages:
         for part, held in message.model_fields.items():
-            own = _inputs(f"{name}.{part}", held, is_basic=is_basic, depth=depth + 1)
+            own = _inputs(
+                f"{name}.{part}",
+                held,
+                is_basic=is_basic,
+                depth=0 if name == OPTIONS else depth + 1,
+            )
             inner |= {one.name: one for one in own}
     if depth and len(messages) > 1 and all(one.kind == "json" for one in inner.values()):
         return [as_json]  # shapes that exclude each other

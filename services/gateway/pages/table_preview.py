@@ -28,6 +28,7 @@ from services.gateway.table_mapping import (
 )
 from shared.contracts.column_names import ID, SYNONYMS, guess_columns, plain_name
 from shared.contracts.elicitation import is_needed
+from shared.contracts.fields import field_paths
 from shared.contracts.problems import validation_problem
 from shared.contracts.redaction import repeats
 from shared.contracts.service import MetricContract
@@ -106,7 +107,8 @@ class TableFaults:
             self.missing |= dict.fromkeys(unmapped)
         else:
             name, said = named_fault(error, body)
-            told = f"{said}{_cell(row, how.columns.get(name))}"
+            column = how.columns.get(name) or how.columns.get(name.partition(".")[0])
+            told = f"{said}{_cell(row, column)}"
             if told not in self.by_kind and repeats(
                 told,
                 [cell for cell in row.values() if isinstance(cell, str) and len(cell) >= SHORTEST],
@@ -145,10 +147,10 @@ def unknown_model(body: Mapping[str, Any], models: Collection[str]) -> str:
 
 
 def named_fault(error: ValidationError, body: dict[str, Any]) -> tuple[str, str]:
-    """Return the field, and its fault."""
+    """Return the path of the field, at most two steps, and its fault."""
     first = validation_problem(error, body)["errors"][0]
     place = first["pointer"].lstrip("#/")
-    return place.partition("/")[0], f"{place}: {first['detail']}"
+    return ".".join(place.split("/")[:2]), f"{place}: {first['detail']}"
 
 
 def _cell(row: Row, column: str | None) -> str:
@@ -274,7 +276,7 @@ def _read_mapping(
     metadata = [value for name, value in sent if name == "m" and value in names]
     if not is_told:
         chosen = {one.name for one in contract.form if one.choices}
-        guessed = guess_columns(contract.request.model_fields, names)
+        guessed = guess_columns(field_paths(contract.request), names)
         wrong = _invalid_fields(TableMapping(guessed), rows[:TRIED], contract, gateway)
         wrong -= {ID, *SYNONYMS, *(one.name for one in contract.form)}
         columns = {
