@@ -12,12 +12,10 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import (
     Field,
     StringConstraints,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from services.hatexscore.report import (
     FACETS,
@@ -65,6 +63,7 @@ from shared.contracts.service import (
     MetricContract,
     RivalGroup,
 )
+from shared.contracts.validation_messages import refusal
 
 DEFAULT_MODEL = "embedded-hate"
 
@@ -193,9 +192,7 @@ class HatexscoreOptions(Message):
         found = invalid_label(labels) if isinstance(labels, dict) else None
         if found is not None:
             side, place, why = found
-            wrong = PydanticCustomError("label_word", "{why}", {"why": why})
-            entry = InitErrorDetails(type=wrong, loc=(side, place), input=None)
-            raise ValidationError.from_exception_data(cls.__name__, [entry])
+            raise refusal((side, place), why)
         return labels
 
     @model_validator(mode="after")
@@ -294,15 +291,9 @@ class HatexscoreRequest(ExplainableRequest):
     @model_validator(mode="after")
     def _masks_within_reason(self) -> Self:
         masked = (self.options.control_draws or 0) * len(self.text)
-        if self.options.control_draws is not None and masked > MOST_MASKED:
-            detail = (
-                f"`control_draws` x characters of `text` is {masked:,}, more than {MOST_MASKED:,}"
-            )
-            error = PydanticCustomError("too_much", "{detail}", {"detail": detail})
-            fault = InitErrorDetails(
-                type=error, loc=("options", "control_draws"), input=self.options.control_draws
-            )
-            raise ValidationError.from_exception_data(type(self).__name__, [fault])
+        if masked > MOST_MASKED:
+            why = f"`control_draws` x characters of `text` is {masked:,}, more than {MOST_MASKED:,}"
+            raise refusal(("options", "control_draws"), why)
         return self
 
     @field_validator("options")
@@ -314,10 +305,7 @@ class HatexscoreRequest(ExplainableRequest):
             return options
         if language not in POLICY_LANGUAGES[policy]:
             named = language_name(language)
-            why = f"the policy {policy} has no list in {named}; send your own"
-            wrong = PydanticCustomError("policy_language", "{why}", {"why": why})
-            fault = InitErrorDetails(type=wrong, loc=("policy",), input=None)
-            raise ValidationError.from_exception_data(cls.__name__, [fault])
+            raise refusal(("policy",), f"the policy {policy} has no list in {named}; send your own")
         return options
 
 

@@ -166,15 +166,13 @@ class TokenizedInput:
 
 def example_of(request: IceRequest) -> Example:
     """Return the example: the text, its pair, and its template or prompt."""
-    language = None
-    if (
-        request.options.template is None
-    ):  # a prompt may name the language of the text as it was sent
+    template, language = request.options.template, None
+    if template is None:  # a prompt may name the language of the text as it was sent
         language = find_language(request.text, requested_language(request)).code
     return Example(
         text=request.text,
         text_pair=request.text_pair,
-        template=request.options.template,
+        template=template,
         prompt=request.options.prompt,
         language=language,
     )

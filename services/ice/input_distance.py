@@ -227,12 +227,8 @@ def calibration_warnings(experiment: Experiment, use: ModelUse) -> Iterable[str]
 
 def _parts(experiment: Experiment) -> list[tuple[str, float]]:
     """Return (operator, kept share of the text) for the rationales and their complements."""
-    tokenized = experiment.tokenized
-    alone = [len(trial.rationale) / len(tokenized.eligible) for trial in experiment.trials]
-    rest = (
-        [1 - share for share in alone] if "necessity" in tokenized.request.options.aspects else []
-    )
-    operators = dict.fromkeys(
-        name.partition("_")[0] for name in tokenized.request.options.operators
-    )
+    eligible, options = experiment.tokenized.eligible, experiment.tokenized.request.options
+    alone = [len(trial.rationale) / len(eligible) for trial in experiment.trials]
+    rest = [1 - share for share in alone] if "necessity" in options.aspects else []
+    operators = dict.fromkeys(name.partition("_")[0] for name in options.operators)
     return [(operator, kept) for operator in operators for kept in (*alone, *rest)]

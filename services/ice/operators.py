@@ -146,13 +146,11 @@ class Pool:
 def pool_examples(request: IceRequest) -> list[Example]:
     """Return the pool's texts, each once, without the request's texts."""
     request_texts = {_same(request.text), _same(request.text_pair or "")}
+    options = request.options
     texts = [
-        text
-        for text in dict.fromkeys(request.options.infill_pool)
-        if _same(text) not in request_texts
+        text for text in dict.fromkeys(options.infill_pool) if _same(text) not in request_texts
     ]
-    template, prompt = request.options.template, request.options.prompt
-    return [Example(text=text, template=template, prompt=prompt) for text in texts]
+    return [Example(text=text, template=options.template, prompt=options.prompt) for text in texts]
 
 
 def pool_of(

@@ -276,7 +276,7 @@ class ModelNotReady(Unavailable):
 
 @contextmanager
 def pointing_into(parent: str, fields: Container[str]) -> Iterator[None]:
-    """Refusals in this block that point to one of these fields point to it inside `parent`."""
+    """Prefix the pointers of refusals in this block that point to one of these fields."""
     try:
         yield
     except BadInput as error:

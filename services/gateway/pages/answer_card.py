@@ -104,8 +104,7 @@ def _untested(
     view: ResultQuery, contract: ReportedContract | None, code: str, count: int
 ) -> CardItem:
     control = CONTROLS.get(code)
-    request = None if contract is None else contract.request
-    fields = {} if request is None else request.model_fields | options_of(request)
+    fields = contract.request.model_fields | options_of(contract.request) if contract else {}
     if control != "without" and control not in fields:
         control = None
     return CardItem(

@@ -20,7 +20,7 @@ from pydantic_core import PydanticUndefined
 
 from services.gateway.pages.form_input import OPTIONS, FormInput, Kind
 from services.registry import metrics
-from shared.contracts.fields import options_of
+from shared.contracts.fields import merge_fields, options_of
 from shared.contracts.messages import Input, Message
 from shared.contracts.service import MetricContract
 
@@ -67,37 +67,26 @@ def fill_inputs(
     contract: MetricContract, body: Mapping[str, Any]
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return (name → content of its control, values that no control can show)."""
-    flat = flattened(contract, body)
     shown: dict[str, str] = {}
     rest: dict[str, Any] = {}
-    groups = {one.group for one in form_inputs(contract.name)}
-    for name, value in flat.items():
-        typed = dict(_typed(contract, name, value)) if name in groups else {}
-        if flattened(contract, values_of(contract, typed)) == {name: value}:
-            shown |= typed
-        elif name in body:
-            rest[name] = value
-        else:
-            rest.setdefault(OPTIONS, {})[name.removeprefix(f"{OPTIONS}.")] = value
+    options = options_of(contract.request)
+    for field, value in body.items():
+        inner = value if field == OPTIONS and options and isinstance(value, Mapping) else {}
+        parts = [{OPTIONS: {name: held}} for name, held in inner.items()]
+        for part in parts or [{field: value}]:
+            typed = dict(_typed(contract, part))
+            if values_of(contract, typed) == part:
+                shown |= typed
+            else:
+                rest = merge_fields(rest, part)
     return shown, rest
 
 
-def flattened(contract: MetricContract, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a request, those in its `options` by their path."""
-    options = body.get(OPTIONS)
-    if not (options_of(contract.request) and isinstance(options, Mapping) and options):
-        return dict(body)
-    inner = {f"{OPTIONS}.{name}": value for name, value in options.items()}
-    return {name: value for name, value in body.items() if name != OPTIONS} | inner
-
-
-def _typed(contract: MetricContract, group: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield what each control of this field can show of the value."""
+def _typed(contract: MetricContract, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what each control can show of these fields."""
     for one in form_inputs(contract.name):
-        if one.group != group:
-            continue
-        held = value
-        for step in one.name.removeprefix(group).split(".")[1:]:
+        held: Any = body
+        for step in one.name.split("."):
             if step:
                 held = held.get(step) if isinstance(held, Mapping) else None
             elif isinstance(held, Mapping):

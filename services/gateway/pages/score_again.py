@@ -35,7 +35,6 @@ from services.registry import metrics, page_details
 from shared.contracts.elicitation import is_needed
 from shared.contracts.errors import BadInput, QuotaExceeded, ScoringError
 from shared.contracts.fields import merge_fields, options_of
-from shared.contracts.messages import Input
 from shared.contracts.service import MetricContract
 from shared.contracts.validation_messages import first_fault, plain
 from shared.ledger.batches import Batch
@@ -89,10 +88,8 @@ def request_for(
         body = {name: request[name] for name in COMMON if name in fields and request.get(name)}
         if isinstance(body.get("explanation"), str) and not _takes_text(fields["explanation"]):
             del body["explanation"]
-        if "options" in body and not (
-            isinstance(body["options"], list) and Input in fields["options"].metadata
-        ):
-            del body["options"]  # how a metric works, not answer options
+        if options_of(target.request) or not isinstance(body.get("options"), list):
+            body.pop("options", None)  # options of a metric, not of an answer
         body = merge_fields(body | _rationale(target, result), page_details(target.name))
     body = {name: value for name, value in body.items() if name not in NEVER and value is not None}
     foreign = [name for name in settings or () if name not in fields]
@@ -254,8 +251,8 @@ async def score_selected(
         name: value for name in SETTINGS if (value := form.get(name, "").strip())
     }
     if reader := form.get("reader_model", "").strip():
-        named = {"reader_model": reader}
-        settings |= {"options": named} if "reader_model" in options_of(target.request) else named
+        field = {"reader_model": reader}
+        settings |= {"options": field} if options_of(target.request) else field
     if "accept_untrained_languages" in settings:
         settings["accept_untrained_languages"] = True
     made = BatchInput(

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from shared.contracts.errors import BadInput, ModelNotReady, ModelUnusable, pointing_to
-from shared.contracts.fields import options_of, value_at
+from shared.contracts.fields import field_paths, path_of, value_at
 from shared.contracts.labels import (
     CANONICAL,
     Activation,
@@ -220,7 +220,7 @@ class Catalogue:
         if contract.needs is None:
             return
         if (prompt := _request_prompt(request)) is not None:
-            pointer = "/options/prompt" if options_of(type(request)) else "/prompt"
+            pointer = f"/{path_of(type(request), 'prompt').replace('.', '/')}"
             if entry.kind != "causal":
                 detail = f"{entry.name!r} is a {entry.kind}: it takes no prompt"
                 raise BadInput(detail, pointer=pointer)
@@ -260,7 +260,7 @@ class Catalogue:
         if labels is None or _field(request, "template") is not None:
             return
         if not labels and isinstance(contract, MetricContract):
-            has_prompt = "prompt" in type(request).model_fields | options_of(type(request))
+            has_prompt = path_of(type(request), "prompt") in field_paths(type(request))
             raise BadInput(
                 f"{entry.name!r} is a causal model without a prompt, so that it tells no labels: "
                 "its entry needs [models.prompt] with `verbalizers`, or a preset"
@@ -455,8 +455,7 @@ def _request_prompt(request: JobRequest) -> PromptKeys | None:
 
 
 def _field(request: JobRequest, name: str) -> Any:
-    """Return a field of a request that may be one of its `options`."""
-    return value_at(request, f"options.{name}" if options_of(type(request)) else name)
+    return value_at(request, path_of(type(request), name))
 
 
 def describe_languages(codes: Sequence[str], f1: Mapping[str, float] | None) -> list[str]:
