@@ -5544,6 +5544,11 @@ class JudgeWords(Message):
 class ModelList(Message):
     object: Literal['list'] = 'list'
     data: list[Model]
+    first_id: str | None
+    last_id: Annotated[
+        str | None, Field(description='pass it as `after` to get the next page')
+    ]
+    has_more: bool
 
 
 class SorResult(MetricResult):
