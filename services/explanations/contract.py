@@ -9,7 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Self
 
-from pydantic import Field, JsonValue, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    Field,
+    JsonValue,
+    PrivateAttr,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import InitErrorDetails
 
 from services.explanations.items import (
@@ -147,6 +154,8 @@ class ExplanationsRequest(JobRequest):
         "more than one needs a `temperature` above 0; not in lines of a batch",
     )
 
+    _further: tuple[FurtherRequest, ...] = PrivateAttr(())
+
     @property
     def full_prompt(self) -> ElicitationPrompt:
         if isinstance(self.prompt, ExplanationsOwnPrompt):
@@ -192,23 +201,7 @@ class ExplanationsRequest(JobRequest):
 
     def further(self) -> tuple[FurtherRequest, ...]:
         """Return the metrics' requests with a placeholder for the answer."""
-        decision = next(iter(self.full_prompt.labels), None) if self.target_label is None else None
-        token = WrittenToken(id=None, start=0, end=1, logprob=0.0)
-        explanation = self.elicited(
-            answer=".",
-            explanation=".",
-            decision=decision or self.target_label,
-            tokens=(token,),
-            reasoning=".",
-        )
-        return tuple(
-            FurtherRequest(
-                pointer=f"/score/{name}",
-                contract=scoring_metric(name),
-                request=self.score_request(name, explanation),
-            )
-            for name in self.parameters
-        )
+        return self._further
 
     @property
     def is_several(self) -> bool:
@@ -292,16 +285,29 @@ class ExplanationsRequest(JobRequest):
         self.metadata[GOLD_KEY] = self.gold
 
     def _check_metrics(self) -> Self:
+        decision = next(iter(self.full_prompt.labels), None) if self.target_label is None else None
+        token = WrittenToken(id=None, start=0, end=1, logprob=0.0)
+        explanation = self.elicited(
+            answer=".",
+            explanation=".",
+            decision=decision or self.target_label,
+            tokens=(token,),
+            reasoning=".",
+        )
+        further: list[FurtherRequest] = []
         faults: list[InitErrorDetails] = []
         for name in self.parameters:
             try:
-                self.model_copy(update={"score": {name: self.parameters[name]}}).further()
+                request, pointer = self.score_request(name, explanation), f"/score/{name}"
+                contract = scoring_metric(name)
+                further.append(FurtherRequest(pointer=pointer, contract=contract, request=request))
             except ValidationError as error:
                 faults += [fault_at(("score", name, *path), text) for path, text in _faults(error)]
             except ValueError as error:
                 faults.append(fault_at(("score", name), str(error)))
         if faults:
             raise ValidationError.from_exception_data(type(self).__name__, faults)
+        self._further = tuple(further)
         return self
 
 
