@@ -12,7 +12,6 @@ from io import BytesIO
 from typing import BinaryIO
 
 from fastapi import Request
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import RedirectResponse, Response
 
@@ -78,7 +77,7 @@ async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response
             sent = {name: value for name, value in form.items() if isinstance(value, str)}
             templates.check_csrf(request, sent)
             contract = metric_named(sent.get("metric", ""))
-            file = await run_in_threadpool(_store_file, form, sent, gateway, caller, limit)
+            file = await gateway.file_store.call(_store_file, form, sent, gateway, caller, limit)
         except (BadInput, BodyTooLarge, QuotaExceeded) as error:
             return page(
                 request,
@@ -170,7 +169,9 @@ async def _table_page(
     if chosen.get("saved") in kept:
         sent = [("metric", contract.name), *map(tuple, kept[chosen["saved"]])]
     with gateway.previews.acquire(caller):
-        seen = await run_in_threadpool(table_preview.read_preview, gateway, file, contract, sent)
+        seen = await gateway.file_store.call(
+            table_preview.read_preview, gateway, file, contract, sent
+        )
     if refused is not None and not seen.faults:
         seen.faults.add(refused)  # of a line behind those that were read for the page
     return page(
@@ -244,5 +245,5 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
         return await _table_page(request, file, gateway, caller, sent, fault)
     if lines.is_private:
         await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id]))
-        await run_in_threadpool(gateway.files.remove, file.id)
+        await gateway.file_store.remove(file.id)
     return RedirectResponse(f"/batches/{batch.id}", 303)

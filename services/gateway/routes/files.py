@@ -11,7 +11,6 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 from sqlalchemy import Connection
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from services.gateway import views
@@ -115,7 +114,9 @@ async def _store_file(
         raise missing("purpose", "must be `batch`")
     upload, seconds = file_in(form), _parse_expiration(form)
     file_id = files.new_id()
-    size = await run_in_threadpool(store_file, upload.file, gateway.files, file_id, limit=limit)
+    size = await gateway.file_store.call(
+        store_file, upload.file, gateway.files, file_id, limit=limit
+    )
     new = NewFile(
         id=file_id,
         purpose="batch",
@@ -138,10 +139,10 @@ async def _store_file(
     try:
         file = await gateway.in_ledger(write)
     except (QuotaExceeded, KeyReused):
-        await run_in_threadpool(gateway.files.remove, file_id)
+        await gateway.file_store.remove(file_id)
         raise
     if replayed := file.id != file_id:
-        await run_in_threadpool(gateway.files.remove, file_id)
+        await gateway.file_store.remove(file_id)
     return file, replayed
 
 
@@ -207,10 +208,10 @@ async def get_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONRespo
 async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> StreamingResponse:
     """The bytes of the file."""
     file = await find_file(file_id, gateway, caller.tenant)
-    pieces = gateway.files.iter_chunks(file.id)
-    first = await run_in_threadpool(next, pieces, b"")  # what is gone is a 404, not a broken 200
+    pieces = gateway.files.iter_chunks(file.id, size=file.bytes)
+    first = await gateway.file_store.call(next, pieces, b"")  # an error is a 503, not a broken 200
     return StreamingResponse(
-        chain([first], pieces),
+        gateway.file_store.iterate(chain([first], pieces)),
         media_type="application/jsonl",
         headers={
             "Content-Length": str(file.bytes),
@@ -231,7 +232,7 @@ async def delete_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONRe
     file = await find_file(file_id, gateway, caller.tenant)
     if not await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id])):
         raise FileInUse("an open batch reads it; cancel the batch, or wait for its end")
-    await run_in_threadpool(gateway.files.remove, file.id)
+    await gateway.file_store.remove(file.id)
     return JSONResponse({"id": file.id, "object": "file", "deleted": True})
 
 
