@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection
-from starlette.concurrency import run_in_threadpool
 
 from services.gateway.refusals import BodyTooLarge
 from services.gateway.state import State
@@ -44,13 +43,13 @@ async def make_batch(new: BatchInput, gateway: State, owner: Owner) -> Batch:
     if existing is not None:
         return existing
     file_id = files.new_id()
-    size = await run_in_threadpool(_write_lines, new, gateway, file_id)
+    size = await gateway.file_store.call(_write_lines, new, gateway, file_id)
     try:
         return await gateway.in_ledger(
             lambda connection: _insert(connection, new, gateway, owner, (file_id, size))
         )
     except ScoringError as error:
-        await run_in_threadpool(gateway.files.remove, file_id)
+        await gateway.file_store.remove(file_id)
         existing = await _find_made(new, gateway, owner) if isinstance(error, KeyReused) else None
         if existing is None:
             raise

@@ -208,7 +208,7 @@ def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
     Raises TableError at a line that is no row, and at the first one too many.
     """
     most = gateway.settings.max_batch_lines
-    with gateway.files.open_read(file.id) as stream:
+    with gateway.files.open_read(file.id, size=file.bytes) as stream:
         for count, (number, row) in enumerate(pause_between(rows_of(stream)), 1):
             if count > most:
                 raise TableError(number, f"a batch may have {most:,} lines")
@@ -320,7 +320,7 @@ def _first_rows(gateway: State, file: File, most: int) -> list[Row]:
     """Return the first rows, up to the first line that is no row."""
     found: list[Row] = []
     size = 0
-    with gateway.files.open_read(file.id) as stream:
+    with gateway.files.open_read(file.id, size=file.bytes) as stream:
         try:
             for _, row in pause_between(rows_of(stream)):
                 size += sum(len(cell) for cell in row.values() if isinstance(cell, str))

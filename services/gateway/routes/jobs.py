@@ -11,7 +11,6 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import StringConstraints
 from sqlalchemy import ColumnElement, Connection, case, func
-from starlette.concurrency import run_in_threadpool
 
 from services.gateway import views
 from services.gateway.auth import Canceller, Reader
@@ -272,5 +271,5 @@ async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> 
 
 async def _erase(gateway: State, selected: Erasure) -> None:
     """Delete from files first: after an interruption only the rows show what is left to delete."""
-    await run_in_threadpool(erasure.blank_lines, gateway.files, selected)
+    await gateway.file_store.call(erasure.blank_lines, gateway.files, selected)
     await gateway.in_ledger(lambda connection: erasure.delete_rows(connection, selected))
