@@ -300,6 +300,7 @@ def _form_page(
         ],
         whole=_whole(trial),
         snippets=_code_samples(request, trial, with_key=caller.key is not None),
+        style=sheet if templates.style_sheet(sheet := f"{trial.metric.name}.css") else None,
         title="The request is not valid" if isinstance(error, BadInput | None) else error.title,
     )
     if error is not None and error.retry_after is not None:
