@@ -20,7 +20,7 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.caller import Caller
 from services.gateway.pages import reviewers
-from services.gateway.pages.answer_card import AnswerCard, card_of
+from services.gateway.pages.answer_card import AnswerCard, CardItem, card_of, clusters_of
 from services.gateway.pages.batch_outcome import MOST_REASONS, outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, charts_at_once, design_of, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
@@ -121,6 +121,7 @@ class Results:
     count: int
     whole: ResultSummary
     card: AnswerCard
+    clusters: Sequence[CardItem]
     judged: Mapping[str, Mapping[str, int]]  # job → opinion → people, of these rows
     next: str | None
     complete: bool
@@ -145,12 +146,14 @@ async def batch_page(
     if (filled := filled_pairs(sent)) != sent:
         query = urlencode(filled, quote_via=quote)
         return RedirectResponse(f"/batches/{batch.id}{'?' if query else ''}{query}", 303)
+    contract = reported().get(batch.metric)
     if line is not None:
         opened = await load_row_detail(gateway, batch, line)
         judged = await reviewers.of_job(opened.job, request, gateway, caller)
-        return page(request, "line.html", batch_id=batch.id, opened=opened, judged=judged)
+        problems = {} if contract is None else contract.problems
+        shown = {"opened": opened, "judged": judged, "problems": problems}
+        return page(request, "line.html", batch_id=batch.id, **shown)
     ended = batch.is_final and batch.total > 0
-    contract = reported().get(batch.metric)
     return page(
         request,
         "batch.html",
@@ -289,13 +292,16 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
         rows, key, count = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
         ids = [row.job_id for row in rows if row.job_id is not None]
         explanations = result_pages.explanations_of(connection, batch.tenant, ids)
-        counts = result_pages.card_counts(connection, view.filter)
+        counts = every = result_pages.card_counts(connection, view.filter)
+        if view.any_failure.pairs != view.pairs:
+            every = result_pages.card_counts(connection, view.any_failure.filter)
         return Results(
             view=view,
             rows=fitted_rows(rows, view),
             count=count,
             whole=whole,
             card=card_of(view, reported().get(batch.metric), counts),
+            clusters=clusters_of(view.any_failure, every),
             judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),
             complete=complete,

@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 from urllib.parse import urlencode
 
@@ -101,6 +101,13 @@ class ResultQuery:
     def filters(self) -> tuple[Pair, ...]:
         """The pairs that leave rows out."""
         return tuple(pair for pair in self.pairs if pair[0] not in NO_FILTERS)
+
+    @property
+    def any_failure(self) -> ResultQuery:
+        """The same view without the filter of one failure or reason."""
+        pairs = tuple(pair for pair in self.pairs if pair[0] not in ("reason", "why"))
+        facets = [facet for facet in self.filter.facets if not facet.startswith(UNTESTED)]
+        return replace(self, pairs=pairs, filter=replace(self.filter, reason="", facets=facets))
 
     @property
     def split(self) -> str:

@@ -144,7 +144,8 @@ async def judge_job(request: Request, job_id: str, gateway: Gateway, caller: Vie
     form = await checked_form(request, limit=NOTE_BYTES)
     origin = get_origin(request, caller, form.get("reviewer"))
     marked = await read_spans(form, job_id, gateway, caller)
-    asked = parse_form(form, form.get("verdict", ""), **marked)
+    verdict, _, tag = form.get("verdict", "").partition(" ")  # a button may name the failure
+    asked = parse_form(form | {"note": tag or form.get("note", "")}, verdict, **marked)
     await judgement_routes.judge(gateway, job_id, asked, origin)
     response = RedirectResponse(local(form.get("next", f"/jobs/{job_id}#judgements")), 303)
     if not origin.verified:

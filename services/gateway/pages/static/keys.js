@@ -13,6 +13,7 @@ const KEYS = [  // [keys, what they do, action]
   ["a", "agree", () => judge("a")],
   ["d", "disagree", () => judge("d")],
   ["u", "unsure", () => judge("u")],
+  ["1…9", "tag the failure"],
   ["e", "export", () => focusOn("#files ~ ul a")],
   ["t", "show or hide texts", () => document.getElementById("reveal")?.click()],
   ["Esc", "close, leave a field", () => here(null)],
@@ -43,7 +44,7 @@ const move = (step) => {
 };
 const follow = () => row()?.querySelector("th a")?.click();
 const judge = (key) => {
-  const button = document.querySelector(`#desk [data-key=${key}]`);
+  const button = document.querySelector(`#desk [data-key='${key}']`);
   if (document.documentElement.hasAttribute("data-revealed")) button?.click();
   else if (button) document.getElementById("news").textContent = "Show the texts first: press t.";
 };
@@ -90,7 +91,7 @@ document.addEventListener("keydown", (event) => {
   if (name === "Enter" && (row() === null || event.target.closest("button, summary"))) return;
   const typed = pending ? `${pending} ${name}` : name;
   pending = KEYS.some(([keys]) => keys.startsWith(`${typed} `)) ? typed : "";
-  const found = KEYS.find(([keys]) => keys === typed);
+  const found = /^[1-9]$/.test(typed) ? [typed, "", () => judge(typed)] : KEYS.find(([keys]) => keys === typed);
   if (!found) return;
   if (name !== "Esc") event.preventDefault();  // the browser closes popovers by it
   found[2]();
