@@ -7,13 +7,16 @@ the numbers, under names that a new upload takes for fields.
 
 from __future__ import annotations
 
+import hmac
 import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+from urllib.parse import parse_qsl
 
-from fastapi import Request
-from sqlalchemy import Engine
+from fastapi import Path, Request
+from sqlalchemy import Connection, Engine
 from starlette.responses import Response, StreamingResponse
 
 from services.gateway.auth import Viewer
@@ -32,16 +35,17 @@ from services.gateway.pages.batches import get_batch
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import ResultQuery, query_to_take
 from services.gateway.refusals import NoReport
-from services.gateway.results import result_exports, result_pages
+from services.gateway.results import result_exports, result_pages, saved_views
 from services.gateway.results.result_exports import ExportedRow
 from services.gateway.routes import batch_results
 from services.gateway.routes import judgements as judgement_routes
 from services.gateway.routes.batch_results import find_plot, report_job, unknown_plot, write_facts
+from services.gateway.routes.batches import find_batch
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
 from services.registry import contracts, metrics, reported
 from shared.contracts.column_names import PARTS
-from shared.contracts.errors import BadInput, UnknownFile
+from shared.contracts.errors import BadInput, NotThere, UnknownFile
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
 from shared.ledger.judgements import JudgementFilter
@@ -166,9 +170,36 @@ async def results_html(
 ) -> Response:
     """The chosen lines in one file with the report, without anybody's text."""
     batch = await get_batch(batch_id, gateway, caller)
-    view = query_to_take(batch, batch.tenant, request.query_params.multi_items())
+    return await lines_html(batch, request.query_params.multi_items(), gateway)
+
+
+async def lines_html(batch: Batch, pairs: Sequence[tuple[str, str]], gateway: State) -> Response:
+    """Return the report with the lines of a view. Raises BadInput, NoReport."""
+    view = query_to_take(batch, batch.tenant, pairs)
     report = await _finished_report(batch, gateway)
     return await batch_results.as_html(batch, report, gateway, view.filter, MOST_IN_FILE)
+
+
+@router.get("/shared/{tenant}/{metric}/{token}")
+async def shared_lines(
+    tenant: str,
+    metric: str,
+    token: Annotated[str, Path(pattern="^[0-9a-f]{32}$")],
+    gateway: Gateway,
+) -> Response:
+    """Show the lines of a shared link to anybody who has it. Raises NotThere, NoReport."""
+
+    def read(connection: Connection) -> list[Any]:
+        links = saved_views.list_views(connection, tenant, f"shared {metric}").values()
+        return [link for link in links if hmac.compare_digest(link["token"], token)]
+
+    for link in await gateway.in_ledger(read):
+        if time.time() < link["until"]:
+            batch = await find_batch(link["batch"], gateway, tenant)
+            response = await lines_html(batch, parse_qsl(link["query"]), gateway)
+            response.headers["Content-Disposition"] = "inline"
+            return response
+    raise NotThere("This link has expired, or its owner has deleted it.")
 
 
 @router.get("/batches/{batch_id}/results.{ending}")

@@ -124,6 +124,37 @@ def test_a_view_is_kept_under_a_name_as_a_tab(client: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("_filled")
+def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
+    opens: Opens, engine: Engine
+) -> None:
+    own, other = entered(opens, "own", "batch"), entered(opens, "other", "batch")
+    stranger = httpx.Client(base_url=own.base_url)
+    batch_id = make_batch(engine, [0.9, 0.1, 0.5], tenant="own")[0]
+    own.get(f"/batches/{batch_id}/statistics").raise_for_status()
+    run_reports(engine)
+    page = own.get(f"/batches/{batch_id}?verdict=holds_up")
+    form = {
+        "csrf": token(page), "metric": "hatexscore", "query": "verdict=holds_up",
+        "name": "good ones", "share": batch_id,
+    }  # fmt: skip
+    assert own.post("/views", data=form).headers["location"] == "/views"
+    listed = own.get("/views")
+    link = re.search(r'href="(/shared/own/hatexscore/[0-9a-f]{32})"', listed.text)
+    assert link is not None
+    shown = stranger.get(link[1])
+    assert shown.status_code == 200
+    assert shown.headers["content-disposition"] == "inline"
+    assert "quite friendly" not in shown.text
+    assert shown.text.count("✓") == 2
+    refused = other.post("/views", data=form | {"csrf": token(other.get("/views"))})
+    assert refused.status_code == 404  # the batch of somebody else
+    for wrong in (link[1][:-1] + "x", "/shared/own/hatexscore/" + "0" * 32):
+        assert stranger.get(wrong).status_code in (404, 422)
+    own.post("/views/delete", data=form | {"csrf": token(listed), "kind": "shared"})
+    assert stranger.get(link[1]).status_code == 404
+    stranger.close()
+
+
 def test_a_page_stays_light_under_as_many_views_as_can_be_kept(client: httpx.Client) -> None:
     before = len(client.get(PATH).content)
     form = {"csrf": token(client.get("/views")), "metric": "hatexscore"}
