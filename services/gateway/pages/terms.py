@@ -81,4 +81,5 @@ def _term(group: str, name: str, fields: dict[str, object]) -> Term:
     low_high = (float(bounds[0]), float(bounds[1])) if isinstance(bounds, list) else None
     guide = {WORDS: "results/", ANSWERS: "explanations/"}.get(group)
     guide = guide or f"metrics/{group}/#reading-it"
-    return Term(id=f"term-{group}-{name}", range=low_high, guide=guide, **fields)  # type: ignore[arg-type]
+    symbol = fields.pop("symbol", name.replace("_", " "))
+    return Term(id=f"term-{group}-{name}", symbol=symbol, range=low_high, guide=guide, **fields)  # type: ignore[arg-type]
