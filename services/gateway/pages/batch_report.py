@@ -19,7 +19,6 @@ from pydantic import ValidationError
 
 from services.gateway.pages.batch_outcome import outcome_of
 from services.gateway.pages.gold_section import gold_section
-from services.gateway.pages.result_query import parse_query
 from services.gateway.pages.result_tables import Table, with_language_names
 from services.gateway.pages.templates import STATIC, render
 from services.gateway.results.result_pages import ResultCounts, ResultRow
@@ -332,14 +331,14 @@ class FileLines:
 
 def file_of(batch: Batch, report: dict[str, Any], lines: FileLines) -> str:
     """Return the report as one HTML file without scripts, external content, or users' texts."""
-    view, contract = parse_query(batch, batch.tenant, ()), reported().get(batch.metric)
+    contract = reported().get(batch.metric)
     sheets = "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
     return render(
         "batch_file.html",
         batch=batch_json(batch),
         contract=metrics().get(batch.metric),
         summary=summary_of(batch, report, inside=True),
-        finding=outcome_of(view, contract, lines.counts, lines.why, report),
+        finding=outcome_of(contract, lines.counts, lines.why, report),
         is_metric=batch.metric in metrics(),
         items=lines.rows,
         reasons=lines.counts.reasons,

@@ -208,7 +208,7 @@ async def batch_statistics(
         whole=whole,
         report=report,
         is_metric=is_metric,
-        finding=outcome_of(view, contract, whole.counts, whole.why, report.report),
+        finding=outcome_of(contract, whole.counts, whole.why, report.report),
         charts_shown=charts_at_once(
             design_of(batch.metric, report.report), charts, view.charts_from
         ),
