@@ -84,26 +84,26 @@ class ExportColumns:
             *(f"metadata.{key}" for key in self.keys),
         ]
 
-    def row(self, one: ExportedRow, batch: Batch) -> list[str]:
-        row, result = one.row, one.result or {}
+    def row(self, exported: ExportedRow, batch: Batch) -> list[str]:
+        row, result = exported.row, exported.result or {}
         checks = (f"{check['name']}: {check['outcome']}" for check in result.get("checks") or ())
         return [
             *(csv_field(getattr(row, name)) for name in IN_FRONT),
-            *(csv_field(_text_of(one, name)) for name in self.texts),
+            *(csv_field(_text_of(exported, name)) for name in self.texts),
             *cells_of(result, self.numbers),
             *(("; ".join(checks), csv_field(result.get(MASKED))) if self.texts else ()),
-            *warning_cells(one.result),
-            csv_field(why_none(row.status, one.error, batch)),
+            *warning_cells(exported.result),
+            csv_field(why_none(row.status, exported.error, batch)),
             *(csv_field(getattr(row, name)) for name in OF_TABLE),
             csv_field(" ".join(row.reasons)),
             *(csv_field(row.metadata.get(key)) for key in self.keys),
         ]
 
 
-def _text_of(one: ExportedRow, name: str) -> Any:
+def _text_of(exported: ExportedRow, name: str) -> Any:
     """Return a field of the request, or a part of a field; None if it was not kept."""
     whole, _, part = name.partition(".")
-    value = (one.request or {}).get(whole)
+    value = (exported.request or {}).get(whole)
     return value.get(part) if part and isinstance(value, dict) else None if part else value
 
 
@@ -112,10 +112,10 @@ def text_columns(batch: Batch) -> list[str]:
     contract = metrics().get(batch.metric)
     if contract is None:
         return []
-    fields = [one.name for one in contract.form]
+    fields = [field.name for field in contract.form]
     return [
         *fields,
-        *(one for one in PARTS if one.partition(".")[0] in contract.request.model_fields),
+        *(part for part in PARTS if part.partition(".")[0] in contract.request.model_fields),
     ]
 
 
@@ -143,24 +143,24 @@ def file_chunks(
             return
         last = some[-1].row.line
         yield (
-            encode_rows(columns.row(one, batch) for one in some)
+            encode_rows(columns.row(row, batch) for row in some)
             if ending == "csv"
             else "".join(
-                f"{json.dumps(_to_dict(one, batch, texts=texts))}\n" for one in some
+                f"{json.dumps(_to_dict(row, batch, texts=texts))}\n" for row in some
             ).encode()
         )
 
 
-def _to_dict(one: ExportedRow, batch: Batch, *, texts: bool) -> dict[str, Any]:
-    row = one.row
+def _to_dict(exported: ExportedRow, batch: Batch, *, texts: bool) -> dict[str, Any]:
+    row = exported.row
     return {
         "batch_id": batch.id,
         **{NAMES.get(name, name): getattr(row, name) for name in TOLD},
         "reasons": row.reasons,
         "metadata": row.metadata,
-        **({"request": one.request} if texts else {}),
-        "result": one.result,
-        "error": one.error,
+        **({"request": exported.request} if texts else {}),
+        "result": exported.result,
+        "error": exported.error,
     }
 
 

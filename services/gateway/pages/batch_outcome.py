@@ -123,8 +123,8 @@ def _parts(contract: ReportedContract | None, report: Mapping[str, Any]) -> list
         apart = [group for group in groups if name in group.better]
         for group in apart:
             means = record_at(report, group.path)
-            own = replace(term, name=f"{term.name}: {group.name}", better=group.better[name])
-            rows.append(_row(own, interval_in(means, name), means.get("results")))
+            named = replace(term, name=f"{term.name}: {group.name}", better=group.better[name])
+            rows.append(_row(named, interval_in(means, name), means.get("results")))
         if apart:
             continue
         scored = report.get("scored")

@@ -74,23 +74,25 @@ async def batch_list(
     """Show a page of batches."""
     check_scope(caller, "batch")
     wanted = Slice(ON_A_PAGE, after=after, tenant=caller.tenant)
-    found, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
-    called = await file_names(found, gateway, caller)
+    listed, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
+    called = await file_names(listed, gateway, caller)
     return page(
         request,
         "batches.html",
-        batches=[batch_json(batch) for batch in found],
+        batches=[batch_json(batch) for batch in listed],
         called=called,
-        older=f"/batches?after={found[-1].id}" if more else None,
+        older=f"/batches?after={listed[-1].id}" if more else None,
         first=after is None,
     )
 
 
-async def file_names(found: Sequence[Batch], gateway: State, caller: Caller) -> dict[str, str]:
+async def file_names(listed: Sequence[Batch], gateway: State, caller: Caller) -> dict[str, str]:
     """Return batch → the name of its uploaded file, where it is still known."""
-    ids = [batch.input_file_id for batch in found]
+    ids = [batch.input_file_id for batch in listed]
     names = await gateway.in_ledger(lambda one: files.names_of(one, ids, caller.tenant))
-    known = {one.id: names.get(one.input_file_id, one.metadata.get("uploaded")) for one in found}
+    known = {
+        batch.id: names.get(batch.input_file_id, batch.metadata.get("uploaded")) for batch in listed
+    }
     return {batch_id: name for batch_id, name in known.items() if name}
 
 
@@ -166,7 +168,7 @@ async def batch_page(
         scale=scale_of(contract),
         words=surprising_words(batch.metric),
         models=models_for(gateway, contract),
-        readers=[one.name for one in gateway.catalogue.entries if one.kind == "causal"],
+        readers=[entry.name for entry in gateway.catalogue.entries if entry.kind == "causal"],
         tabs=await saved_views(gateway, caller.tenant, batch.metric) if ended else [],
     )
 
@@ -174,7 +176,7 @@ async def batch_page(
 def models_for(gateway: State, contract: ReportedContract | None) -> list[str]:
     """Return the names of the configured models that can judge for a metric."""
     kinds = contract.model_kinds if isinstance(contract, MetricContract) else ()
-    return [one.name for one in gateway.catalogue.entries if one.kind in kinds]
+    return [entry.name for entry in gateway.catalogue.entries if entry.kind in kinds]
 
 
 @router.get("/batches/{batch_id}/statistics")
@@ -317,12 +319,12 @@ async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSum
     wanted = parse_query(batch, batch.tenant, ()).filter
     edges = edges_of(reported().get(batch.metric))
     known = gateway.summaries.get(batch.id) if complete else None
-    found = await gateway.in_ledger(
+    summary = await gateway.in_ledger(
         lambda connection: result_pages.summary_of(connection, wanted, edges, MOST_REASONS, known)
     )
-    if complete and found is not known:
-        gateway.summaries[batch.id] = found
-    return found
+    if complete and summary is not known:
+        gateway.summaries[batch.id] = summary
+    return summary
 
 
 async def get_batch(batch_id: str, gateway: State, caller: Caller) -> Batch:

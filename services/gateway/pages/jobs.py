@@ -67,14 +67,14 @@ async def job_list(
         metric=known_metric,
         batch=batch or None,
     )
-    found, more = await gateway.in_ledger(lambda connection: jobs.summary_page(connection, wanted))
+    rows, more = await gateway.in_ledger(lambda connection: jobs.summary_page(connection, wanted))
     filters = {"status": state or "", "metric": known_metric or "", "batch": batch}
     kept = {name: value for name, value in filters.items() if value}
-    older = f"/jobs?{urlencode(kept | {'after': found[-1].id})}" if more else None
+    older = f"/jobs?{urlencode(kept | {'after': rows[-1].id})}" if more else None
     return page(
         request,
         "jobs.html",
-        jobs=found,
+        jobs=rows,
         filters=filters,
         states=STATES,
         metrics=sorted(all_contracts()),
@@ -108,12 +108,12 @@ async def job_page(
             "compared": compared(connection, job, other_id, tenant) if other_id else None,
         }
 
-    found = await gateway.in_ledger(read)
+    related = await gateway.in_ledger(read)
     context = await run_in_threadpool(_context, job, request, with_key=caller.key is not None)
     is_scored = job.result is not None and "range" in job.result
     context["judged"] = await reviewers.of_job(job, request, gateway, caller) if is_scored else None
     return page(
-        request, "job.html", lines=lines, metadata=_metadata(job, lines), **found, **context
+        request, "job.html", lines=lines, metadata=_metadata(job, lines), **related, **context
     )
 
 
@@ -157,9 +157,9 @@ def _metadata(job: Job, lines: list[JobLine]) -> dict[str, str]:
     """Return the job's metadata; for a job of just one batch line, the line's."""
     if len(lines) > 1:
         return {}
-    own = (lines[0].caller or {}).get("metadata") if lines else None
-    found: dict[str, str] = own or job.request.get("metadata") or {}
-    return found
+    of_line = (lines[0].caller or {}).get("metadata") if lines else None
+    metadata: dict[str, str] = of_line or job.request.get("metadata") or {}
+    return metadata
 
 
 def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
@@ -215,12 +215,12 @@ class Failed:
 
 def warnings(job: Job) -> tuple[Reason, ...]:
     """Return the warnings of a result in order."""
-    found: list[str] = (job.result or {}).get("warnings") or []
+    sentences: list[str] = (job.result or {}).get("warnings") or []
     contract = all_contracts().get(job.metric)
-    own = None if contract is None else contract.report.model_fields.get("warnings")
-    ours = own is not None and all_internal(own.annotation)
-    texts = None if ours or not found else _texts(job)
-    return tuple(Reason(warning, ours or _is_plain(warning, texts)) for warning in found)
+    declared = None if contract is None else contract.report.model_fields.get("warnings")
+    ours = declared is not None and all_internal(declared.annotation)
+    texts = None if ours or not sentences else _texts(job)
+    return tuple(Reason(warning, ours or _is_plain(warning, texts)) for warning in sentences)
 
 
 def failed(job: Job) -> Failed | None:
@@ -305,8 +305,8 @@ def result_html(job: Job) -> str | None:
         report = contract.report.model_validate(job.result)
     except ValidationError:  # of another version of the service
         return None
-    own = registry.page(job.metric)
-    page = result_tables if own is None or not hasattr(own, "TEMPLATE") else own
+    own_page = registry.page(job.metric)
+    page = result_tables if own_page is None or not hasattr(own_page, "TEMPLATE") else own_page
     request = request_of(job)
     if request is not None and isinstance(contract, MetricContract):
         request = contract.as_scored(request, report)  # with the elicited explanation

@@ -63,8 +63,8 @@ def is_name(name: str) -> bool:
 async def saved_views(gateway: State, tenant: str, metric: str) -> list[SavedView]:
     """Return the tenant's first views of a metric's results."""
     kind = f"results {metric}"
-    found = await gateway.in_ledger(lambda connection: ledger.list_views(connection, tenant, kind))
-    return [SavedView(metric, name, str(value)) for name, value in found.items()][:MOST_TABS]
+    views = await gateway.in_ledger(lambda connection: ledger.list_views(connection, tenant, kind))
+    return [SavedView(metric, name, str(value)) for name, value in views.items()][:MOST_TABS]
 
 
 @router.get("/views")

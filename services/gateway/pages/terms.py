@@ -37,17 +37,17 @@ class Term:
     @property
     def details(self) -> tuple[str, ...]:
         """Return range, direction and chance, one sentence each."""
-        said = []
+        sentences = []
         if self.range is not None:
             low, high = self.range
-            said.append(f"From {significant(low)} to {significant(high)}.")
+            sentences.append(f"From {significant(low)} to {significant(high)}.")
         if self.better:
-            said.append(f"{self.better.capitalize()} is better.")
+            sentences.append(f"{self.better.capitalize()} is better.")
         if self.level is not None:
-            said.append(f"Chance has {significant(self.level)}.")
+            sentences.append(f"Chance has {significant(self.level)}.")
         if self.chance:
-            said.append(self.chance)
-        return tuple(said)
+            sentences.append(self.chance)
+        return tuple(sentences)
 
 
 class Terms(dict[str, dict[str, Term]]):
