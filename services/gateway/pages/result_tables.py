@@ -142,7 +142,7 @@ def _mean(report: BatchReport) -> str:
     if mean.se is None or mean.detectable is None:
         return f"{sentence}."
     return (
-        f"{sentence}; standard error {significant(mean.se)}. So many results find a true distance "
+        f"{sentence}; standard error {significant(mean.se)}. These results find a true distance "
         f"of {significant(mean.detectable)} with power 0.8."
     )
 

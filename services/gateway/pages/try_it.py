@@ -79,7 +79,7 @@ def _typed(name: str, value: Any) -> str:
 
 
 def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
-    """Return the form as sent; browsers write line ends as CRLF."""
+    """Return the form as sent; browsers write CRLF between lines."""
     typed = {name: value.replace("\r\n", "\n") for name, value in form.items()}
     return Form(
         {field.name: typed.get(field.name, "") for field in metric.form},
