@@ -51,7 +51,6 @@ from services.registry import (
     reported,
     surprising_words,
 )
-from shared.contracts.service import MetricContract, ReportedContract
 from shared.ledger import batches, files, judgements
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
@@ -167,16 +166,10 @@ async def batch_page(
         is_metric=batch.metric in metrics(),
         scale=scale_of(contract),
         words=surprising_words(batch.metric),
-        models=models_for(gateway, contract),
-        readers=[entry.name for entry in gateway.catalogue.entries if entry.kind == "causal"],
+        models=gateway.model_names(*getattr(contract, "model_kinds", ())),
+        readers=gateway.model_names("causal"),
         tabs=await saved_views(gateway, caller.tenant, batch.metric) if ended else [],
     )
-
-
-def models_for(gateway: State, contract: ReportedContract | None) -> list[str]:
-    """Return the names of the configured models that can judge for a metric."""
-    kinds = contract.model_kinds if isinstance(contract, MetricContract) else ()
-    return [entry.name for entry in gateway.catalogue.entries if entry.kind in kinds]
 
 
 @router.get("/batches/{batch_id}/statistics")

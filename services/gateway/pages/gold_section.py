@@ -91,7 +91,7 @@ def _figures(labels: Record) -> Iterator[GoldFigure]:
     yield from _figure("Agrees with the gold label", record(labels, "accuracy"), chance)
     if missing:
         of_all = record(labels, "accuracy_of_all")
-        name = "Of all, with undecided as wrong"
+        name = "Over all results, undecided ones counted as wrong"
         yield from _figure(name, of_all, _number(labels.get("chance_of_all")))
     yield from _figure("Cohen's kappa", record(labels, "kappa"), 0.0, "kappa")
     yield from _figure("Macro-F1, the mean over labels", record(labels, "macro_f1"))

@@ -188,9 +188,7 @@ def _code_samples(job: Job, request: Request, *, with_key: bool) -> CodeSamples 
     if request_sent is None or contract is None:
         return None
     body = request_sent.model_dump(mode="json", exclude_defaults=True)
-    if len(str(body)) > MOST_PASTED:
-        return None
-    return code_samples(contract, body, base_url(request), with_key=with_key)
+    return code_samples(contract, body, request, with_key=with_key)
 
 
 SHORTEST = 4  # characters of a text that is looked for: shorter ones stand in every sentence
@@ -263,10 +261,12 @@ class CodeSamples:
 
 
 def code_samples(
-    contract: ServiceContract, body: dict[str, Any], base_url: str, *, with_key: bool
-) -> CodeSamples:
-    """base_url: of this service, without a final slash. The key is never included."""
-    url = f"{base_url}{contract.path}"
+    contract: ServiceContract, body: dict[str, Any], request: Request, *, with_key: bool
+) -> CodeSamples | None:
+    """Return code samples without the key; None for a body that is too long to paste."""
+    if len(str(body)) > MOST_PASTED:
+        return None
+    url = f"{base_url(request)}{contract.path}"
     if isinstance(contract, BatchReportContract):
         body = {"metric": contract.metric} | body
     return CodeSamples(_curl(url, body, with_key=with_key), _python(url, body, with_key=with_key))

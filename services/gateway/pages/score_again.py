@@ -132,7 +132,7 @@ def _with_any_model(
     if target.default_model is not None or request_of(ANY_MODEL).body is None:
         return first
     kinds = target.model_kinds
-    named = [entry.name for entry in gateway.catalogue.entries if entry.kind in kinds]
+    named = gateway.model_names(*kinds)
     candidates = [_check_model(gateway, target, request_of(name)) for name in named]
     words = " or ".join(KINDS.get(kind, kind) for kind in kinds)
     lacks = f"needs a {words}: none is configured"
@@ -200,9 +200,6 @@ async def _choice(
     await write_facts(gateway, batch)
     view = parse_query(batch, batch.tenant, pairs)
     count = await gateway.in_ledger(lambda one: result_pages.count_of(one, view.filter))
-    names = [
-        entry.name for entry in gateway.catalogue.entries if entry.kind in ("classifier", "causal")
-    ]
     sent: Mapping[str, str] = getattr(request.state, "form", {})
     return page(
         request,
@@ -213,7 +210,7 @@ async def _choice(
         count=count,
         metrics=list(metrics()),
         metric=sent.get("metric") or request.query_params.get("metric", batch.metric),
-        models=names,
+        models=gateway.model_names("classifier", "causal"),
         sent=sent,
         like=sent.get("like", ""),
         wrong="" if error is None else error.detail,

@@ -29,9 +29,9 @@ from services.gateway.pages.form_controls import (
     values_of,
 )
 from services.gateway.pages.job_versions import set_parent
-from services.gateway.pages.jobs import CodeSamples, code_samples, request_of
+from services.gateway.pages.jobs import MOST_PASTED, code_samples, request_of
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.templates import base_url, checked_form, page
+from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.routes.jobs import find_job
 from services.gateway.routes.scores import check_request, commit, wait_for_job
@@ -114,7 +114,6 @@ def _as_json(body: Mapping[str, Any]) -> str:
 
 FIRST = "hatexscore"  # its default model is in the image, and its form takes two texts
 ENCODED = 3  # bytes of a form for one of the request: every one may be written as %XX
-MOST_PASTED = 50_000  # characters
 MOST_CONTROLS = 2_000  # inputs of a form: tables have one for each cell
 
 router = page_router()
@@ -296,13 +295,16 @@ def _form_page(
         groups=form_groups(trial.metric.name),
         usual=fill_form(trial.metric, {}).controls,
         prefix=PREFIX,
-        models=[
-            entry.name
-            for entry in gateway.catalogue.entries
-            if entry.kind in trial.metric.model_kinds
-        ],
+        models=gateway.model_names(*trial.metric.model_kinds),
         whole=_whole(trial),
-        snippets=_code_samples(request, trial, with_key=caller.key is not None),
+        snippets=None
+        if trial.errors
+        else code_samples(
+            trial.metric,
+            body_of(trial.metric, trial.form),
+            request,
+            with_key=caller.key is not None,
+        ),
         style=sheet if templates.style_sheet(sheet := f"{trial.metric.name}.css") else None,
         title="The request is not valid" if isinstance(error, BadInput | None) else error.title,
     )
@@ -320,13 +322,3 @@ def _whole(trial: TryForm) -> str | None:
     except InvalidBody:
         return None
     return text if len(text) <= MOST_PASTED else None
-
-
-def _code_samples(request: Request, trial: TryForm, *, with_key: bool) -> CodeSamples | None:
-    """Return code samples; None if the request is invalid, or too long to paste."""
-    if trial.errors:
-        return None
-    body = body_of(trial.metric, trial.form)
-    if len(trial.form.rest) + sum(map(len, trial.form.values.values())) > MOST_PASTED:
-        return None
-    return code_samples(trial.metric, body, base_url(request), with_key=with_key)
