@@ -130,11 +130,13 @@ def _sentences(result: Json, names: tuple[str, str], metric: MetricContract) -> 
     p = max((p for name in P_VALUES if (p := score.get(name)) is not None), default=None)
     decision = _decision(result, old, new, metric, is_clear=p is not None and p <= LEVEL)
     missing = result["pairs"] - score["pairs"]
+    size = f"a difference of {significant(abs(gap['value']))}"
+    texts = _texts_needed(gap) if decision.startswith("No clear") else 0
     return [
         decision,
         _numbers(score, gap, old, new, p),
         *([_missing(missing, result["pairs"], result["bounds"])] if missing else []),
-        *([_needed(gap)] if decision.startswith("No clear") and _texts_needed(gap) else []),
+        *([f"To tell {size} from chance, about {texts:,} texts are needed."] if texts else []),
     ]
 
 
@@ -197,11 +199,6 @@ def _texts_needed(gap: Json) -> int:
     if size * math.sqrt(MOST_TEXTS / texts) < POWER * error:
         return 0
     return math.ceil(texts * (POWER * error / size) ** 2) if size else 0
-
-
-def _needed(gap: Json) -> str:
-    texts, size = _texts_needed(gap), significant(abs(gap["value"]))
-    return f"To tell whether a difference of {size} is real, about {texts:,} texts are needed."
 
 
 def _slices(differences: Sequence[Json], bounds: tuple[float, float] | None) -> Forest:

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from services.registry import reported
 from shared.reports.pages.page_text import significant
@@ -76,10 +76,10 @@ def _plain(metric: str, name: str) -> Term:
     return Term(id=f"term-{metric}-{name}", symbol=words, name=words, says="A part of the score.")
 
 
-def _term(group: str, name: str, fields: dict[str, object]) -> Term:
-    bounds = fields.pop("range", None)
-    low_high = (float(bounds[0]), float(bounds[1])) if isinstance(bounds, list) else None
+def _term(group: str, name: str, fields: dict[str, Any]) -> Term:
+    bounds = fields.pop("range", [] if group == WORDS else [0, 1])
+    low_high = (float(bounds[0]), float(bounds[1])) if bounds else None
     guide = {WORDS: "results/", ANSWERS: "explanations/"}.get(group)
     guide = guide or f"metrics/{group}/#reading-it"
     symbol = fields.pop("symbol", name.replace("_", " "))
-    return Term(id=f"term-{group}-{name}", symbol=symbol, range=low_high, guide=guide, **fields)  # type: ignore[arg-type]
+    return Term(id=f"term-{group}-{name}", symbol=symbol, range=low_high, guide=guide, **fields)
