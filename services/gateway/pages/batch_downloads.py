@@ -180,7 +180,7 @@ async def lines_html(batch: Batch, pairs: Sequence[tuple[str, str]], gateway: St
     return await batch_results.as_html(batch, report, gateway, view.filter, MOST_IN_FILE)
 
 
-@router.get("/shared/{tenant}/{metric}/{token}")
+@router.get("/shared/{tenant}/{metric}/{token}.html")
 async def shared_lines(
     tenant: str,
     metric: str,

@@ -92,7 +92,7 @@ def _summary(value: Any, shared: str) -> tuple[str, str]:
     if isinstance(value, str):
         return value, ""
     if isinstance(value, dict):
-        return f"{value['batch']} {value['query']}", f"{shared}/{value['token']}"
+        return f"{value['batch']} {value['query']}", f"{shared}/{value['token']}.html"
     pairs = (f"{name[2:] or 'metadata'}={column}" for name, column in value if column)
     return ", ".join(pairs), ""
 

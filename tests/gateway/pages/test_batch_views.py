@@ -139,7 +139,7 @@ def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
     }  # fmt: skip
     assert own.post("/views", data=form).headers["location"] == "/views"
     listed = own.get("/views")
-    link = re.search(r'href="(/shared/own/hatexscore/[0-9a-f]{32})"', listed.text)
+    link = re.search(r'href="(/shared/own/hatexscore/[0-9a-f]{32}\.html)"', listed.text)
     assert link is not None
     shown = stranger.get(link[1])
     assert shown.status_code == 200
@@ -148,7 +148,7 @@ def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
     assert shown.text.count("✓") == 2
     refused = other.post("/views", data=form | {"csrf": token(other.get("/views"))})
     assert refused.status_code == 404  # the batch of somebody else
-    for wrong in (link[1][:-1] + "x", "/shared/own/hatexscore/" + "0" * 32):
+    for wrong in (link[1].replace(".html", "x.html"), f"/shared/own/hatexscore/{'0' * 32}.html"):
         assert stranger.get(wrong).status_code in (404, 422)
     own.post("/views/delete", data=form | {"csrf": token(listed), "kind": "shared"})
     assert stranger.get(link[1]).status_code == 404
