@@ -49,6 +49,7 @@ from shared.contracts.errors import BadInput, NotThere, UnknownFile
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
 from shared.ledger.judgements import JudgementFilter
+from shared.ledger.keys import TENANT
 from shared.reports.charts.engine import in_the_dark
 
 LINES_AT_ONCE = 200
@@ -182,8 +183,8 @@ async def lines_html(batch: Batch, pairs: Sequence[tuple[str, str]], gateway: St
 
 @router.get("/shared/{tenant}/{metric}/{token}.html")
 async def shared_lines(
-    tenant: str,
-    metric: str,
+    tenant: Annotated[str, Path(pattern=f"^{TENANT.pattern}$")],
+    metric: Annotated[str, Path(pattern="^[a-z0-9]+$")],
     token: Annotated[str, Path(pattern="^[0-9a-f]{32}$")],
     gateway: Gateway,
 ) -> Response:

@@ -10,7 +10,7 @@ import secrets
 import time
 from dataclasses import dataclass
 from typing import Any, cast
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import Request
 from sqlalchemy import Connection
@@ -71,11 +71,10 @@ async def saved_views(gateway: State, tenant: str, metric: str) -> list[SavedVie
 async def view_list(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """List all saved entries, each with a button to delete it."""
     check_scope(caller, "batch")
-    owner = quote(caller.tenant, safe="")
 
     def read(connection: Connection) -> list[SavedEntry]:
         return [
-            SavedEntry(kind, metric, name, *_summary(value, f"/shared/{owner}/{metric}"))
+            SavedEntry(kind, metric, name, *_summary(value, f"/shared/{caller.tenant}/{metric}"))
             for metric in metrics()
             for kind in KINDS
             for name, value in ledger.list_views(
