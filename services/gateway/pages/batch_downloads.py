@@ -184,7 +184,7 @@ async def lines_html(batch: Batch, pairs: Sequence[tuple[str, str]], gateway: St
 @router.get("/shared/{tenant}/{metric}/{token}.html")
 async def shared_lines(
     tenant: Annotated[str, Path(pattern=f"^{TENANT.pattern}$")],
-    metric: Annotated[str, Path(pattern="^[a-z0-9]+$")],
+    metric: Annotated[str, Path(pattern="^[a-z0-9_-]+$")],
     token: Annotated[str, Path(pattern="^[0-9a-f]{32}$")],
     gateway: Gateway,
 ) -> Response:
