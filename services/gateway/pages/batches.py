@@ -151,9 +151,14 @@ async def batch_page(
     if line is not None:
         opened = await load_row_detail(gateway, batch, line)
         judged = await reviewers.of_job(opened.job, request, gateway, caller)
-        problems = {} if contract is None else contract.problems
-        shown = {"opened": opened, "judged": judged, "problems": problems}
-        return page(request, "line.html", batch_id=batch.id, **shown)
+        return page(
+            request,
+            "line.html",
+            batch_id=batch.id,
+            opened=opened,
+            judged=judged,
+            problems={} if contract is None else contract.problems,
+        )
     ended = batch.is_final and batch.total > 0
     return page(
         request,

@@ -23,7 +23,7 @@ from shared.reports.pages.report_design import CountBars, Forest, HistogramBars
 from tests.batches import MINUTE
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
-from tests.gateway.pages.test_pages import entered, token
+from tests.gateway.pages.test_pages import entered, stranger, token
 from tests.gateway.results import a_report
 
 LINES = 200
@@ -123,13 +123,12 @@ def test_a_view_is_kept_under_a_name_as_a_tab(client: httpx.Client) -> None:
     assert elsewhere.headers["location"] == "/"
 
 
-@pytest.mark.usefixtures("_filled")
 def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
     opens: Opens, engine: Engine
 ) -> None:
     own, other = entered(opens, "own", "batch"), entered(opens, "other", "batch")
-    stranger = httpx.Client(base_url=own.base_url)
-    batch_id = make_batch(engine, [0.9, 0.1, 0.5], tenant="own")[0]
+    nobody = stranger(opens)
+    batch_id = make_batch(engine, [0.9, 0.1, 0.8], tenant="own")[0]
     own.get(f"/batches/{batch_id}/statistics").raise_for_status()
     run_reports(engine)
     page = own.get(f"/batches/{batch_id}?verdict=holds_up")
@@ -141,7 +140,7 @@ def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
     listed = own.get("/views")
     link = re.search(r'href="(/shared/own/hatexscore/[0-9a-f]{32}\.html)"', listed.text)
     assert link is not None
-    shown = stranger.get(link[1])
+    shown = nobody.get(link[1])
     assert shown.status_code == 200
     assert shown.headers["content-disposition"] == "inline"
     assert "quite friendly" not in shown.text
@@ -149,12 +148,12 @@ def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
     refused = other.post("/views", data=form | {"csrf": token(other.get("/views"))})
     assert refused.status_code == 404  # the batch of somebody else
     for wrong in (link[1].replace(".html", "x.html"), f"/shared/own/hatexscore/{'0' * 32}.html"):
-        assert stranger.get(wrong).status_code in (404, 422)
+        assert nobody.get(wrong).status_code in (404, 422)
     own.post("/views/delete", data=form | {"csrf": token(listed), "kind": "shared"})
-    assert stranger.get(link[1]).status_code == 404
-    stranger.close()
+    assert nobody.get(link[1]).status_code == 404
 
 
+@pytest.mark.usefixtures("_filled")
 def test_a_page_stays_light_under_as_many_views_as_can_be_kept(client: httpx.Client) -> None:
     before = len(client.get(PATH).content)
     form = {"csrf": token(client.get("/views")), "metric": "hatexscore"}
