@@ -137,7 +137,7 @@ def test_a_request_is_edited_beside_its_result(
     score.click()
     expect(result).to_contain_text("queued")
     finish_next(engine, a_result(0.25))
-    expect(result.locator(".score .figure")).to_have_text("0.25")
+    expect(result.locator(".score p.figure")).to_have_text("0.25")
     form, beside = (page.locator(name).bounding_box() for name in ("#trial", "#result"))
     assert form is not None
     assert beside is not None
@@ -146,7 +146,7 @@ def test_a_request_is_edited_beside_its_result(
     page.locator("#explanation").fill("It is friendly.")
     score.click()
     finish_next(engine, a_result(0.875))
-    expect(result.locator(".score .figure")).to_have_text("0.875")
+    expect(result.locator(".score p.figure")).to_have_text("0.875")
     expect(result.locator("#versions")).to_contain_text("2 versions, the best has 0.875")
     expect(page.locator("#explanation")).to_have_value("It is friendly.")
     assert page.url == f"{open_gateway}/try?metric=hatexscore"

@@ -4,7 +4,7 @@
 const CHANGES = ["changed", "job.running", "batch.in_progress", "batch.finalizing"];
 const FIRST_WAIT = 2, LONGEST_WAIT = 64;  // seconds
 const part = () => document.getElementById("live");
-const page = () => part()?.closest("#result") ? path(part()).replace(/\/live$/, "") : location.href;  // beside a form
+const page = () => part()?.closest("#result") ? watched.replace(/\/live$/, "") : location.href;  // beside a form
 const pause = document.getElementById("pause");
 let source = null, watched, timer = null, busy = false, again = false, whole = false, paused = false;
 let wait = FIRST_WAIT;
