@@ -173,7 +173,7 @@ async def batch_page(
         words=surprising_words(batch.metric),
         models=gateway.model_names(*getattr(contract, "model_kinds", ())),
         readers=gateway.model_names("causal"),
-        tabs=await saved_views(gateway, caller.tenant, batch.metric) if ended else [],
+        tabs=await saved_views(gateway, caller.tenant, batch.metric) if ended else {},
     )
 
 

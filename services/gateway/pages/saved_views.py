@@ -36,15 +36,6 @@ router = page_router()
 
 
 @dataclass(frozen=True)
-class SavedView:
-    """query: the query of an address, without the question mark."""
-
-    metric: str
-    name: str
-    query: str
-
-
-@dataclass(frozen=True)
 class SavedEntry:
     """A saved view, mapping or link in the list. kind: of `KINDS`. address: of a link."""
 
@@ -60,11 +51,11 @@ def is_name(name: str) -> bool:
     return 0 < len(name) <= LONGEST_NAME and name.isprintable()
 
 
-async def saved_views(gateway: State, tenant: str, metric: str) -> list[SavedView]:
-    """Return the tenant's first views of a metric's results."""
+async def saved_views(gateway: State, tenant: str, metric: str) -> dict[str, str]:
+    """Return name → query of the tenant's first views of a metric's results."""
     kind = f"results {metric}"
     views = await gateway.in_ledger(lambda connection: ledger.list_views(connection, tenant, kind))
-    return [SavedView(metric, name, str(value)) for name, value in views.items()][:MOST_TABS]
+    return dict(list(views.items())[:MOST_TABS])
 
 
 @router.get("/views")

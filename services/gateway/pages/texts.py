@@ -127,7 +127,6 @@ class TextResult:
     model: str | None
     verdict: str | None
     score: float | None
-    parts: Sequence[float | None]
     sentence: str
     batch_id: str | None
     line: int
@@ -184,7 +183,7 @@ def _results(connection: Connection, caller: Caller, text_key: str) -> list[Text
     where = facts.batch_id, facts.line, facts.finished_at
     kind = facts.metric, facts.variant, facts.model
     query = (
-        select(facts.job_id, *kind, facts.verdict, facts.score, facts.parts, facts.sentence)
+        select(facts.job_id, *kind, facts.verdict, facts.score, facts.sentence)
         .add_columns(*where, explanation)
         .select_from(result_facts.join(jobs_table, jobs_table.c.id == facts.job_id))
         .where(facts.tenant == caller.tenant, facts.text_key == text_key)
