@@ -34,7 +34,7 @@ def test_a_job_is_cancelled_in_place(waiting: Page) -> None:
     waiting.on("request", lambda one: tokens.append(one.headers.get("x-csrf-token")))
     waiting.get_by_role("button", name="Cancel this job").press("Enter")
     expect(waiting.locator("#live")).to_contain_text("This job was cancelled")
-    expect(waiting.locator("#live")).to_be_focused()
+    expect(waiting.locator("#content")).to_be_focused()
     assert waiting.url == address
     assert waiting.evaluate("window.stays") is True
     assert waiting.evaluate(STORED) == []
