@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-from html import unescape
 from typing import Any
 
 import httpx
