@@ -4,7 +4,6 @@
 const CHANGES = ["changed", "job.running", "batch.in_progress", "batch.finalizing"];
 const FIRST_WAIT = 2, LONGEST_WAIT = 64;  // seconds
 const part = () => document.getElementById("live");
-const page = () => part()?.closest("#result") ? watched.replace(/\/live$/, "") : location.href;  // beside a form
 const pause = document.getElementById("pause");
 let source = null, watched, timer = null, busy = false, again = false, whole = false, paused = false;
 let wait = FIRST_WAIT;
@@ -17,7 +16,8 @@ const later = (least = 0) => {
   wait = Math.min(2 * wait, LONGEST_WAIT);
 };
 const fetched = async () => {
-  const answer = await fetch(page(), { credentials: "same-origin" }).catch(() => null);
+  const address = part()?.closest("#result") ? watched.slice(0, -5) : location.href;
+  const answer = await fetch(address, { credentials: "same-origin" }).catch(() => null);
   if (paused) return;
   if (answer === null || answer.status === 429 || answer.status >= 500) {
     return later(Number(answer?.headers.get("Retry-After")) || 0);
