@@ -151,6 +151,10 @@ class State:
         default_factory=lambda: TTLCache(MOST_SUMMARIES, SUMMARY_SECONDS)
     )
 
+    def model_names(self, *kinds: str) -> list[str]:
+        """Return the names of the configured models of these kinds."""
+        return [entry.name for entry in self.catalogue.entries if entry.kind in kinds]
+
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction, off the event loop. Raises Unavailable."""
 

@@ -52,12 +52,12 @@ FIRST = "hatexscore"  # its default model is in the image, and its columns are t
 async def new_batch(request: Request, caller: Viewer, metric: str = "") -> Response:
     """Show the form to choose a file or paste rows."""
     check_scope(caller, "batch")
-    chosen = metric if metric in metrics() else FIRST
+    selected = metric if metric in metrics() else FIRST
     return page(
         request,
         "new_batch.html",
-        metrics={name: one.summary for name, one in metrics().items()},
-        metric=chosen,
+        metrics={name: metric.summary for name, metric in metrics().items()},
+        metric=selected,
         rows="",
         wrong="",
     )
@@ -70,8 +70,8 @@ async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response
     limit, owner = file_routes.most_bytes(gateway, caller), caller.owner(gateway.settings)
     declared = http_requests.declared_bytes(request, limit=limit)
     await gateway.in_ledger(lambda connection: check_file_limit(connection, owner, declared))
-    with gateway.spool.upload(caller, declared) as place:
-        form = await http_requests.form_of(request, place, limit=limit, part_bytes=PASTED_BYTES)
+    with gateway.spool.upload(caller, declared) as path:
+        form = await http_requests.form_of(request, path, limit=limit, part_bytes=PASTED_BYTES)
         try:
             sent = {name: value for name, value in form.items() if isinstance(value, str)}
             templates.check_csrf(request, sent)
@@ -87,7 +87,7 @@ async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response
                 request,
                 "new_batch.html",
                 error.status,
-                metrics={name: one.summary for name, one in metrics().items()},
+                metrics={name: metric.summary for name, metric in metrics().items()},
                 metric=sent.get("metric", FIRST),
                 rows=sent.get("rows", ""),
                 wrong=error.detail,
@@ -131,15 +131,15 @@ async def _table_page(
     refused: TableError | None = None,
 ) -> Response:
     """refused: why the lines were rejected."""
-    chosen = dict(sent)
-    contract = metric_named(chosen.get("metric", ""))
+    fields = dict(sent)
+    contract = metric_named(fields.get("metric", ""))
     kind = f"columns {contract.name}"
     kept = await gateway.in_ledger(lambda one: saved_views.list_views(one, caller.tenant, kind))
     each = await gateway.in_ledger(
         lambda one: batches.seconds_per_line(one, caller.tenant, contract.name)
     )
-    if chosen.get("saved") in kept:
-        sent = [("metric", contract.name), *map(tuple, kept[chosen["saved"]])]
+    if fields.get("saved") in kept:
+        sent = [("metric", contract.name), *map(tuple, kept[fields["saved"]])]
     with gateway.previews.acquire(caller):
         seen = await gateway.file_store.call(
             table_preview.read_preview, gateway, file, contract, sent
@@ -155,7 +155,7 @@ async def _table_page(
         mapping=seen.mapping,
         seen=seen,
         plain=seen.plain,
-        keep=chosen.get("keep", ""),
+        keep=fields.get("keep", ""),
         fields=_fields(contract),
         saved=sorted(kept),
         seconds=None if each is None else each * seen.lines,
@@ -164,12 +164,12 @@ async def _table_page(
 
 def _fields(contract: MetricContract) -> list[tuple[str, bool, tuple[str, ...]]]:
     """Return (field, True if required, choices), fields of the form first."""
-    choices = {one.name: one.choices for one in contract.form}
+    choices = {field.name: field.choices for field in contract.form}
     hidden = {"metadata", "context", "webhook", "trace", "accept_untrained_languages"}
     known = {name: is_needed(contract.request, name) for name in contract.request.model_fields}
-    needed = [name for name, one in known.items() if one or name in choices]
+    needed = [name for name, is_required in known.items() if is_required or name in choices]
     rest = [name for name in known if name not in needed and name not in hidden]
-    parts = [one for one in PARTS if one.partition(".")[0] in known]
+    parts = [part for part in PARTS if part.partition(".")[0] in known]
     rest += parts
     known |= dict.fromkeys(parts, False)
     return [
