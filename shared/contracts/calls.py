@@ -58,7 +58,7 @@ class Template(Message):
 
 
 class Example(Message):
-    """What a model judges: a text, a pair of texts, or a text in a template."""
+    """The example that a model judges: a text, a pair of texts, or a text in a template."""
 
     text: Text
     text_pair: Text | None = None
@@ -66,7 +66,7 @@ class Example(Message):
     prompt: PromptKeys | None = Field(
         default=None,
         exclude_if=lambda prompt: prompt is None,
-        description="in the place of a causal model's own, key by key, where its entry allows it",
+        description="replaces keys of a causal model's own prompt, if its entry allows that",
     )
     language: BcpTag | None = Field(
         default=None,
@@ -76,7 +76,7 @@ class Example(Message):
     categories: bool = Field(
         default=False,
         exclude_if=lambda asked: not asked,
-        description="whether a guard is asked, too, what it names beside its label (`judgements`)",
+        description="whether a guard model is also asked about its further labels (`judgements`)",
     )
 
     @model_validator(mode="after")
@@ -108,18 +108,23 @@ class Tokens(Message):
     """An example as the model reads it; all tuples have one entry a token."""
 
     ids: tuple[TokenId, ...]
-    parts: tuple[Part, ...] = Field(description="what each token belongs to")
-    starts: tuple[int | None, ...] = Field(
-        description="character offset into `text` (or `text_pair`); null for other parts"
+    parts: tuple[Part, ...] = Field(
+        description="the part of the example that each token belongs to"
     )
-    ends: tuple[int | None, ...] = Field(description="character offset, exclusive; null likewise")
-    truncated: bool = Field(description="whether the model reads only the beginning")
+    starts: tuple[int | None, ...] = Field(
+        description="start of each token, as a character offset into `text` (or `text_pair`);"
+        " null for other parts"
+    )
+    ends: tuple[int | None, ...] = Field(
+        description="end of each token, exclusive; null for other parts"
+    )
+    truncated: bool = Field(description="whether the model reads only the beginning of the example")
     mask_id: TokenId | None = Field(description="the text of a masked token, if there is one")
     unk_id: TokenId | None
     pad_id: TokenId | None
     mask_text: Text | None = Field(
         default=None,
-        description="what stands for a masked token in a text: the token mask, else unk, pad, eos",
+        description="the token that replaces a masked token in a text: mask, else unk, pad, eos",
     )
 
     def read_share(self, example: Example) -> float:
@@ -158,7 +163,7 @@ class ExampleRows(Message):
 
 
 class WordSpan(Message):
-    """A word of an example, as its caller cuts the text."""
+    """A word of an example; the caller splits the text into words."""
 
     start: int = Field(ge=0, description="character offset (Unicode code points)")
     end: int = Field(ge=1, description="character offset, exclusive")
@@ -176,12 +181,13 @@ class WordRow(Message):
         default=(), description="words that become the model's `mask_text`"
     )
     replaced: tuple[tuple[WordPosition, Text], ...] = Field(
-        default=(), description="(word, what stands in its place) pairs"
+        default=(), description="pairs of a word and its replacement"
     )
 
 
 class WordRows(Message):
-    """An example, its words, and its variations as strings: for any judge, tokens or not."""
+    """An example, its words, and its variations as strings, for any judge, with or without
+    tokens."""
 
     example: Example
     words: tuple[WordSpan, ...] = Field(
@@ -219,12 +225,16 @@ class WordJudgements(Message):
     probabilities: tuple[tuple[float, ...] | None, ...] = Field(
         description="(R, L), rows of sum 1; null: it could not be read"
     )
-    unread: Unread | None = Field(default=None, description="why the first that is null is")
-    uncertainty: float = Field(default=0, ge=0, le=1, description="the largest of a row")
+    unread: Unread | None = Field(
+        default=None, description="why the first null row could not be read"
+    )
+    uncertainty: float = Field(
+        default=0, ge=0, le=1, description="the largest uncertainty of a row"
+    )
 
 
 class AttributionMethod(Message):
-    """Which importance of tokens is asked for."""
+    """Selects the method that computes the importance of tokens."""
 
     name: Literal["attention", "gradient", "integrated_gradients", "lime"]
     attention: Literal["mean", "last", "rollout"] = Field(
@@ -277,7 +287,8 @@ class Turn(Message):
 
 
 class Prompt(Message):
-    """What a language model continues: raw text, or a conversation in its own chat template."""
+    """A prompt that a language model continues: raw text, or a conversation in its chat
+    template."""
 
     text: Text | None = None
     turns: tuple[Turn, ...] | None = Field(default=None, min_length=1, max_length=64)
@@ -285,8 +296,9 @@ class Prompt(Message):
         default=None,
         ge=0,
         le=2**31 - 1,
-        description="which of the seed's draws: replaces the place in the call, so that a prompt "
-        "is drawn alike alone and among others; absent: the place",
+        description="number of the seed's draw, used instead of the prompt's position in the "
+        "call, so that a prompt gives the same answer alone and among others; "
+        "absent: the position",
     )
 
     @model_validator(mode="after")
@@ -306,7 +318,7 @@ class WrittenToken(Message):
 
 
 class Completion(Message):
-    """What a model wrote, or would have had to write, after a prompt."""
+    """A text that a model wrote after a prompt, or that it scored as if it had written it."""
 
     text: str
     tokens: tuple[WrittenToken, ...]
@@ -316,13 +328,13 @@ class Completion(Message):
     reasoning: str | None = Field(
         default=None,
         exclude_if=lambda reasoning: reasoning is None,
-        description="what a chat server's model reasoned before; kept where the model's entry says "
-        "`keep_reasoning`, and never scored",
+        description="reasoning that a chat server's model wrote first; kept if the model's "
+        "entry says `keep_reasoning`, and never scored",
     )
 
 
 class Pair(Message):
-    """Two texts whose similarity is asked for."""
+    """Two texts whose similarity is computed."""
 
     a: Text
     b: Text
@@ -335,21 +347,21 @@ Prompts = Annotated[tuple[Prompt, ...], Field(min_length=1, max_length=MOST)]
 
 
 class Description(Message):
-    """What a loaded model is."""
+    """The properties of a loaded model."""
 
     kind: ModelKind
     use: ModelUse
     labels: tuple[str, ...] = Field(
-        description="of a classifier, or of a causal model's own prompt; else empty"
+        description="labels of a classifier, or of a causal model's own prompt; else empty"
     )
     languages: tuple[str, ...]
     mask_text: str = Field(
-        default=MASK_TEXT, description="what stands for a masked word in rows of words"
+        default=MASK_TEXT, description="the replacement of a masked word in rows of words"
     )
 
 
 class AnswerType:
-    """The type of an operation's answer, to check it by and to describe it."""
+    """The type of an operation's answer, for checks and descriptions."""
 
     def __init__(self, hint: Any) -> None:
         self.hint = hint
@@ -364,14 +376,14 @@ class AnswerType:
 
 
 class Describe(Message):
-    """Load the model, if need be, and say what it is."""
+    """Return the model's properties; load it first if necessary."""
 
     answer: ClassVar[AnswerType] = AnswerType(Description)
     operation: Literal["describe"] = "describe"
 
 
 class Tokenize(Message):
-    """How the model reads examples."""
+    """Return the tokens of examples, as the model reads them."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Tokens, ...])
     operation: Literal["tokens"] = "tokens"
@@ -379,7 +391,7 @@ class Tokenize(Message):
 
 
 class JudgeExamples(Message):
-    """Label probabilities of examples: (N, L)."""
+    """Return label probabilities of examples: (N, L)."""
 
     answer: ClassVar[AnswerType] = AnswerType(Matrix)
     operation: Literal["judge"] = "judge"
@@ -387,7 +399,8 @@ class JudgeExamples(Message):
 
 
 class ReadLabels(Message):
-    """Label probabilities of examples, with their mass, uncertainty and how they were read."""
+    """Return label probabilities of examples, with mass, uncertainty and the way they were
+    read."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Judgement, ...])
     operation: Literal["judgements"] = "judgements"
@@ -395,7 +408,7 @@ class ReadLabels(Message):
 
 
 class JudgeRows(Message):
-    """Label probabilities of variations of examples: (R, L) for each example."""
+    """Return label probabilities of variations of examples: (R, L) for each example."""
 
     answer: ClassVar[AnswerType] = AnswerType(list[Matrix])
     operation: Literal["judge_rows"] = "judge_rows"
@@ -403,7 +416,7 @@ class JudgeRows(Message):
 
 
 class JudgeWords(Message):
-    """Label probabilities of variations of examples in words, with why one could not be read."""
+    """Return label probabilities of variations in words, with the reason for each unread one."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[WordJudgements, ...])
     operation: Literal["judge_words"] = "judge_words"
@@ -411,7 +424,7 @@ class JudgeWords(Message):
 
 
 class Probabilities(Message):
-    """A classifier's label probabilities of plain texts: (N, L)."""
+    """Return a classifier's label probabilities of plain texts: (N, L)."""
 
     answer: ClassVar[AnswerType] = AnswerType(Matrix)
     operation: Literal["probabilities"] = "probabilities"
@@ -419,7 +432,7 @@ class Probabilities(Message):
 
 
 class Truncated(Message):
-    """Which texts are longer than the classifier reads: (N,)."""
+    """Return, for each text, True if the classifier reads only a part of it: (N,)."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[bool, ...])
     operation: Literal["truncated"] = "truncated"
@@ -427,7 +440,7 @@ class Truncated(Message):
 
 
 class Attribute(Message):
-    """Importance of the tokens of examples for a label each."""
+    """Return the importance of the tokens of examples, for one label each."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Attributions, ...])
     operation: Literal["attributions"] = "attributions"
@@ -443,18 +456,18 @@ class Attribute(Message):
 
 
 class Generate(Message):
-    """A completion of each prompt."""
+    """Return a completion of each prompt."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
     operation: Literal["generate"] = "generate"
     prompts: Prompts
     sampling: Sampling = Field(
-        default=Sampling(), description="each absent member has its own default"
+        default=Sampling(), description="leave out an absent field instead of sending null"
     )
 
 
 class ScoreCompletions(Message):
-    """Token log-probabilities of a given completion after each prompt."""
+    """Return token log-probabilities of a given completion after each prompt."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
     operation: Literal["score"] = "score"
@@ -469,7 +482,7 @@ class ScoreCompletions(Message):
 
 
 class Compare(Message):
-    """Similarities of pairs, (N,) in [0, 1]."""
+    """Return the similarities of pairs, (N,) in [0, 1]."""
 
     answer: ClassVar[AnswerType] = AnswerType(Vector)
     operation: Literal["similarities"] = "similarities"

@@ -1,7 +1,8 @@
 """The checks behind a verdict: their form in a metric, and the derivation of the verdict.
 
-A metric lists its checks, gravest first, and names those that carry it. This module derives the
-verdict, its reason, the problems, and the advice for an untested check.
+A metric lists its checks, gravest first, and names the checks that it cannot do without.
+This module derives the verdict, its reason, the problems, and the advice for an untested
+check.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ _LOGPROBS = "Use a model server that returns log-probabilities of the answer's t
 
 ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller can do
     "refused": "Ask the model again, or ask another model.",
-    "explanation-unfit": "Send an explanation that the metric can read; `warnings` says why not.",
+    "explanation-unfit": "Send an explanation that the metric can read; `warnings` says why it"
+    " could not read this one.",
     "no-rules": "Name a language model in `reader_model` that reads the explanation's language.",
     "conclusion-unread": "State the decision in one sentence, such as “Conclusion: hateful.”",
     "no-words": "Send a text with words.",
@@ -37,7 +39,7 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "your model in `model`.",
     "judge-has-no-such-label": "Name a judge in `model` that has the label, or send your own "
     "model's probabilities of it.",
-    "quote-not-found": "Quote words of the text exactly as they stand there.",
+    "quote-not-found": "Copy the quoted words exactly from the text.",
     "quote-unread": "Quote from the beginning of the text, or name a `model` that reads more.",
     "answer-unread": "Name a model that answers with one of the labels.",
     "label-not-listed": _LOGPROBS,
@@ -57,10 +59,10 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "group-not-listed": "Send a `policy` that lists the group.",
     "group-not-attacked": "Say which group the post attacks.",
     "attack-told": "Say that the post does not attack the group.",
-    "not-about-post": "Describe or quote what the post says.",
+    "not-about-post": "Describe or quote the post.",
     "nothing-to-test": "Send an explanation that states which words lead to the label.",
     "one-of-two": _MORE,
-    "no-later-stage": "Run at least one of the later stages.",
+    "no-later-stage": "Send the answers of at least one later stage.",
     "upheld-in-part": "Read which reasons the model gave up.",
     "no-baseline": "Ask the judge without the explanations as well.",
     "fits-other-posts": "Name facts that only this post has.",
@@ -83,7 +85,7 @@ def failed(name: str, problem: str, sentence: str) -> Check:
 
 
 def inconclusive(name: str, reason: str, sentence: str) -> Check:
-    """Return a check that was tested without a clear result. reason: a key of `ACTIONS`."""
+    """Return a check whose test gave no clear result. reason: a key of `ACTIONS`."""
     return Check(name=name, outcome="inconclusive", reason=reason, sentence=fitted(sentence))
 
 
@@ -93,7 +95,7 @@ def not_tested(name: str, reason: str, sentence: str) -> Check:
 
 
 def not_applicable(name: str, sentence: str) -> Check:
-    """Return a check of a question that this result does not raise."""
+    """Return a check that does not apply to this result."""
     return Check(name=name, outcome="not_applicable", sentence=fitted(sentence))
 
 

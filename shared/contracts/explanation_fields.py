@@ -1,7 +1,7 @@
 """An explanation as fields: decision, quotes, target groups, reasons, text.
 
-Given fields need no reading. Requests of metrics have these fields, and a model that is asked for
-an explanation gets them as a JSON schema.
+Fields that are sent need no reader. Requests of metrics have these fields, and a model that
+is asked for an explanation gets them as a JSON schema.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class ExplanationFields(Message):
     quotes: FieldTexts | None = Field(
         default=None,
         examples=[["are ruining our town"]],
-        description="The words of the post that the decision rests on. Each one is copied from the "
-        "post exactly as it stands there. Empty if the decision rests on no words.",
+        description="The words of the post that the decision rests on, each copied exactly "
+        "from the post. Empty if the decision rests on no words.",
     )
     target_groups: FieldTexts | None = Field(
         default=None,

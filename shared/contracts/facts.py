@@ -54,9 +54,10 @@ class SurprisingRules:
 
 @dataclass(frozen=True)
 class FactPlan:
-    """The conversion of a metric's results. contract: None for a metric that this version lacks.
+    """The conversion of a metric's results. contract: None for a metric that this version
+    lacks.
 
-    finding: of a result that has no verdict in it, its tokens left out.
+    finding: for results without a verdict; token lists are left out.
     """
 
     rules: SurprisingRules
@@ -65,7 +66,7 @@ class FactPlan:
 
     @property
     def has_scores(self) -> bool:
-        """Return True if its scores are pushed and counted by the hour."""
+        """Return True if the scores are pushed and counted by the hour."""
         return self.contract is None or isinstance(self.contract, MetricContract)
 
     @property

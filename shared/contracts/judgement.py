@@ -28,52 +28,57 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Unread(Message):
-    """Why there is no P."""
+    """The reason why there are no probabilities."""
 
     code: UnreadCode
     detail: str
 
 
 class Judgement(Message):
-    """P of the labels of one example, or why there is none."""
+    """The label probabilities of one example, or the reason why there are none."""
 
     labels: tuple[str, ...] = Field(min_length=1)
     probabilities: tuple[Share, ...] | None = Field(
-        description="(L,) in the order of `labels`, of sum 1 unless the model has outputs that "
-        "stand for no label; null: `unread` says why"
+        description="(L,) in the order of `labels`, with sum 1 unless the model has outputs "
+        "without a label; null: `unread` says why"
     )
     mass: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="what the model gave to all labels together, before normalising; null: unknown",
+        description="probability of all labels together, before normalising; null: unknown",
     )
-    reading: Reading | None = Field(description="null where no way to read P was found")
+    reading: Reading | None = Field(
+        description="the way `probabilities` were read; null if none was found"
+    )
     uncertainty: float = Field(
         default=0,
         ge=0,
         le=1,
-        description="how far a probability may be from the model's own because of the reading: the "
-        "share of labels that a server did not list, half the 95 % Wilson interval of votes",
+        description="how far a probability may be off because of the way it was read: the "
+        "share of labels that a server did not list, or half the 95 % Wilson "
+        "interval of votes",
     )
     votes: int | None = Field(
         default=None,
         ge=1,
         exclude_if=lambda votes: votes is None,
-        description="answers that were drawn, where P is their share",
+        description="number of drawn answers, if a probability is a share of them",
     )
     prompt_sha256: str | None = Field(
         default=None,
         exclude_if=lambda sha256: sha256 is None,
-        description="of the prompt around an empty text, where the example brought its own",
+        description="hash of the prompt around an empty text, if the example has its own prompt",
     )
-    read_share: Share = Field(default=1.0, description="of the text; below 1: it was cut")
+    read_share: Share = Field(
+        default=1.0, description="share of the text that the model read; below 1: the text was cut"
+    )
     unread: Unread | None = None
     categories: dict[str, str] = Field(
         default_factory=dict,
         exclude_if=lambda categories: not categories,
-        description="what a guard named beside its label → in words, where the example asked for "
-        "it; no part of P",
+        description="a guard model's further labels → its judgement in words, if requested; "
+        "they do not change the probabilities",
     )
 
     @model_validator(mode="after")

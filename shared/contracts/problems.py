@@ -68,12 +68,13 @@ def problem(error: ScoringError) -> Problem:
     return made
 
 
-ONE_OF_SEVERAL = "one of the fields that `detail` is about"
+ONE_OF_SEVERAL = "a field that `detail` is about"
 MOST_FAULTS = 1_000  # of one body that are told one by one
 
 
 def validation_problem(error: ValidationError, body: Any) -> Problem:
-    """Return pydantic's errors in this body, a JSON pointer each; of very many, the number."""
+    """Return pydantic's errors in this body, with a JSON pointer each; only the number if
+    there are very many."""
     if error.error_count() > MOST_FAULTS:
         said = f"{error.error_count():,} fields are not valid, too many to be told one by one"
         return invalid([{"loc": (), "type": "too_many", "msg": said}], body)
@@ -177,7 +178,7 @@ def type_name(found: Problem) -> str:
 
 
 def kind_of(found: Problem) -> str:
-    """Return the `type` of an error, as OpenAI's SDKs know it."""
+    """Return the `type` of an error for OpenAI's SDKs."""
     status = int(found.get("status", 500))
     if status == 429 and not RATES.issuperset(found.get("violated-policies", ())):
         return "insufficient_quota"
@@ -261,7 +262,8 @@ def repeated_key(raw: bytes) -> str | None:
 
 
 def check_object_size(body: Any) -> None:
-    """Raises BadInput where an object has very many: each unknown one would be a fault to tell."""
+    """Raise BadInput if an object has very many members, because each unknown one would be
+    reported."""
     left = [body]
     while left:
         here = left.pop()

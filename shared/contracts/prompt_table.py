@@ -38,8 +38,8 @@ LANGUAGE = "language"  # of the text as it was sent, BCP 47: a variation of it h
 OF_EXAMPLES = FROM_USERS | {LANGUAGE}
 NOT_ALLOWED = "the entry of {!r} allows no prompt of a request (allow_request_prompt)"
 NO_LABELS = (
-    "it tells no labels: HateXScore, FTC and ICE need `verbalizers` under [models.prompt] in its "
-    "entry, or a preset; a request may bring a `prompt` of its own"
+    "it has no labels: HateXScore, FTC and ICE need `verbalizers` under [models.prompt] "
+    "in its entry, or a preset; a request may send its own `prompt`"
 )
 # where a metric is refused for its judge, and not for a prompt that its request brought
 OF_THE_MODEL = (None, "/model", "/template", "/template/verbalizers", "/text", "/text_pair")
@@ -98,7 +98,7 @@ def parse_template(template: str, known: Sequence[str] = PLACEHOLDERS) -> tuple[
 
 
 def escape_template(text: str) -> str:
-    """Return the template that produces this text, whatever braces it has."""
+    """Return the template that produces this text; braces are escaped."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
@@ -121,7 +121,7 @@ def placeholders(template: str | None) -> frozenset[str]:
 
 
 class Shot(Message):
-    """An example that is shown before the question: a text, or a pair, and its label."""
+    """An example shown before the question: a text or a pair, and its label."""
 
     text: str | None = Field(default=None, max_length=MAX_TEXT)
     premise: str | None = Field(default=None, max_length=MAX_TEXT)
@@ -138,32 +138,41 @@ class Shot(Message):
 
 
 class PromptKeys(Message):
-    """How a model is asked, and which strings stand for which label: as a request may say, too."""
+    """A model's prompt and the strings that stand for each label; a request may send one, too."""
 
     style: Literal["chat", "raw"] | None = Field(
-        default=None, description="`chat` if there is a chat template; `raw`: `user` is all"
+        default=None,
+        description="absent: `chat` if there is a chat template; `raw`: the prompt is `user` alone",
     )
     system: Template | None = None
-    policy: Template | None = Field(default=None, description="what `{policy}` stands for")
-    user: Template | None = Field(default=None, description="else the task's own question")
+    policy: Template | None = Field(default=None, description="value of `{policy}`")
+    user: Template | None = Field(
+        default=None, description="the user's turn; absent: the task's own question"
+    )
     after: Template | None = Field(
-        default=None, description="a further turn of the user, after the text's (Granite Guardian)"
+        default=None,
+        description="a further turn of the user, after the turn with the text (Granite Guardian)",
     )
     answer_prefix: str = Field(
-        default="", max_length=1_000, description="what the model writes before its label"
+        default="", max_length=1_000, description="text that the model writes before its label"
     )
     verbalizers: dict[LabelName, Annotated[tuple[Verbalizer, ...], Field(min_length=1)]] | None = (
         Field(default=None, min_length=2, description="label → strings that stand for it")
     )
     template_kwargs: dict[str, Any] = Field(
-        default_factory=dict, description="handed to the chat template"
+        default_factory=dict, description="arguments of the chat template"
     )
     add_generation_prompt: bool = True
     thinking: Literal["off", "before"] = Field(
-        default="off", description="`before`: reasoning is written first"
+        default="off", description="`before`: the model writes its reasoning first"
     )
     reasoning_tokens: int = Field(default=512, ge=1, le=32_768)
-    draws: int = Field(default=1, ge=1, le=64, description="of the reasoning; P is their mean")
+    draws: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="number of drawn reasonings; the probabilities are their mean",
+    )
 
     @field_validator("template_kwargs")
     @classmethod
@@ -215,14 +224,15 @@ class PromptTable(PromptKeys):
         default=None,
         min_length=1,
         max_length=64,
-        description="what a guard names beside its label, as it writes it → in words; one alone is "
-        "what it is asked about, and never looked for in its answer",
+        description="a guard model's further labels, as it writes them → in words; a single "
+        "one is the question itself, and is not searched for in the answer",
     )
     shots: (
         Annotated[str, Field(min_length=1)] | Annotated[tuple[Shot, ...], Field(max_length=64)]
     ) = Field(
         default=(),
-        description="JSON Lines of `text` and `label` beside the file; shown before the question",
+        description="file of JSON Lines with `text` and `label`, next to `models.toml`; shown"
+        " before the question",
     )
 
     @model_validator(mode="after")

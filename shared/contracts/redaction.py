@@ -1,9 +1,9 @@
 """`do_not_store_text`: keeps numbers and our words, removes the caller's text.
 
-The types of a report classify its strings: a literal or a `Word` is ours; any other string may hold
-text and is blanked. Warnings are searched for runs of characters of the request, and blanked if one
-repeats it, unless their type says that they are our words. (The ledger cuts the request itself.)
-Pure: pydantic alone.
+The types of a report classify its strings: a literal or a `Word` is ours; any other string
+may hold text and is blanked. A warning is blanked if it repeats a run of characters of the
+request, unless its type says that it is ours. (The ledger cuts the request itself.) Pure:
+pydantic alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def untold(error: Exception) -> Exception:
 
 
 def repeats(said: str, sent: Sequence[str]) -> bool:
-    """Return True if `said` has a run of characters of the sent texts, or all of a short one."""
+    """Return True if `text` has a run of characters of the sent texts, or all of a short one."""
     ours = [said[start : start + RUN] for start in range(len(said) - RUN + 1)]
     for text in filter(None, sent):
         if len(text) <= RUN:
@@ -58,7 +58,7 @@ def repeats(said: str, sent: Sequence[str]) -> bool:
 
 
 def is_internal(value: str, hint: Any, *, names: bool = True) -> bool:
-    """Return True if the value's type is ours. names: True if `Word` counts, as literals do."""
+    """Return True if the value's type is ours. names: count a `Word` as ours, like a literal."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         return value in arguments
@@ -141,7 +141,8 @@ def _words_in(value: Any) -> Iterator[str]:
 
 
 def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
-    """Return the report as JSON without strings that may be text. Sums over results have none."""
+    """Return the report as JSON without strings that may be text. Batch reports have no such
+    strings."""
     if isinstance(report, BatchReport):
         return report.model_dump(mode="json")
     lists = (
@@ -171,7 +172,7 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
 
 
 def strip_request(problem: Problem, request: JobRequest) -> Problem:
-    """Return the problem without a detail that repeats the request."""
+    """Return the problem; a detail that repeats the request is removed."""
     texts = list(sent(request))
     kept = dict(problem)
     if repeats(kept["detail"], texts):

@@ -1,6 +1,6 @@
 """Contracts of services: their messages, models, costs, form and batch reports.
 
-One object per service is all that gateway, queue, scheduler and worker know of it.
+Gateway, queue, scheduler and worker know a service only through its one contract object.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class SurprisingRule:
 
 @dataclass(frozen=True, kw_only=True)
 class RivalGroup:
-    """Results that are compared with chance separately, since another outcome is desired. path:
-    dotted, into a batch report, to their means. wanted: the outcome, if it is not to beat the
-    rivals. better: part → better direction for these."""
+    """Results that are compared with chance separately, since another outcome is desired.
+    path: dotted, into a batch report, to their means. wanted: the desired outcome, if it
+    differs from beating the random rivals. better: part → better direction for these."""
 
     path: str
     name: str
@@ -83,14 +83,14 @@ class GainWords:
 class FactPaths:
     """The data of a table of results: dotted paths into a report, or a request.
 
-    parts: of a report; none: every number of its `components`. chance: the metric's figure against
-    chance, the share of random rivals that are beaten. text, decision_sent: of a request;
-    more_texts: alternative texts. chance_score: expected score by chance; None: it depends on the
-    text. rivals: of `chance`, number of results for "RIVALS[0] better than RIVALS[1]". score_range:
-    for reports without one. groups: of results, if `chance` over all would show which of them are
-    many. gain: the main number of a batch report, if it is a gain. caveats: first words of warnings
-    that its finding repeats. facets: (name, SQL/JSON path of words in a report), filters of tables
-    in addition to all columns.
+    parts: paths of a report's parts; none: every number of its `components`. chance: path
+    of the share of random rivals that are beaten. text, decision_sent: of a request;
+    more_texts: alternative texts. chance_score: expected score by chance; None: it depends
+    on the text. rivals: of `chance`, number of results for "RIVALS[0] better than
+    RIVALS[1]". score_range: for reports without one. groups: of results, if `chance` over
+    all would show which of them are many. gain: the main number of a batch report, if it is
+    a gain. caveats: first words of warnings that the finding repeats. facets: (name,
+    SQL/JSON path of words in a report), filters of tables in addition to all columns.
     """
 
     score: str = "score"
@@ -117,11 +117,11 @@ class FactPaths:
 class ElicitedExplanation:
     """A model's answer from which a metric's request is made.
 
-    inputs: placeholder → text, as `text`, or `premise` and `hypothesis`. answer: text after the
-    reasoning; tokens: of the answer, empty if unknown. explanation: its explaining part. policy: if
-    the request names one. judge: the model that decided, if it can be asked for `judge_labels`,
-    too. turns: the answered prompt, with `{text}` for the text and braces doubled; empty without a
-    text. style: of the question.
+    inputs: placeholder → text, as `text`, or `premise` and `hypothesis`. answer: text after
+    the reasoning; tokens: those of the answer, empty if unknown. explanation: the
+    explaining part of the answer. policy: the request's, if it names one. judge: the model
+    that decided, if it can also judge with `judge_labels`. turns: the answered prompt, with
+    `{text}` for the text and braces doubled; empty without a text. style: of the question.
     """
 
     inputs: Mapping[str, str]
@@ -186,13 +186,13 @@ class ServiceContract:
         return f"/v1/{self.name}"
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """Return the request's work; reads: least tokens of a text that its model reads."""
+        """Return the request's work. reads: the fewest tokens of a text that its model reads."""
         return () if self.cost is None else self.cost(request, reads)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchReportContract(ServiceContract):
-    """A metric's batch reports; their name is `<metric>-report`."""
+    """The batch reports of a metric; their name is `<metric>-report`."""
 
     metric: str
     needs_text: bool  # False: it never looks at a request's texts, so they may be gone
@@ -213,7 +213,8 @@ class BatchReportContract(ServiceContract):
         return dict(_corrections(self.report, ""))
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """Return the work that the request shows: of listed jobs, not of a batch."""
+        """Return the work that the request shows: that of listed jobs, but not that of a
+        batch."""
         if not isinstance(request, BatchReportRequest):
             return ()
         others = (*((request.against,) if request.against else ()), *request.further)
@@ -378,7 +379,7 @@ class MetricContract(ReportedContract):
 
     @property
     def compared(self) -> int:
-        """Return the number of its parts, and the score."""
+        """Return the number of the score's parts, plus one for the score."""
         return len(self.parts) + 1
 
 
