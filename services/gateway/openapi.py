@@ -52,23 +52,26 @@ LICENSE = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
 CONTACT = {"name": "Touchstone", "url": "https://touchstone.dev"}
 TAGS = {
     "scores": "Score explanations, one by one or up to 1,000 in a call.",
-    "jobs": "What was asked for, and what came of it.",
+    "jobs": "Jobs: requests and their results.",
     "batches": "Score every line of a file.",
     "files": "What batches read and write.",
-    "reports": "Sums over many results, with intervals.",
-    "models": "The configured models, how they are, and questions to one of them.",
-    "webhooks": "Addresses of yours that are told what has ended.",
-    "judgements": "What people think of scores, and queues of lines to judge.",
-    "health": "Whether the service is alive and ready.",
+    "reports": "Batch reports: summaries of many results, with intervals.",
+    "models": "The configured models, their state, and direct questions to a model.",
+    "webhooks": "Your addresses that receive events.",
+    "judgements": "People's judgements of scores, and queues of lines to judge.",
+    "health": "The health of the service: alive and ready.",
 }
 HEADERS: dict[str, tuple[str, Json]] = {
     "x-request-id": ("the request's id, in every log line about it", {"type": "string"}),
-    "x-touchstone-version": ("of the service", {"type": "string"}),
-    "Location": ("where the job is", {"type": "string"}),
+    "x-touchstone-version": ("version of the service", {"type": "string"}),
+    "Location": ("address of the job", {"type": "string"}),
     "Retry-After": ("seconds to wait before asking again", {"type": "integer", "minimum": 0}),
     "Preference-Applied": ("`wait=N`, the seconds of `Prefer` in force", {"type": "string"}),
     "Idempotent-Replayed": ("`true`: the answer to an earlier call", {"type": "string"}),
-    "RateLimit": ("what is left (draft-ietf-httpapi-ratelimit-headers)", {"type": "string"}),
+    "RateLimit": (
+        "the rest of the limit (draft-ietf-httpapi-ratelimit-headers)",
+        {"type": "string"},
+    ),
     "RateLimit-Policy": ("requests a key may make in a minute", {"type": "string"}),
 }
 REPLAYED = {"create_judgements"}  # without a key: what says the same again is the first

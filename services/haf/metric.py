@@ -58,8 +58,8 @@ from shared.text.language import (
 RULED = ("en",)  # the language of the prompts and labels, and of the reader's measurements
 SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}
 NO_INFORMATIVENESS = (
-    "no response has both a decision of defined confidence and a defined informativeness: new "
-    "reasons need another JUSTIFY reason to be compared with"
+    "no response has both a decision with a defined confidence and a defined informativeness: a "
+    "new reason is compared with another JUSTIFY reason"
 )
 STAGES: dict[str, Stage] = {
     "uii": "internal", "uei": "external", "rs": "sufficiency", "rn": "necessity"
@@ -323,7 +323,7 @@ def _justify_reason(name: str, transcript: Transcript) -> str:
     if count == 0:
         return "no reasons were found in the JUSTIFY response"
     if name == "dis" and count == 1:
-        return "one reason has nothing to be diverse from"
+        return "a single reason has no diversity"
     if transcript.justify.response.lacks_tokens:
         return NO_TOKENS
     return "no reason has a defined confidence"

@@ -40,8 +40,7 @@ Statistics = BatchStatistics[BatchReportRequest]
 FOUND = ("exact", "inflected", "fuzzy", "missing", "unsearched")  # a quotation in its text
 FAITHLESS = 0.8  # agreement under which QF tells about the model
 FOREIGN = (
-    "the asked model makes {share} of the decisions: {said} the {results} where it decides "
-    "otherwise"
+    "the judge makes {share} of the decisions: {said} the {results} where it decides otherwise"
 )
 
 
@@ -54,7 +53,7 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
         others = [row for row in _known(rows) if not _agrees(row)]
         left_out = all(row.report.components.qf is None for row in others)
         said = (
-            "QF is left out of" if left_out else "QF tells about it, not about the explanation, in"
+            "QF is left out of" if left_out else "QF describes the judge, not the explanation, in"
         )
         common["warnings"] = (
             *common["warnings"],

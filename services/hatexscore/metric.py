@@ -57,8 +57,8 @@ MOST_TOLD = 10**15  # placements; more are not counted out
 
 CONTRADICTED = "the explanation concludes {stated}, the decision is {sent}"
 DISAGREES = (
-    "the asked model gives P(hateful) = {p}{threshold}; it does not make the decision that is "
-    "explained, so that masking cannot show what the decision rests on"
+    "the judge gives P(hateful) = {p}{threshold}; it does not make the explained decision, so "
+    "masking cannot show which words that decision is based on"
 )
 OPPOSING = "the quotes speak against the decision: without them P(hateful) is higher"
 

@@ -38,7 +38,7 @@ READ = "a language model reads it as a group that is attacked"
 NAMED = "a language model reads it as named; a non-hateful decision requires no attack"
 UNATTACKED = "a language model reads it as named, not as attacked"
 INVENTED = Obstacle(
-    "quote-not-found", "what the reader quotes does not occur in the explanation; it was dropped"
+    "quote-not-found", "the reader's quote does not occur in the explanation; it was dropped"
 )
 
 

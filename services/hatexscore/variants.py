@@ -122,17 +122,17 @@ def _parsed(
 def _warnings(request: HatexscoreRequest, quoting: QuotedSpans) -> Iterator[str]:
     if request.vocabulary.of_decision:
         yield (
-            f"`decision` chose the vocabulary {request.vocabulary.name}; the explanation is "
-            "read in its words and in the words of hate; set `labels` for another vocabulary"
+            f"`decision` selects the vocabulary {request.vocabulary.name}; the explanation is read "
+            "with its words and the words for hate; set `labels` for another vocabulary"
         )
     if count := len(quoting.hallucinated):
         said = "1 quotation is" if count == 1 else f"{count} quotations are"
-        yield f"{said} said to be of the text and not in it"
+        yield f"{said} attributed to the text but not in it"
     if quoting.negated:
         listed = ", ".join(f'"{one}"' for one in quoting.negated[:MOST_LISTED])
-        yield f"the text has a negation before what is quoted of it: {listed}"
+        yield f"the text has a negation before the quoted words: {listed}"
     if quoting.unsearched:
-        yield f"{quoting.unsearched} long quotations were looked for word for word only"
+        yield f"{quoting.unsearched} long quotations were searched word for word only"
 
 
 def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | None:

@@ -107,18 +107,18 @@ def _states_this(report: HatexscoreResult) -> Check:
     return failed(
         STATES_THIS,
         "opposite-decision" if sides else "other-class",
-        f"It concludes {stated}, and the decision is {sent_class}.",
+        f"It concludes {stated}, but the decision is {sent_class}.",
     )
 
 
 def _quotes_in_post(report: HatexscoreResult) -> Check:
     missing = report.hallucinated_quotes
     if any(one.misquotes is not None for one in missing):
-        return failed(IN_POST, "misquoted", "A quote changes the meaning of what the post says.")
+        return failed(IN_POST, "misquoted", "A quote changes the meaning of the post.")
     if missing:
         return failed(IN_POST, "quote-not-in-post", "It quotes words that are not in the post.")
     if report.quotes_unsearched:
-        return inconclusive(IN_POST, "quotes-not-searched", "Not every quote was looked for.")
+        return inconclusive(IN_POST, "quotes-not-searched", "Not every quote was searched for.")
     if quotes(report):
         return passed(IN_POST, "Every quote is in the post.")
     if any(one.reason == "translation" for one in report.other_quotations):
@@ -141,7 +141,7 @@ def _quotes_matter(report: HatexscoreResult) -> Check:
     drop = report.signed_drop
     if report.components.qf is None:
         unknown = undefined(MATTER, report, "qf")
-        return unknown or not_tested(MATTER, "label-unknown", "The decision is not known.")
+        return unknown or not_tested(MATTER, "label-unknown", "The decision is unknown.")
     if not is_positive(report):
         return _harmless_quotes(report, drop or 0.0)
     if drop is None:
@@ -184,7 +184,7 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
     if p is None:
         return inconclusive(MATTER, "too-few-places", f"{fall}: too few places to test it.")
     if drop <= 0 and p_anti is not None and p_anti <= LEVEL:
-        said = f"{name} does not fall without the quotes, but at other places"
+        said = f"{name} does not fall without the quotes, but falls at other places"
         low = f"{said} (p = {significant(p_anti)}{basis})."
         return failed(MATTER, "quotes-do-not-matter", low)
     return inconclusive(MATTER, "no-clear-difference", f"{fall}: {_no_difference(control, p)}.")
@@ -208,7 +208,7 @@ def tested_p(control: HatexscoreRandomSpans) -> tuple[float, float | None] | Non
 def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
     """Decide by the caller's two probabilities if they are clear; there is no chance test."""
     if report.provenance.models:
-        return not_tested(MATTER, "no-control", f"{fall}; no other place was tried.")
+        return not_tested(MATTER, "no-control", f"{fall}; no other place was tested.")
     if drop >= _tau(report) - TIE:
         return passed(MATTER, f"{fall}, by the probabilities that were sent.")
     if drop <= TIE:
@@ -253,7 +253,7 @@ def _group_named(report: HatexscoreResult) -> Check:
         return passed(GROUP, "It quotes the name of the group.")
     if counting:
         return inconclusive(
-            GROUP, "group-not-attacked", "It names another group than the post does."
+            GROUP, "group-not-attacked", "It names a different group from the post."
         )
     if any(one.by == "reader" for one in mentions(report)):
         return inconclusive(
@@ -263,7 +263,7 @@ def _group_named(report: HatexscoreResult) -> Check:
         return not_tested(GROUP, "group-not-listed", "The policy lists no group that it names.")
     if report.text_groups:
         return failed(
-            GROUP, "group-not-named", "The post names a group, and the explanation names none."
+            GROUP, "group-not-named", "The post names a group, but the explanation names none."
         )
     return not_tested(
         GROUP, "group-not-listed", "Neither post nor explanation names a group of the policy."
@@ -284,9 +284,9 @@ def _about_this_post(report: HatexscoreResult) -> Check:
         return passed(ABOUT, f"It uses {used} of the post, enough to be about it.")
     if words.similarity is not None and words.similarity >= ALIKE:
         alike = significant(words.similarity)
-        return passed(ABOUT, f"It is similar to the post in other words, too ({alike}).")
+        return passed(ABOUT, f"It says in other words what the post is about (similarity {alike}).")
     return not_tested(
-        ABOUT, "not-about-post", f"It uses {used} of the post, and might be about any other."
+        ABOUT, "not-about-post", f"It uses {used} of the post, so it might be about any other post."
     )
 
 
@@ -298,11 +298,11 @@ def _hangs_together(report: HatexscoreResult) -> Check:
         return not_applicable(COHERENT, "It does not state the decision.")
     if report.decision == "non-hateful" and any(mention.attacked for mention in mentions(report)):
         return inconclusive(
-            COHERENT, "attack-told", "It tells of an attack on a group, and concludes non-hateful."
+            COHERENT, "attack-told", "It describes an attack on a group, but concludes non-hateful."
         )
     if parts.cc is None:
         unknown = undefined(COHERENT, report, "cc", "score")
-        return unknown or not_tested(COHERENT, "label-unknown", "The decision is not known.")
+        return unknown or not_tested(COHERENT, "label-unknown", "The decision is unknown.")
     return not_applicable(COHERENT, "An earlier check has the answer.")
 
 

@@ -76,6 +76,6 @@ def _check_post(report: SorResult) -> Check:
     if rate is None:
         return not_tested(THIS_POST, "too-few-rivals", "There is no other post to compare with.")
     if rate < EVEN:
-        message = "It names facts, but would name as many of other posts."
+        message = "It names facts, but they fit other posts as well."
         return inconclusive(THIS_POST, "fits-other-posts", message)
     return passed(THIS_POST, "Its facts fit this post better than others.")

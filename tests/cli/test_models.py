@@ -281,7 +281,7 @@ def test_a_causal_model_becomes_a_judge_in_one_command(
     }
     said = capsys.readouterr().err
     assert "hateful: yes, Yes" in said
-    assert "tells no labels" not in said
+    assert "has no labels" not in said
     assert models_command.main(["add", "openai:http://127.0.0.1:1/v1", *words[:2]]) == 1
     assert "prompt.verbalizers: must have at least 2 entries" in capsys.readouterr().err
 

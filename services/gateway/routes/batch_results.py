@@ -125,7 +125,7 @@ async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
     NoReport."""
     if not batch.is_final:
         raise NoReport(
-            f"the batch is {batch.status}; POST /v1/reports makes a report on its results so far"
+            f"the batch is {batch.status}; POST /v1/reports reports on its current results"
         )
     if batch.metric not in reported() or batch.total == 0:
         raise NoReport("the batch has no scores")

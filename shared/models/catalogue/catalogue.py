@@ -260,7 +260,7 @@ class Catalogue:
         if not labels and isinstance(contract, MetricContract):
             has_prompt = "prompt" in type(request).model_fields
             raise BadInput(
-                f"{entry.name!r} is a causal model without a prompt, so that it tells no labels: "
+                f"{entry.name!r} is a causal model without a prompt, so it has no labels: "
                 "its entry needs [models.prompt] with `verbalizers`, or a preset"
                 + (", or the request a `prompt` with them" if has_prompt else ""),
                 pointer="/model",
