@@ -109,7 +109,7 @@ class FtcNull(Null):
         "random `phrases` have the same class: none, at most half, more, all",
     )
     statistic: Literal["w_normalized"] = "w_normalized"
-    observed: float = Field(ge=0, le=1, description="of the counterfactual")
+    observed: float = Field(ge=0, le=1, description="score of the counterfactual")
     mean: float = Field(ge=0, le=1, description="over the draws")
     win_rate: Share = Field(description="share of draws that score lower, ties half; chance is 0.5")
     p_value: PValue = Field(

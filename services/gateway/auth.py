@@ -39,7 +39,7 @@ BEARER = HTTPBearer(
     auto_error=False,
     scheme_name="key",
     bearerFormat="tsk_…",
-    description="an API key; made by `python -m services.gateway.keys create`",
+    description="an API key, created by `python -m services.gateway.keys create`",
 )
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
 

@@ -53,7 +53,8 @@ METADATA = re.compile(rf"metadata\[({METADATA_KEY})\]")
 METADATA_PARAMETER = {
     "name": "metadata",
     "in": "query",
-    "description": "keys and values of the request's metadata, as in `metadata[user]=u17`",
+    "description": "only jobs with these keys and values in their metadata, as in "
+    "`metadata[user]=u17`",
     "style": "deepObject",
     "explode": True,
     "schema": {

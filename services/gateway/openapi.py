@@ -78,9 +78,9 @@ REPLAYED = {"create_judgements"}  # without a key: what says the same again is t
 HEADER = "#/components/headers/"
 LIMITED = ("RateLimit", "RateLimit-Policy")
 SIGNED = {
-    "webhook-id": "the same at every attempt: take it to see a repetition",
+    "webhook-id": "the same in every attempt: use it to detect repetitions",
     "webhook-timestamp": "of this attempt, unix seconds",
-    "webhook-signature": "`v1,` and base64, one for each secret in force (Standard Webhooks)",
+    "webhook-signature": "`v1,` and base64, one signature per valid secret (Standard Webhooks)",
 }
 RECEIVED = {
     "2XX": "received",
@@ -208,9 +208,12 @@ def _add_errors(operation: Json, *, writes: bool) -> None:
     responses = operation["responses"]
     for status in [status for status in responses if _is_default_error(responses[status])]:
         del responses[status]
-    every = {421: "sent to another host's name", 500: "our fault; the log has it by this id"}
+    every = {
+        421: "sent to another host's name",
+        500: "an internal error; the log has it under this id",
+    }
     if writes:
-        every[403] = "a page of another site, or a key without the scope, asks for it"
+        every[403] = "a request from another site's page, or with a key without the scope"
     if "requestBody" in operation:
         every[408] = "the body came too slowly"
     for status, says in every.items():

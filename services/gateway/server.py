@@ -93,19 +93,19 @@ def render_metrics(engine: Engine) -> bytes:
     )
     oldest = Gauge(
         "touchstone_oldest_job_seconds",
-        "How long the oldest interactive job has been queued",
+        "Seconds that the oldest interactive job has been queued",
         ["metric"],
         registry=registry,
     )
     backlog = Gauge(
         "touchstone_backlog",
-        "Open jobs and batch lines without an answer, by which workers are scaled",
+        "Unfinished jobs and batch lines, used for scaling workers",
         ["metric"],
         registry=registry,
     )
     waiting = Gauge(
         "touchstone_batches_waiting",
-        "Open batches whose next step waits for the file store or a model's folder",
+        "Unfinished batches whose next step waits for the file store or a model's folder",
         registry=registry,
     )
     try:

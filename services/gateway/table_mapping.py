@@ -27,7 +27,7 @@ from shared.contracts.service import MetricContract
 DELIMITERS = (",", ";", "\t", "|")
 MOST_COLUMNS = 200
 NO_CSV = (
-    "is no CSV: its quotation marks do not pair, one cell is longer than "
+    "is not a CSV file: its quotation marks do not pair, one cell is longer than "
     f"{csv.field_size_limit():,} characters, or a line ends in the middle of one"
 )
 LONGEST_NAME = 200  # characters of a column's name
@@ -43,7 +43,8 @@ WORKBOOK = f"a workbook, as of Excel, which is not read: {AS_UTF_8}"
 BINARY = {
     b"PK\x03\x04": WORKBOOK,
     b"\xd0\xcf\x11\xe0": WORKBOOK,
-    b"PAR1": "Parquet: `touchstone submit` reads it; here only CSV and JSON Lines are read",
+    b"PAR1": "a Parquet file; only CSV and JSON Lines are supported here, but `touchstone "
+    "submit` reads Parquet",
 }
 SEPARATOR = "sep="  # Excel's own first line, as in `sep=;`
 WORK_SECONDS, REST_SECONDS = 0.01, 0.01
@@ -214,9 +215,9 @@ def _of_json(lines: Iterable[str], begin: int) -> Iterator[tuple[int, Row]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            raise TableError(number, "is no JSON") from None
+            raise TableError(number, "is not JSON") from None
         if not isinstance(row, dict):
-            raise TableError(number, "is no JSON object")
+            raise TableError(number, "is not a JSON object")
         if isinstance(row.get("body"), dict) and "url" in row:  # a line of a batch
             row = {ID: row.get(ID), **row["body"]}
         _check_columns(number, row)
@@ -229,7 +230,7 @@ def _of_json(lines: Iterable[str], begin: int) -> Iterator[tuple[int, Row]]:
                 text.encode()
             except UnicodeEncodeError:
                 raise TableError(
-                    number, "holds half a surrogate pair, which is no character"
+                    number, "has half of a surrogate pair, which is not a character"
                 ) from None
         yield number, row
 

@@ -58,7 +58,9 @@ class HafWeights(Message):
     sos_confidence: Weight = Field(default=0.8, description="w_c of Eq. 5; w_g is the rest")
     uii_confidence: Weight = Field(default=0.5, description="w_c of Eq. 7")
     uei_confidence: Weight = Field(default=0.5, description="w_c of Eq. 7 for UEI")
-    sufficiency_confidence: Weight = Field(default=0.5, description="of confidence in Eq. 10")
+    sufficiency_confidence: Weight = Field(
+        default=0.5, description="weight of confidence in Eq. 10"
+    )
     answers: HafAnswerWeights = Field(default_factory=HafAnswerWeights)
     necessity_without_reasons: Weight | None = Field(
         default=None,
@@ -72,7 +74,9 @@ class HafGeneration(Message):
 
     temperature: float = Field(default=0.6, ge=0, le=5)
     top_p: float = Field(default=0.8, gt=0, le=1)
-    max_tokens: int = Field(default=256, ge=1, le=4_096, description="of each response")
+    max_tokens: int = Field(
+        default=256, ge=1, le=4_096, description="maximum tokens of each response"
+    )
 
 
 class HafOpenMessage(Message):
@@ -153,7 +157,7 @@ class HafResponse(Message):
 class HafResponses(Message):
     """The stages that the caller has run; each is a separate conversation."""
 
-    justify: HafResponse = Field(description="to: is the text toxic, and why?")
+    justify: HafResponse = Field(description="answer to: is the text toxic, and why?")
     internal: HafResponse | None = Field(
         default=None, description="UPHOLD-REASON: is a reason based on the text missing?"
     )

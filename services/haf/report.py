@@ -155,7 +155,7 @@ class HafCounts(Message):
     irrelevant: int = Field(
         ge=0, description="number of decisions that do not answer their question"
     )
-    tokens: int = Field(ge=0, description="of all responses")
+    tokens: int = Field(ge=0, description="tokens of all responses")
     pairs: int = Field(ge=0, description="number of different pairs whose similarity was computed")
 
 

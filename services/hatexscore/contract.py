@@ -102,8 +102,10 @@ class HatexscoreWeights(Message):
     """Weights of the four components in the score; the default is the paper's mean (Eq. 6)."""
 
     htc: float = Field(default=1.0, ge=0, le=1_000, description="weight of the Hate-Type Check")
-    qf: float = Field(default=1.0, ge=0, le=1_000, description="of Quotation Faithfulness")
-    tgi: float = Field(default=1.0, ge=0, le=1_000, description="of Target-Group Identification")
+    qf: float = Field(default=1.0, ge=0, le=1_000, description="weight of Quotation Faithfulness")
+    tgi: float = Field(
+        default=1.0, ge=0, le=1_000, description="weight of Target-Group Identification"
+    )
     cc: float = Field(default=1.0, ge=0, le=1_000, description="weight of the Consistency Check")
 
     @model_validator(mode="after")

@@ -186,7 +186,7 @@ IRREGULAR = {
 
 
 def singular(word: str) -> str:
-    """The singular by rule; a word that is no plural stays as it is."""
+    """The singular by rule; a word that is not a plural is unchanged."""
     if word in IRREGULAR:
         return IRREGULAR[word]
     if word.endswith("men"):

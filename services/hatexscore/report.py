@@ -101,7 +101,9 @@ class HatexscoreReaderUse(Message):
     prompt: Annotated[str, Word] | None = Field(
         default=None, description="name and version of the prompt, for `llm`"
     )
-    prompt_sha256: Annotated[str, Word] | None = Field(default=None, description="of its file")
+    prompt_sha256: Annotated[str, Word] | None = Field(
+        default=None, description="hash of the prompt's file"
+    )
 
 
 class HatexscoreReason(NullReason):
@@ -164,8 +166,8 @@ class HatexscoreCategoryEvidence(Evidence):
     kind: Literal["category"] = "category"
     start: None = None
     end: None = None
-    category: Annotated[str, Word] = Field(description="as the model writes it")
-    text: Annotated[str, Word] = Field(description="in the words of the model's entry")
+    category: Annotated[str, Word] = Field(description="the label as the model writes it")
+    text: Annotated[str, Word] = Field(description="the label in the words of the model's entry")
     model: Annotated[str, Word]
 
 
@@ -473,7 +475,7 @@ class HatexscoreTestedTogether(Message):
     """All hateful decisions with a control in one test. It detects effects for which single
     posts are too short."""
 
-    results: Count = Field(description="with a control")
+    results: Count = Field(description="results with a control")
     texts: Count = Field(description="clusters: results of one text count as one")
     z: float = Field(
         description="sum of (share_beaten - 1/2), divided by its standard deviation for "
@@ -499,7 +501,7 @@ class HatexscoreDecisionMeans(Message):
     results: int = Field(ge=0)
     score: Interval
     components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
-    share_beaten: Interval = Field(description="as in the report")
+    share_beaten: Interval = Field(description="as in the whole report")
     qf_excess: Interval | None = Field(
         default=None, description="mean of QF above that of random quotes; 0 is chance"
     )

@@ -37,7 +37,7 @@ def given_spans(
 
 
 def given_conclusion(request: HatexscoreRequest) -> ConclusionRead | None:
-    """Return the decision of the field; None without the field. Not read if it is no label."""
+    """Return the decision of the field; None without the field. Not read if it is not a label."""
     fields = request.explanation_fields
     if fields is None or not fields.decision:
         return None

@@ -159,7 +159,7 @@ class Vocabulary:
         return other_side(denied) if not self.further or denied == "hateful" else None
 
     def label_of_phrase(self, phrase: str) -> Label | None:
-        """Return the side of a short phrase such as `not hate speech`; None: it is no label."""
+        """Return the side of a short phrase such as `not hate speech`; None: it is not a label."""
         plain, denials, start = lowered(phrase), 0, 0
         if (negation := _NEGATED.match(plain)) is not None:
             denials, start = 1, negation.end()

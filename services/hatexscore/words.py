@@ -45,7 +45,7 @@ class TextWord:
 
 
 def words(text: str, language: Language) -> list[TextWord]:
-    """The words and punctuation marks of `text`, in order; white space alone is no word."""
+    """The words and punctuation marks of `text`, in order; white space is not a word."""
     if len(text) <= CACHED_LENGTH:
         return list(_cached(text, language))
     return _tokenize(text, language)

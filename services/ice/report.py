@@ -38,7 +38,7 @@ StratumKind = Literal["frequency", "pos"]
 Name = Annotated[str, Word]
 Share = Annotated[float, Field(ge=0, le=1)]
 Probability = Annotated[float, Field(ge=0, le=1, description="probability of the target label")]
-Place = Annotated[int, Field(ge=0, description="in `tokens`")]
+Place = Annotated[int, Field(ge=0, description="index into `tokens`")]
 
 MOST = 1e300  # of a value's magnitude: sums over a text stay finite
 
@@ -483,7 +483,7 @@ class IceConfigurationResult(Message):
         default=None,
         description="(mean - 1/2) / its standard error over texts; null without spread",
     )
-    p_t: Share | None = Field(default=None, description="of t, two-sided")
+    p_t: Share | None = Field(default=None, description="two-sided p-value of t")
     p_randomization: Share | None = Field(
         default=None, description="two-sided p-value of sign flips of whole texts"
     )
@@ -498,12 +498,12 @@ class IceConfigurationResult(Message):
         description="tests whether any explanation is better or worse than random: (mean - "
         "1/2) / its exact sd if all were random; null if draws can repeat",
     )
-    omnibus_p: Share | None = Field(default=None, description="of omnibus_z, two-sided")
+    omnibus_p: Share | None = Field(default=None, description="two-sided p-value of omnibus_z")
     effect: Interval = Field(
         description="median effect, distribution-free interval by order statistics"
     )
     exact: int = Field(ge=0, description="examples whose test was exact")
-    verdicts: dict[Verdict, int] = Field(description="of the examples")
+    verdicts: dict[Verdict, int] = Field(description="verdicts of the examples")
     win_rates: ValueHistogram | None = Field(
         default=None,
         description="one-sided p-values of the examples; null in reports of earlier versions",
@@ -570,7 +570,7 @@ class IceOrthogonality(Message):
 
     configuration: IceConfiguration
     measure: str = Field(description="iou, f1 or auprc")
-    mean: Interval = Field(description="of the measure")
+    mean: Interval = Field(description="mean of the measure")
     pearson: Interval = Field(description="Pearson's correlation with the win rate")
     spearman: float | None
     p_value: Share | None = Field(

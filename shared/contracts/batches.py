@@ -137,8 +137,10 @@ class BatchReportRequest(JobRequest):
     of_metadata: dict[MetadataKey, MetadataValue] = Field(
         default_factory=dict, max_length=MOST_METADATA, description=OF_METADATA
     )
-    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of the bootstrap")
-    resamples: int = Field(default=2_000, ge=100, le=100_000, description="of the bootstrap")
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="seed of the bootstrap")
+    resamples: int = Field(
+        default=2_000, ge=100, le=100_000, description="resamples of the bootstrap"
+    )
     confidence: float = Field(default=0.95, gt=0.5, lt=1, description="level of every interval")
     cluster_key: Annotated[str, Word] | None = Field(
         default=None,
@@ -177,7 +179,7 @@ class BatchReportRequest(JobRequest):
     )
     gold: GoldColumns = Field(
         default=GoldColumns(),
-        description="where the lines' metadata has gold labels, marked passages and ratings: see "
+        description="metadata keys of gold labels, marked passages and ratings: see "
         "the report's `gold`",
     )
     pairwise: bool = Field(
@@ -257,7 +259,7 @@ class BatchReport(Message):
 
     metric: str
     scored: int = Field(ge=0, description="results that this report rests on")
-    undefined: int = Field(ge=0, description="of these, results without a score")
+    undefined: int = Field(ge=0, description="results without a score")
     finding: str = Field(
         default="", description="their meaning in a sentence or two, and their number"
     )

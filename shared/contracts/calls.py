@@ -25,8 +25,8 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 BcpTag = Annotated[
     str, StringConstraints(max_length=35, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$")
 ]
-Position = Annotated[int, Field(ge=0, description="of a token in the example, 0-based")]
-WordPosition = Annotated[int, Field(ge=0, description="of a word in `words`, 0-based")]
+Position = Annotated[int, Field(ge=0, description="position of a token in the example, 0-based")]
+WordPosition = Annotated[int, Field(ge=0, description="position of a word in `words`, 0-based")]
 TokenId = Annotated[int, Field(ge=0)]
 Part = Literal["text", "text_pair", "template", "special"]
 MOST = 10_000  # of anything in one call
@@ -62,7 +62,7 @@ class Example(Message):
 
     text: Text
     text_pair: Text | None = None
-    template: Template | None = Field(default=None, description="for causal models, and only those")
+    template: Template | None = Field(default=None, description="for causal models only")
     prompt: PromptKeys | None = Field(
         default=None,
         exclude_if=lambda prompt: prompt is None,
@@ -201,7 +201,7 @@ class WordRows(Message):
         for before, word in pairwise((None, *self.words)):
             text = getattr(self.example, word.of) or "" if word else ""
             if word is None or not ends[word.of] <= word.start < word.end <= len(text):
-                raise ValueError("a word is no span of its text behind the word before it")
+                raise ValueError("a word must be a span of its text after the previous word")
             if before is not None and (before.of, word.of) == ("text_pair", "text"):
                 raise ValueError("the words of `text` come first")
             ends[word.of] = word.end
@@ -241,9 +241,9 @@ class AttributionMethod(Message):
         default="mean", description="over layers; heads are averaged"
     )
     gradient: Literal["l2", "input_x_gradient"] = "l2"
-    steps: int = Field(default=32, ge=2, le=1_000, description="of integrated gradients")
+    steps: int = Field(default=32, ge=2, le=1_000, description="steps of integrated gradients")
     samples: int = Field(default=500, ge=10, le=10_000, description="perturbations of LIME")
-    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of LIME's perturbations")
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="seed of LIME's perturbations")
     calibrated: bool = Field(
         default=True,
         exclude_if=lambda calibrated: bool(calibrated),

@@ -156,7 +156,7 @@ class ExplanationsPromptUse(Message):
     )
     shots: int = Field(ge=0, description="demonstrations before the question")
     source: Annotated[str, Word]
-    deviations: tuple[Annotated[str, Word], ...] = Field(description="from that source")
+    deviations: tuple[Annotated[str, Word], ...] = Field(description="deviations from the source")
 
 
 class ExplanationsElicitation(Message):

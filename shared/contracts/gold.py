@@ -60,9 +60,9 @@ class LabelAccuracy(Message):
 class GoldLabels(Message):
     """The decisions compared with the gold labels."""
 
-    results: Count = Field(description="with a gold label")
-    unread: Count = Field(description="of these, results whose decision could not be read")
-    refused: Count = Field(description="of these, results whose model refused")
+    results: Count = Field(description="results with a gold label")
+    unread: Count = Field(description="results with a gold label whose decision could not be read")
+    refused: Count = Field(description="results with a gold label whose model refused")
     accuracy: Interval = Field(
         description="share of correct decisions among the decided results, [0, 1]"
     )
@@ -95,7 +95,7 @@ class Plausibility(Message):
     results: Count = Field(
         description="results where people marked passages, or where the explanation rests on some"
     )
-    without_spans: Count = Field(description="of these, explanations that rest on no passage")
+    without_spans: Count = Field(description="explanations among them that rest on no passage")
     character_f1: Interval = Field(description="F1 of the overlap, mean over results, [0, 1]")
     span_f1: Interval = Field(
         description="F1 of passages; a passage matches if intersection over union is at least 0.5"
@@ -142,7 +142,7 @@ class CalibratedThreshold(Message):
 class HumanRatings(Message):
     """The scores compared with people's ratings of the explanations."""
 
-    results: Count = Field(description="with a score and a rating")
+    results: Count = Field(description="results with a score and a rating")
     people: Count
     spearman: Interval = Field(description="rank correlation with the mean rating, [-1, 1]")
     kendall: Interval = Field(description="tau-b with the mean rating, [-1, 1]")

@@ -70,7 +70,9 @@ class LabelKeys(Message):
 
     task: Task | None = Field(default=None, description="fixes the canonical labels")
     outputs: tuple[Output, ...] | None = Field(
-        default=None, min_length=1, description="in order; else the model's own `id2label`"
+        default=None,
+        min_length=1,
+        description="output names in order; absent: the model's `id2label`",
     )
     labels: dict[Label, tuple[Output, ...]] | None = Field(
         default=None, min_length=1, description="canonical label → outputs"
@@ -98,7 +100,9 @@ class LabelKeys(Message):
             )
         named = [output for outputs in (self.labels or {}).values() for output in outputs]
         if twice := sorted({name for name in named if named.count(name) > 1}):
-            raise ValueError(f"`labels`: {', '.join(twice)} stands twice; labels share no output")
+            raise ValueError(
+                f"`labels`: {', '.join(twice)} occurs twice; labels must not share an output"
+            )
         if both := sorted(set(named) & set(self.ignore)):
             raise ValueError(f"{', '.join(both)} stands under `labels` and under `ignore`")
         return self
@@ -255,7 +259,7 @@ def _activation(
         known = ", ".join(PROBLEM_TYPES)
         raise ValueError(f"its problem_type {problem_type!r} is none of {known}: set `activation`")
     if problem_type == "regression":
-        raise ValueError("it is a regression: its outputs are no logits. Set `activation`")
+        raise ValueError("it is a regression: its outputs are not logits. Set `activation`")
     if len(outputs) == 1:
         return "one-output"
     if problem_type == "multi_label_classification":

@@ -140,16 +140,18 @@ class Trace(Message):
     It holds identifiers only, no text."""
 
     trace_id: Annotated[str, Word] | None = Field(
-        default=None, pattern=r"^[0-9a-f]{32}$", description="of W3C Trace Context, 32 hex digits"
+        default=None,
+        pattern=r"^[0-9a-f]{32}$",
+        description="trace id of W3C Trace Context, 32 hex digits",
     )
     span_id: Annotated[str, Word] | None = Field(
-        default=None, pattern=r"^[0-9a-f]{16}$", description="of the span, 16 hex digits"
+        default=None, pattern=r"^[0-9a-f]{16}$", description="id of the span, 16 hex digits"
     )
     response_id: Annotated[OpaqueId, Word] | None = Field(
-        default=None, description="that the model's server gave to its answer"
+        default=None, description="id that the model's server gave to its answer"
     )
     session_id: Annotated[OpaqueId, Word] | None = Field(
-        default=None, description="of the conversation that it belongs to"
+        default=None, description="id of the conversation"
     )
 
 
@@ -248,7 +250,9 @@ class ModelUse(Message):
 
     name: str
     revision: str
-    sha256: str | None = Field(description="of its safetensors; null where a server has them")
+    sha256: str | None = Field(
+        description="SHA-256 of the safetensors; null for a model behind a server"
+    )
     device: str
     dtype: str
     numerics: Numerics = Field(

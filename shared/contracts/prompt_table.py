@@ -92,7 +92,7 @@ def parse_template(template: str, known: Sequence[str] = PLACEHOLDERS) -> tuple[
             found.append(TemplatePart("", name))
         else:
             listed = ", ".join(f"{{{one}}}" for one in known)
-            raise ValueError(f"{written} is no placeholder: {listed}; a brace is written {{{{")
+            raise ValueError(f"{written} is not a placeholder: {listed}; a brace is written {{{{")
     found.append(TemplatePart(template[place:]))
     return tuple(piece for piece in found if piece.text or piece.inserted)
 
@@ -178,7 +178,7 @@ class PromptKeys(Message):
     @classmethod
     def _check_values(cls, given: dict[str, Any]) -> dict[str, Any]:
         if strange := sorted(given.keys() & NO_VARIABLES):
-            raise ValueError(f"{strange[0]} is no variable of a chat template")
+            raise ValueError(f"{strange[0]} is not a variable of a chat template")
         return given
 
     @field_validator("system", "policy", "user", "after")
@@ -357,7 +357,7 @@ def _render_example(
     words = (table.verbalizers or {}).get(shot.label)
     if words is None:
         known = ", ".join(table.verbalizers or ())
-        raise ValueError(f"prompt.shots: {shot.label!r} is no label of this model: {known}")
+        raise ValueError(f"prompt.shots: {shot.label!r} is not a label of this model: {known}")
     if missing := sorted(placeholders(asked) & OF_EXAMPLES - shot.values.keys()):
         raise ValueError(f"prompt.shots: one has no {missing[0]!r}")
     # the operator's own words, each piece: no place for a user's text is left in it

@@ -44,8 +44,8 @@ class Interval(Message):
 class ValueHistogram(Message):
     """Counts of values in equal bins over their whole possible range."""
 
-    low: float = Field(description="where the first bin begins")
-    high: float = Field(description="where the last bin ends")
+    low: float = Field(description="start of the first bin")
+    high: float = Field(description="end of the last bin")
     counts: tuple[Count, ...] = Field(
         min_length=1,
         description="values in each bin, the lowest first: [a, b), the last one [a, b]; their"
@@ -79,7 +79,7 @@ class LanguageScores(Message):
     """The results whose text is in one language."""
 
     results: Count
-    undefined: Count = Field(description="of these, results without a score")
+    undefined: Count = Field(description="results without a score")
     score: Interval = Field(description="mean score, with its interval over texts")
 
 
@@ -88,7 +88,7 @@ class SplitValue(Message):
 
     value: str
     results: Count
-    undefined: Count = Field(description="of these, results without a score")
+    undefined: Count = Field(description="results without a score")
     score: Interval = Field(description="mean score, with its interval over texts")
 
 
@@ -277,7 +277,8 @@ class SystemComparison(Message):
     histogram: DifferenceHistogram | None = None
     density: tuple[DensityCell, ...] = Field(default=(), description="cells that are not empty")
     slices: tuple[ComparisonSlice, ...] = Field(
-        default=(), description="by each of 2 to 50 values of the request's `by`, the lowest first"
+        default=(),
+        description="comparisons by the request's `by`, for keys with 2 to 50 values, lowest first",
     )
     warnings: tuple[str, ...] = Field(
         default=(), description="reasons to doubt the pairs or the difference of the scores"

@@ -205,7 +205,7 @@ class _ServedHead:
         if not inside or (exclusive and not _is_normalized(values)):
             raise BadInput(
                 f"the server of {self._name!r} applies an activation, and its values "
-                f"are no {'softmax' if exclusive else 'sigmoids'}: set `activation` as it does",
+                f"are not {'softmax' if exclusive else 'sigmoids'}: set `activation` as it does",
                 pointer="/model",
             )
         if not exclusive and self._softmaxes:

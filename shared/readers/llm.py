@@ -22,7 +22,7 @@ from shared.models.ports import PromptOfRequest
 from shared.text.language import Obstacle
 
 FENCE = "====="
-UNREADABLE = Obstacle("answer-unread", "the reader's answer is no JSON of the shape that is asked")
+UNREADABLE = Obstacle("answer-unread", "the reader's answer is not JSON of the requested shape")
 Answer = TypeVar("Answer", bound=BaseModel)
 
 

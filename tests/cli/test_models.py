@@ -136,7 +136,7 @@ def test_other_weights_than_the_hub_states_are_deleted(
     blob = file.resolve()
     blob.write_bytes(blob.read_bytes()[:-1] + b"x")
     assert models_command.main(["pull", "hate"]) == 1
-    assert "came altered" in capsys.readouterr().err
+    assert "arrived altered" in capsys.readouterr().err
     assert not blob.exists()
     assert models_command.main(["pull", "hate"]) == 0
 
@@ -344,7 +344,7 @@ def test_files_that_cannot_be_read_are_one_models_fault(
     assert models_command.main(["add", f"path:{place / 'loop'}", "--name", "other"]) == 1
     assert "cannot be read: Too many levels" in capsys.readouterr().err
     assert models_command.main(["add", "path:", "--name", "other"]) == 1
-    assert "names no folder" in capsys.readouterr().err
+    assert "has no folder" in capsys.readouterr().err
 
 
 def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
@@ -560,7 +560,7 @@ def test_a_name_is_one_that_requests_can_say(
     place: Path, tiny: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert models_command.main(["add", f"path:{tiny}", f"--name={name}"]) == 1
-    assert "no name that requests can say" in capsys.readouterr().err
+    assert "not a valid name" in capsys.readouterr().err
     assert not load_catalogue(place / "models.toml").entries
 
 

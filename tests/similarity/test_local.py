@@ -57,7 +57,7 @@ def test_a_folder_without_safetensors_is_refused(tmp_path: Path, made: Make) -> 
 def test_the_kinds_are_not_taken_for_each_other(
     cross_folder: Path, bi_folder: Path, made: Make
 ) -> None:
-    with pytest.raises(ScoringError, match="no bi-encoder"):
+    with pytest.raises(ScoringError, match="not a bi-encoder"):
         made(cross_folder, "similarity")
     with pytest.raises(ScoringError, match="cannot be loaded"):
         made(bi_folder, "cross-encoder")

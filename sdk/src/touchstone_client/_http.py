@@ -106,7 +106,7 @@ def _head(response: httpx.Response) -> Mapping[str, str]:
 def _failed(url: str, error: Exception) -> ConnectionFailed:
     silent = isinstance(error, httpx.ReadTimeout)
     if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
-        return ConnectionFailed(f"{url!r} is no address of a service: {error}")
+        return ConnectionFailed(f"{url!r} is not the address of a service: {error}")
     return ConnectionFailed(
         f"{url} cannot be reached ({error or type(error).__name__})", silent=silent
     )

@@ -59,7 +59,7 @@ REPORT_JOB: dict[int | str, dict[str, Any]] = {
 @router.post(
     "/{batch_id}/report",
     operation_id="create_batch_report",
-    summary="Make the report on a batch that has ended",
+    summary="Create the report on a batch that has ended",
     status_code=202,
     response_model=None,
     responses={**REPORT_JOB, **views.error_responses(403, 404, 409)},
@@ -108,7 +108,7 @@ async def get_batch_report(
         return await as_csv(batch, gateway)
     job = await gateway.in_ledger(lambda connection: batches.find_report(connection, batch))
     if job is None:
-        raise NoReport("there is no report yet; make it with POST to this address")
+        raise NoReport("there is no report yet; create it with POST to this address")
     if job.error is not None:
         return problem_response(job.error)
     if job.result is None:

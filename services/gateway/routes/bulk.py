@@ -332,8 +332,12 @@ def make_router() -> APIRouter:
     )
     add_scores(made)
     several: Json = {
-        200: _either("Job", "Jobs", "ended within `Prefer: wait`; several: all of them"),
-        202: _either("Job", "AcceptedJobs", "committed; poll `Location`, or the jobs of the list"),
+        200: _either(
+            "Job", "Jobs", "the job ended within `Prefer: wait`; of several jobs, all ended"
+        ),
+        202: _either(
+            "Job", "AcceptedJobs", "accepted and stored; poll `Location`, or the jobs of the list"
+        ),
     }
     for contract in contracts().values():
         if not isinstance(contract, MetricContract):

@@ -35,7 +35,7 @@ LAST_ID_DIGITS = 9
 
 Look = Callable[[], Awaitable[Job]] | Callable[[], Awaitable[Batch]]
 LastEventId = Annotated[
-    str | None, Header(description="the last id seen; older events are left out")
+    str | None, Header(description="the last id received; only later events are sent")
 ]
 
 
@@ -51,7 +51,7 @@ def responses(event: str) -> dict[int | str, dict[str, Any]]:
 
 
 ENDINGS: dict[int | str, dict[str, Any]] = {
-    204: {"description": "`Last-Event-ID` is the last event that will ever be: do not come back"},
+    204: {"description": "`Last-Event-ID` is the final event: do not reconnect"},
     **views.error_responses(404),
 }
 

@@ -119,7 +119,10 @@ async def list_jobs(
     ] = None,
     expand: Annotated[
         Literal["result", "details"] | None,
-        Query(description="whole jobs in place of summaries; `details`: with the metric's own"),
+        Query(
+            description="`result`: whole jobs instead of summaries; `details`: also the "
+            "metric's additional fields"
+        ),
     ] = None,
     limit: Limit = 20,
     after: Annotated[str | None, page_after(JOB_ID)] = None,

@@ -60,7 +60,7 @@ router = APIRouter(prefix="/v1", tags=["judgements"])
 @router.post(
     "/judgements",
     operation_id="create_judgements",
-    summary="Say what you think of a score, or bring judgements",
+    summary="Judge a score, or import judgements",
     status_code=201,
     response_model=None,
     responses={
@@ -85,7 +85,9 @@ async def create_judgements(
     caller: Judge,
     source: Annotated[
         str | None,
-        Query(min_length=1, max_length=80, pattern=r"^[!-~]+$", description="of the lines"),
+        Query(
+            min_length=1, max_length=80, pattern=r"^[!-~]+$", description="source of the judgements"
+        ),
     ] = None,
 ) -> JSONResponse:
     """One judgement as JSON needs the scope `review`. A second one of the same person on the same
@@ -155,7 +157,7 @@ async def judge(
     responses={
         200: {
             "model": JudgementList,
-            "description": "a page, or the file that `Accept` names",
+            "description": "a page, or a file in the format of `Accept`",
             "content": {LINES: TEXT, CSV: TEXT, TASKS: {"schema": {}}},
         },
         **views.error_responses(403, 404, 422),
@@ -170,7 +172,9 @@ async def list_judgements(
     queue: OfQueue = None,
     reviewer: OfReviewer = None,
     verdict: Opinion | None = None,
-    history: Annotated[bool, Query(description="superseded and withdrawn ones as well")] = False,
+    history: Annotated[
+        bool, Query(description="include superseded and withdrawn judgements")
+    ] = False,
     limit: Limit = 20,
     after: AfterJudgement = None,
 ) -> Response:
@@ -216,7 +220,7 @@ async def withdraw_judgement(
             of_key or old.reviewer,
             of_key is not None,
         ):
-            raise Forbidden("this key may only withdraw the judgements of its reviewer")
+            raise Forbidden("this key may only withdraw judgements of its own reviewer")
         return withdraw(connection, old, origin)
 
     return JSONResponse(judgement_json(await gateway.in_ledger(write)))

@@ -76,7 +76,7 @@ async def create_review_queue(
     gateway: Gateway,
     caller: Batcher,
     idempotency_key: Annotated[
-        str | None, key_header("the same key and body again answer with the first queue")
+        str | None, key_header("repeating the same key and body returns the first queue")
     ] = None,
 ) -> JSONResponse:
     """The lines that match the filter and have a result, in the requested order."""
@@ -96,7 +96,7 @@ async def make(
     """
     batch = await find_batch(body.batch, gateway, caller.tenant)
     if not batch.is_final or batch.metric not in metrics():
-        raise NoReport("the batch has no results to judge, or not all of them yet")
+        raise NoReport("the batch has no results to judge, or not all of its results yet")
     await write_facts(gateway, batch)
     view = query_to_take(
         batch, caller.tenant, [_as_filter(*parameter) for parameter in parse_qsl(body.query)]
@@ -158,7 +158,7 @@ async def list_review_queues(
 @router.get(
     "/{queue_id}",
     operation_id="get_review_queue",
-    summary="A review queue and how far it has come",
+    summary="A review queue and its progress",
     response_model=None,
     responses={200: {"model": ReviewQueueSchema}, **views.error_responses(403, 404)},
 )
@@ -170,7 +170,7 @@ async def get_review_queue(queue_id: str, gateway: Gateway, caller: Reader) -> J
 @router.post(
     "/{queue_id}/lease",
     operation_id="lease_review_item",
-    summary="The next line to judge, for ten minutes",
+    summary="The next line to judge, reserved for ten minutes",
     response_model=None,
     responses={200: {"model": NextReviewSchema}, **views.error_responses(403, 404, 413, 415, 422)},
     openapi_extra=views.body_schema(LeaseRequest),
@@ -196,7 +196,7 @@ async def lease_review_item(
 @router.post(
     "/{queue_id}/close",
     operation_id="close_review_queue",
-    summary="Give out no more lines of a review queue",
+    summary="Close a review queue: no more lines are given out",
     response_model=None,
     responses={200: {"model": ReviewQueueSchema}, **views.error_responses(403, 404)},
 )

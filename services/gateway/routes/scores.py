@@ -47,11 +47,12 @@ Prefer = Annotated[
     str | None, Header(description="`wait=N`: answer 200 with the ended job within N ≤ 30 s")
 ]
 Expand = Annotated[
-    Literal["details"] | None, Query(description="adds what only this metric has to the result")
+    Literal["details"] | None,
+    Query(description="adds the metric's additional fields to the result"),
 ]
 LOCATION = ("Location",)
 IdempotencyKey = Annotated[
-    str | None, key_header("the same key and body again answer with the first job")
+    str | None, key_header("repeating the same key and body returns the first job")
 ]
 
 
@@ -209,7 +210,7 @@ def described_report_request() -> type[BatchReportRequest]:
 def _report_request(
     names: tuple[str, ...], kind: type[BatchReportRequest], options: Any = None
 ) -> type[BatchReportRequest]:
-    """Return the request with `metric`, which is no part of the job's request."""
+    """Return the request with `metric`, which is not part of the job's request."""
     fields: Any = {"metric": (Literal[names], Field(exclude=True))}
     if options is not None:
         about = "of the metric's own report; of `haf` and `ice`"
@@ -302,7 +303,7 @@ def add_scores(router: APIRouter) -> None:
 
 
 def add_service(router: APIRouter, contract: ServiceContract, take: Take, responses: Json) -> None:
-    """Add the operation of a service that is no metric."""
+    """Add the operation of a service that is not a metric."""
 
     async def ask(
         request: Request,

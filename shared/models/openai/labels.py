@@ -183,7 +183,7 @@ def find_position(
         return unread(labels, "answer-cut-by-reasoning", detail, reading=READING)
     positions = _positions(choice)
     if not positions:
-        return unread(labels, "no-logprobs", "the server tells no log-probabilities")
+        return unread(labels, "no-logprobs", "the server returns no log-probabilities")
     before = ""
     written = "".join(position.token for position in positions)
     offset = len(written) - len(written.lstrip())

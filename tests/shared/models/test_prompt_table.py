@@ -46,7 +46,7 @@ def test_pieces_are_the_template_again(parts: list[str]) -> None:
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
-        ({"user": "{post}"}, "{post} is no placeholder: {text}, {premise}"),
+        ({"user": "{post}"}, "{post} is not a placeholder: {text}, {premise}"),
         ({"user": "a { b {text}"}, "a brace is written {{"),
         ({"user": "no text"}, "must hold {text}"),
         ({"system": "{text}"}, "`system` must not hold {text}"),

@@ -193,7 +193,7 @@ def flat_line(line: Mapping[str, Any], number: int) -> Record:
     if is_batch_line and line["method"] == "POST" and not {ID, "url"} & set(body or ()):
         return {ID: line[ID], "url": line["url"], **(body or {})}
     if {ID, "url"} <= set(line):
-        raise ValueError(f"line {number} is no line of a batch: custom_id, method, url, body")
+        raise ValueError(f"line {number} is not a line of a batch: custom_id, method, url, body")
     return dict(line)
 
 

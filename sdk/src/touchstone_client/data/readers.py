@@ -134,7 +134,7 @@ def object_of(raw: bytes, number: int) -> dict[str, Any]:
 
 
 def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _require_delimiter(first: str, usual: str | None) -> None:
@@ -187,7 +187,7 @@ def _csv_rows(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise ValueError(f"line {begun} is no CSV: {error}") from None
+            raise ValueError(f"line {begun} is not CSV: {error}") from None
         if cells:
             yield begun, cells
 
