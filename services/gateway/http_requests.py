@@ -208,8 +208,8 @@ def slice_of(request: Request, limit: int, after: str | None, order: Order) -> S
 def check_filters(request: Request, allowed: set[str]) -> None:
     """Raises BadInput for an unknown filter, which would otherwise be ignored."""
     keyed = {name for name in request.query_params if METADATA.fullmatch(name)}
-    known = (allowed - {"metadata"}) | (keyed if "metadata" in allowed else set())
-    unknown = sorted(request.query_params.keys() - known)
+    allowed_names = (allowed - {"metadata"}) | (keyed if "metadata" in allowed else set())
+    unknown = sorted(request.query_params.keys() - allowed_names)
     if unknown:
         raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
 

@@ -102,7 +102,7 @@ def install(app: FastAPI) -> None:
 
 def build_description(app: FastAPI) -> Json:
     """The whole description, made anew."""
-    made = get_openapi(
+    description = get_openapi(
         title=app.title,
         version=app.version,
         openapi_version=OPENAPI_VERSION,
@@ -114,23 +114,23 @@ def build_description(app: FastAPI) -> Json:
         tags=[{"name": name, "description": says} for name, says in TAGS.items()],
         routes=app.routes,
     )
-    made["security"] = KEY
-    found = [context.original_route for context in iter_route_contexts(app.routes)]
-    routes = {route.operation_id: route for route in found if isinstance(route, APIRoute)}
-    for _, operation in operations(made):
+    description["security"] = KEY
+    all_routes = [context.original_route for context in iter_route_contexts(app.routes)]
+    routes = {route.operation_id: route for route in all_routes if isinstance(route, APIRoute)}
+    for _, operation in operations(description):
         _complete(operation, routes[operation["operationId"]])
-    made["webhooks"] = {event: _webhook(event) for event in event_views.WEBHOOKS}
-    made["components"]["headers"] = {
+    description["webhooks"] = {event: _webhook(event) for event in event_views.WEBHOOKS}
+    description["components"]["headers"] = {
         name: {"description": says, "schema": schema} for name, (says, schema) in HEADERS.items()
     }
-    made["components"]["parameters"] = {
+    description["components"]["parameters"] = {
         name: {"name": name, "in": "header", "required": True, "description": says,
                "schema": {"type": "string"}}
         for name, says in SIGNED.items()
     }  # fmt: skip
-    made["components"]["schemas"] = _components(made)
-    made["components"]["responses"] = _share_problems(made)
-    return openapi_schemas.finished(made)
+    description["components"]["schemas"] = _components(description)
+    description["components"]["responses"] = _share_problems(description)
+    return openapi_schemas.finished(description)
 
 
 def operations(description: Json) -> Iterator[tuple[str, Json]]:
@@ -151,31 +151,33 @@ def responses_of(description: Json, operation: Json) -> Iterator[tuple[str, Json
 
 def _share_problems(made: Json) -> Json:
     """Replace the errors of all operations by references; return the components."""
-    found: dict[str, tuple[str, Json]] = {}
+    shared: dict[str, tuple[str, Json]] = {}
     for _, operation in operations(made):
         for status, response in operation["responses"].items():
             if status >= "400":
-                same = [one for one, _ in found.values() if one.startswith(f"Problem{status}")]
+                same = [
+                    name_ for name_, _ in shared.values() if name_.startswith(f"Problem{status}")
+                ]
                 name = f"Problem{status}" + (chr(ord("A") + len(same)) if same else "")
-                name, _ = found.setdefault(json.dumps(response), (name, response))
+                name, _ = shared.setdefault(json.dumps(response), (name, response))
                 operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
-    return dict(found.values())
+    return dict(shared.values())
 
 
 def _components(made: Json) -> Json:
-    asked: list[type[BaseModel]] = [
+    requests: list[type[BaseModel]] = [
         *(contract.request for contract in contracts().values()),
         described_report_request(),
         described_request(),
         *OTHER_REQUESTS,
     ]
     answered = [*job_views.job_types(), *event_views.event_types()]
-    others = {
+    other_models = {
         name: schema
         for name, schema in made["components"]["schemas"].items()
         if name not in ("HTTPValidationError", "ValidationError")
     }
-    return openapi_schemas.components(asked, answered, others)
+    return openapi_schemas.components(requests, answered, other_models)
 
 
 def _complete(operation: Json, route: APIRoute) -> None:
@@ -192,8 +194,10 @@ def _complete(operation: Json, route: APIRoute) -> None:
         parameter["schema"].pop("description", None)  # as the parameter's own
     _add_errors(operation, writes=not (route.methods or set()) <= {"GET", "HEAD"})
     for status, response in operation["responses"].items():
-        named = {*response.get("headers", ()), *_headers(status, operation)}
-        response["headers"] = {name: {"$ref": HEADER + name} for name in HEADERS if name in named}
+        header_names = {*response.get("headers", ()), *_headers(status, operation)}
+        response["headers"] = {
+            name: {"$ref": HEADER + name} for name in HEADERS if name in header_names
+        }
 
 
 def _scopes(dependant: Dependant) -> Iterator[str]:
@@ -231,8 +235,10 @@ def _is_default_error(response: Json) -> bool:
 
 
 def _headers(status: str, operation: Json) -> Iterator[str]:
-    named = {
-        one["name"].lower() for one in operation.get("parameters", ()) if one["in"] == "header"
+    parameter_names = {
+        parameter["name"].lower()
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] == "header"
     }
     is_success = status < "400"
     yield "x-request-id"
@@ -240,9 +246,11 @@ def _headers(status: str, operation: Json) -> Iterator[str]:
         yield from ("x-touchstone-version", *LIMITED)
     if status in ("202", "409", "429", "503", "507"):
         yield "Retry-After"
-    if is_success and "prefer" in named:
+    if is_success and "prefer" in parameter_names:
         yield "Preference-Applied"
-    if is_success and ("idempotency-key" in named or operation["operationId"] in REPLAYED):
+    if is_success and (
+        "idempotency-key" in parameter_names or operation["operationId"] in REPLAYED
+    ):
         yield "Idempotent-Replayed"
 
 

@@ -114,8 +114,8 @@ def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[s
     ]
     grouping = []
     for name in free:
-        held = [cell for row in rows if (cell := row.get(name)) not in (None, "")]
-        if has_few_values(held, min(MOST_VALUES, len(held) // 2)):  # each in two, by and large
+        cells = [cell for row in rows if (cell := row.get(name)) not in (None, "")]
+        if has_few_values(cells, min(MOST_VALUES, len(cells) // 2)):  # each in two, by and large
             grouping.append(name)
     columns = [*gold, *grouping][:MOST_METADATA]
     return [name for name in names if name in columns]
@@ -123,8 +123,8 @@ def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[s
 
 def has_few_values(cells: Iterable[Any], most: int) -> bool:
     """Return True if the non-empty cells hold at most `most` different short values."""
-    held = {str(cell) for cell in cells if cell not in (None, "")}
-    return 1 <= len(held) <= most and all(len(cell) <= LONGEST_VALUE for cell in held)
+    values = {str(cell) for cell in cells if cell not in (None, "")}
+    return 1 <= len(values) <= most and all(len(cell) <= LONGEST_VALUE for cell in values)
 
 
 def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:

@@ -257,11 +257,11 @@ class HatexscoreRequest(ExplainableRequest):
             raise ValueError("`labels` needs words for `hateful` and for `non-hateful`")
         if isinstance(labels, dict) and not {*labels}.isdisjoint(RESERVED):
             raise ValueError(f"no class may be called {' or '.join(RESERVED)}")
-        found = invalid_label(labels) if isinstance(labels, dict) else None
-        if found is not None:
-            side, place, why = found
+        invalid = invalid_label(labels) if isinstance(labels, dict) else None
+        if invalid is not None:
+            side, index, why = invalid
             wrong = PydanticCustomError("label_word", "{why}", {"why": why})
-            entry = InitErrorDetails(type=wrong, loc=(side, place), input=None)
+            entry = InitErrorDetails(type=wrong, loc=(side, index), input=None)
             raise ValidationError.from_exception_data(cls.__name__, [entry])
         return labels
 
@@ -273,7 +273,9 @@ class HatexscoreRequest(ExplainableRequest):
         vocabulary = _in_force(info.data["labels"], label)
         classes = vocabulary.classes
         if _class_of(vocabulary, label) is None:
-            first = [one for own in classes for one in vocabulary.side(own)[:MOST_WRITTEN_OUT]]
+            first = [
+                word for class_ in classes for word in vocabulary.side(class_)[:MOST_WRITTEN_OUT]
+            ]
             accepted = ", ".join(dict.fromkeys([*classes, *first]))
             raise ValueError(f"the label is none of the words in force: {accepted}")
         return label
@@ -307,8 +309,10 @@ class HatexscoreRequest(ExplainableRequest):
             return policy
         language = info.data.get("language", "auto").partition("-")[0].lower()
         if language in get_args(Language) and language not in POLICY_LANGUAGES[policy]:
-            named = language_name(language)
-            raise ValueError(f"the policy {policy} has no list in {named}; send your own")
+            language_in_words = language_name(language)
+            raise ValueError(
+                f"the policy {policy} has no list in {language_in_words}; send your own"
+            )
         return policy
 
 
@@ -320,11 +324,13 @@ def judge_labels(
     They are on the hateful side of the vocabulary in force, or in the further class that
     the decision names. `paper` and `reference` know two labels only.
     """
-    wanted = HATEFUL if decision is None or decision in SIDES else decision
-    if request.variant != "robust" and wanted == HATEFUL and HATEFUL in labels:
+    target = HATEFUL if decision is None or decision in SIDES else decision
+    if request.variant != "robust" and target == HATEFUL and HATEFUL in labels:
         return (HATEFUL,)
-    known = request.vocabulary
-    return tuple(one for one in labels if one == wanted or known.label_of(one) == wanted)
+    vocabulary = request.vocabulary
+    return tuple(
+        label for label in labels if label == target or vocabulary.label_of(label) == target
+    )
 
 
 def _fits(request: HatexscoreRequest, labels: Sequence[str]) -> bool:
@@ -426,12 +432,12 @@ def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
     """Return a request that asks the model that decided for P as well. Another model would
     only measure its agreement (specs "models" §7)."""
-    named = {} if found.policy is None else {"policy": found.policy}
+    fields = {} if found.policy is None else {"policy": found.policy}
     decided = found.decision
     if decided is not None and _class_of(_in_force(None, decided), decided) is not None:
-        named["decision"] = decided
+        fields["decision"] = decided
     return {
-        **named,
+        **fields,
         **found.judged_by(HATEFUL),
         "text": found.inputs.get("text"),
         "explanation": found.explanation,

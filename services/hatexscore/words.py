@@ -58,8 +58,8 @@ def _cached(text: str, language: Language) -> tuple[TextWord, ...]:
 
 def _tokenize(text: str, language: Language) -> list[TextWord]:
     """Run the language's analyser; lone surrogates are replaced before."""
-    found = _ANALYSERS[language](_SURROGATE.sub("\ufffd", text))
-    cut = (replace(word, text=text[word.start : word.end]) for word in found)
+    tokens = _ANALYSERS[language](_SURROGATE.sub("\ufffd", text))
+    cut = (replace(word, text=text[word.start : word.end]) for word in tokens)
     return [word for word in cut if word.text.strip()]
 
 

@@ -99,8 +99,8 @@ def sent_texts(
     if LANGUAGE in asked:
         values[LANGUAGE] = example.language or identified(example.text)
     if missing := set(asked) - values.keys():
-        wanted = "one text" if "text" in missing else "pairs: send `text_pair`"
-        raise BadInput(f"the model's prompt asks about {wanted}", pointer="/text_pair")
+        expected = "one text" if "text" in missing else "pairs: send `text_pair`"
+        raise BadInput(f"the model's prompt asks about {expected}", pointer="/text_pair")
     return values
 
 
@@ -210,12 +210,12 @@ class WordRows(Message):
     @model_validator(mode="after")
     def _rows_name_words(self) -> Self:
         for row in self.rows:
-            kept = row.kept or ()
-            if any(a >= b for a, b in pairwise(kept)):
+            kept_words = row.kept or ()
+            if any(a >= b for a, b in pairwise(kept_words)):
                 raise ValueError("the kept words must ascend")
-            named = (*kept, *row.masked, *(place for place, _ in row.replaced))
-            if named and max(named) >= len(self.words):
-                raise ValueError(f"word {max(named)} of an example of {len(self.words)} words")
+            positions = (*kept_words, *row.masked, *(position for position, _ in row.replaced))
+            if positions and max(positions) >= len(self.words):
+                raise ValueError(f"word {max(positions)} of an example of {len(self.words)} words")
         return self
 
 

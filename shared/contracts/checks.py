@@ -104,8 +104,10 @@ def undefined(name: str, report: Report, *components: str) -> Check | None:
 
     components: looked up in `reasons`, the first one that has a reason decides.
     """
-    found = (one for name_ in components for one in report.reasons if one.component == name_)
-    reason: NullReason | None = next(found, None)
+    matching = (
+        reason_ for name_ in components for reason_ in report.reasons if reason_.component == name_
+    )
+    reason: NullReason | None = next(matching, None)
     if reason is None:
         return None
     sentence = f"{reason.detail[:1].upper()}{reason.detail[1:].rstrip('.')}."
@@ -118,30 +120,30 @@ def conclude(checks: Iterable[Check], carrying: Collection[str]) -> Finding:
     carrying: the names of the checks without which the metric concludes nothing.
     """
     listed = tuple(checks)
-    failures = [one for one in listed if one.outcome == "failed"]
-    unanswered = [one for one in listed if one.outcome in ("inconclusive", "not_tested")]
+    failures = [check for check in listed if check.outcome == "failed"]
+    unanswered = [check for check in listed if check.outcome in ("inconclusive", "not_tested")]
     unanswered.sort(key=lambda one: one.name not in carrying)
-    has_carrying = any(one.outcome == "passed" and one.name in carrying for one in listed)
+    has_carrying = any(check.outcome == "passed" and check.name in carrying for check in listed)
     verdict: VerdictWord
     if failures:
         verdict, reason = "problem_found", failures[0].sentence
-    elif has_carrying and not any(one.name in carrying for one in unanswered):
+    elif has_carrying and not any(check.name in carrying for check in unanswered):
         verdict, reason = "holds_up", _summary(listed)
     else:
         verdict, reason = "not_tested", unanswered[0].sentence if unanswered else ""
-    codes = dict.fromkeys(one.reason for one in unanswered if one.reason)
+    codes = dict.fromkeys(check.reason for check in unanswered if check.reason)
     return Finding(
         verdict=verdict,
         reason=reason,
         checks=listed,
-        problems=tuple(dict.fromkeys(one.reason for one in failures if one.reason)),
+        problems=tuple(dict.fromkeys(check.reason for check in failures if check.reason)),
         untested=tuple(Untested(reason=code, action=ACTIONS[code]) for code in codes),
     )
 
 
 def _summary(checks: Sequence[Check]) -> str:
-    passes = [one for one in checks if one.outcome == "passed"]
-    rest = sum(one.outcome in ("inconclusive", "not_tested") for one in checks)
+    passes = [check for check in checks if check.outcome == "passed"]
+    rest = sum(check.outcome in ("inconclusive", "not_tested") for check in checks)
     if len(passes) == 1:
         return passes[0].sentence
     if not rest:

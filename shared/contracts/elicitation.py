@@ -88,11 +88,13 @@ class ExplanationsOwnPrompt(Message):
 
     @model_validator(mode="after")
     def _check_inputs(self) -> Self:
-        found = {piece.inserted for piece in parse_template(self.user, PLACEHOLDERS)}
-        found |= {piece.inserted for piece in parse_template(self.system or "", PLACEHOLDERS)}
-        if not found & {*INPUTS}:
-            named = ", ".join(f"{{{name}}}" for name in INPUTS)
-            raise ValueError(f"does not show the input to the model: add one of {named}")
+        placeholders = {piece.inserted for piece in parse_template(self.user, PLACEHOLDERS)}
+        placeholders |= {
+            piece.inserted for piece in parse_template(self.system or "", PLACEHOLDERS)
+        }
+        if not placeholders & {*INPUTS}:
+            listed = ", ".join(f"{{{name}}}" for name in INPUTS)
+            raise ValueError(f"does not show the input to the model: add one of {listed}")
         return self
 
     @model_validator(mode="after")
@@ -283,10 +285,10 @@ class ExplainableRequest(LanguageRequest):
     @model_serializer(mode="wrap")
     def _as_sent(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Remove the empty explanation that was not sent."""
-        made: dict[str, Any] = dump(self)
+        values: dict[str, Any] = dump(self)
         if self.explain is not None and self.explained_field is not None:
-            made.pop(self.explained_field, None)
-        return made
+            values.pop(self.explained_field, None)
+        return values
 
     @model_validator(mode="after")
     def _explained_or_explain(self, info: ValidationInfo) -> Self:
@@ -306,8 +308,8 @@ class ExplainableRequest(LanguageRequest):
 
 def given_inputs(request: Message) -> dict[str, str]:
     """Return placeholder of a prompt → text, for those that the request has."""
-    told = ((name, getattr(request, name, None)) for name in INPUTS)
-    return {name: text for name, text in told if isinstance(text, str) and text}
+    fields = ((name, getattr(request, name, None)) for name in INPUTS)
+    return {name: text for name, text in fields if isinstance(text, str) and text}
 
 
 def has_own_model(request: Any) -> bool:

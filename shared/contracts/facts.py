@@ -79,7 +79,7 @@ class FactPlan:
         if self.contract is None:
             return OF_ALL
         facts = self.facts
-        own = {
+        paths = {
             "score": facts.score,
             "model": facts.model,
             "chance": facts.chance,
@@ -87,7 +87,7 @@ class FactPlan:
             "language": facts.language,
         }
         parts = {f"part {name}": path for name, path in self.contract.parts.items()}
-        return OF_ALL | {name: path for name, path in own.items() if path} | parts
+        return OF_ALL | {name: path for name, path in paths.items() if path} | parts
 
     @property
     def facets(self) -> tuple[tuple[str, str], ...]:

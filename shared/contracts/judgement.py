@@ -144,8 +144,10 @@ def normalize(
     """
     total = sum(shares.values())
     row = [value / total if total else 0.0 for value in shares.values()]
-    found = with_mass(tuple(shares), row, total, reading)
-    return found if found.unread else found.model_copy(update={"uncertainty": uncertainty})
+    judgement = with_mass(tuple(shares), row, total, reading)
+    return (
+        judgement if judgement.unread else judgement.model_copy(update={"uncertainty": uncertainty})
+    )
 
 
 def with_mass(
@@ -164,18 +166,18 @@ def with_mass(
 def average(each: Sequence[Judgement], reading: Reading) -> Judgement:
     """Return the mean over drawn reasonings; uncertainty: half the mean's 95 % interval. If none
     was read, return the first one."""
-    read = [one for one in each if one.probabilities is not None]
+    read = [judgement for judgement in each if judgement.probabilities is not None]
     if not read:
         return each[0]
-    rows = [one.unwrap() for one in read]
+    rows = [judgement.unwrap() for judgement in read]
     columns = list(zip(*rows, strict=True))
     spread = max(map(stdev, columns)) / math.sqrt(len(rows)) if len(rows) > 1 else 0.0
     return Judgement(
         labels=read[0].labels,
         probabilities=tuple(map(fmean, columns)),
-        mass=fmean([one.mass or 0.0 for one in read]),
+        mass=fmean([judgement.mass or 0.0 for judgement in read]),
         reading=reading,
-        uncertainty=min(1.0, max(Z_95 * spread, *(one.uncertainty for one in read))),
+        uncertainty=min(1.0, max(Z_95 * spread, *(judgement.uncertainty for judgement in read))),
     )
 
 
@@ -225,11 +227,11 @@ def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator
 
     asked: (operator, share of the text that stays); for each, the nearest measurement counts.
     """
-    for one in nearest_parts(use, asked):
-        if abs(one.excess) > MOST_EXCESS:
+    for part in nearest_parts(use, asked):
+        if abs(part.excess) > MOST_EXCESS:
             yield (
-                f"ece_perturbed: with {one.kept:.0%} of the words left ({one.operator}) the "
-                f"probabilities of {use.name} are off by {one.excess:.2f} beyond what chance "
+                f"ece_perturbed: with {part.kept:.0%} of the words left ({part.operator}) the "
+                f"probabilities of {use.name} are off by {part.excess:.2f} beyond what chance "
                 "explains (calibration error, see its card), and so may their differences be"
             )
 
@@ -237,8 +239,8 @@ def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator
 def nearest_parts(use: ModelUse, asked: Iterable[tuple[str, float]]) -> list[PartExcess]:
     """Return the nearest measurement of each (operator, share that stays), without duplicates."""
     nearest = (
-        min((one for one in use.on_parts if one.operator == operator),
-            key=lambda one: abs(one.kept - kept), default=None)
-        for operator, kept in asked
+        min((part for part in use.on_parts if part.operator == operator),
+            key=lambda one: abs(one.kept - share), default=None)
+        for operator, share in asked
     )  # fmt: skip
-    return [one for one in dict.fromkeys(nearest) if one is not None]
+    return [part for part in dict.fromkeys(nearest) if part is not None]

@@ -46,13 +46,13 @@ def repeats(said: str, sent: Sequence[str]) -> bool:
     ours = [said[start : start + RUN] for start in range(len(said) - RUN + 1)]
     for text in filter(None, sent):
         if len(text) <= RUN:
-            found = text in said
+            repeated = text in said
         elif len(said) <= SENTENCE:
-            found = any(run in text for run in ours)
+            repeated = any(run in text for run in ours)
         else:  # comparing sets is faster for what is longer than a sentence of ours
             theirs = (text[start : start + RUN] for start in range(len(text) - RUN + 1))
-            found = not set(ours).isdisjoint(theirs)
-        if found:
+            repeated = not set(ours).isdisjoint(theirs)
+        if repeated:
             return True
     return False
 
@@ -136,8 +136,8 @@ def _words_in(value: Any) -> Iterator[str]:
         yield from map(str, value)
         yield from _words_in(list(value.values()))
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _words_in(one)
+        for element in value:
+            yield from _words_in(element)
 
 
 def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
@@ -156,45 +156,47 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
         if not isinstance(value, str)
         for word in _words_in(value)
     )
-    kept = _model(report, words)
-    own = type(report).model_fields.get("warnings")
-    if own is not None:
-        ours = all_internal(own.annotation)
+    stripped = _model(report, words)
+    warnings_field = type(report).model_fields.get("warnings")
+    if warnings_field is not None:
+        ours = all_internal(warnings_field.annotation)
         elicitation = getattr(report, "elicitation", None)  # as little ours as what was sent
-        told = (getattr(elicitation, name, None) for name in ("answer", "explanation", "reasoning"))
-        texts = words if ours else {*sent(request), *filter(None, told), *words}
+        written = (
+            getattr(elicitation, name, None) for name in ("answer", "explanation", "reasoning")
+        )
+        texts = words if ours else {*sent(request), *filter(None, written), *words}
         long = sorted((text for text in texts if len(text) > NAME), key=len, reverse=True)
-        kept["warnings"] = [
+        stripped["warnings"] = [
             "a warning that repeats the text was not kept" if repeats(warning, long) else warning
             for warning in getattr(report, "warnings", ())
         ]
-    return kept
+    return stripped
 
 
 def strip_request(problem: Problem, request: JobRequest) -> Problem:
     """Return the problem; a detail that repeats the request is removed."""
     texts = list(sent(request))
-    kept = dict(problem)
-    if repeats(kept["detail"], texts):
-        kept["detail"] = kept["title"]
-    if "errors" in kept:
-        kept["errors"] = [
-            entry | {"detail": kept["title"]} if repeats(entry["detail"], texts) else entry
-            for entry in kept["errors"]
+    stripped = dict(problem)
+    if repeats(stripped["detail"], texts):
+        stripped["detail"] = stripped["title"]
+    if "errors" in stripped:
+        stripped["errors"] = [
+            entry | {"detail": stripped["title"]} if repeats(entry["detail"], texts) else entry
+            for entry in stripped["errors"]
         ]
-    return kept
+    return stripped
 
 
 def _model(model: BaseModel, words: Words) -> dict[str, Json]:
     ours = isinstance(model, OURS)
-    kept = {}
+    values = {}
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
         if field.exclude_if is not None and field.exclude_if(value):
             continue  # as where the text stays
         as_it_is = ours and isinstance(value, str)
-        kept[name] = value if as_it_is else _value(value, field_type(field), words)
-    return kept
+        values[name] = value if as_it_is else _value(value, field_type(field), words)
+    return values
 
 
 def _value(value: Any, hint: Any, words: Words) -> Json:
@@ -207,8 +209,8 @@ def _value(value: Any, hint: Any, words: Words) -> Json:
         return None if type(None) in get_args(_bare(hint)) else ""
     if isinstance(value, Mapping):
         names = (
-            str(place) if isinstance(key, str) and key.casefold() in words else key
-            for place, key in enumerate(value, 1)
+            str(index) if isinstance(key, str) and key.casefold() in words else key
+            for index, key in enumerate(value, 1)
         )
         items = (_value(item, last_argument(hint), words) for item in value.values())
         return dict(zip(names, items, strict=True))

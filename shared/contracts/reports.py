@@ -55,7 +55,7 @@ class ValueHistogram(Message):
 
 def bin_edges(low: float, high: float, bins: int) -> list[float]:
     """Return the ascending borders of equal bins, bins + 1, as in links of pages."""
-    return [low + (high - low) * place / bins for place in range(bins)] + [high]
+    return [low + (high - low) * index / bins for index in range(bins)] + [high]
 
 
 class PartSummary(Message):

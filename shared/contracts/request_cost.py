@@ -122,7 +122,9 @@ class WorkLimit:
         """Return the request's work, the limit, and the value needed for each number."""
         largest = excess.work
         product = " × ".join(f"{_number(size.value)} {size.name}" for size in largest.sizes)
-        lower = [(one.name, self._max_value(one), 1) for one in largest.lowerings] or [
+        lower = [
+            (lowering.name, self._max_value(lowering), 1) for lowering in largest.lowerings
+        ] or [
             (size.name, floor(size.value * excess.share), size.least)
             for size in largest.sizes
             if size.pointer is not None
@@ -132,7 +134,7 @@ class WorkLimit:
         fields: list[Reduction | Size] = []
         for work in (largest, *works):
             fields += (*work.lowerings, *work.sizes)
-        pointers = dict.fromkeys(one.pointer for one in fields if one.pointer)
+        pointers = dict.fromkeys(field.pointer for field in fields if field.pointer)
         refusal = TooManyRows if largest.at_server else TooCostly
         return refusal(
             f"{product} make {_number(largest.amount)} {largest.unit}, and one request may ask for "
@@ -147,8 +149,8 @@ class WorkLimit:
 
     def _share(self, work: Work, works: Sequence[Work]) -> float:
         """Return the share of a product that fits if the other products stay unchanged."""
-        own = work.seconds(self.tokens_per_second)
-        return (self.seconds - (self.expected_time(works) - own)) / own
+        seconds = work.seconds(self.tokens_per_second)
+        return (self.seconds - (self.expected_time(works) - seconds)) / seconds
 
 
 def words_of(text: str) -> int:

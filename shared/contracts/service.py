@@ -217,8 +217,8 @@ class BatchReportContract(ServiceContract):
         batch."""
         if not isinstance(request, BatchReportRequest):
             return ()
-        others = (*((request.against,) if request.against else ()), *request.further)
-        listed = sum(len(one.jobs or ()) for one in (request, *others))
+        systems = (*((request.against,) if request.against else ()), *request.further)
+        listed = sum(len(system.jobs or ()) for system in (request, *systems))
         return self.work_over(request, listed)
 
     def work_over(
@@ -281,9 +281,9 @@ class ReportedContract(ServiceContract):
     @property
     def score_range(self) -> tuple[float, float] | None:
         """Return the least and greatest score; None: it depends on the request."""
-        told = self.report.model_fields.get("range")
-        if told is not None and isinstance(told.default, tuple):
-            return told.default
+        range_field = self.report.model_fields.get("range")
+        if range_field is not None and isinstance(range_field.default, tuple):
+            return range_field.default
         return None if self.facts is None else self.facts.score_range
 
     def as_scored(self, request: Any, report: Any) -> Any:
@@ -341,25 +341,27 @@ class MetricContract(ReportedContract):
     def as_scored(self, request: Any, report: Any) -> Any:
         """Return the request with its elicited explanation, or unchanged if none was elicited or
         kept. report: of its job. Raises ValidationError."""
-        found = getattr(report, "elicitation", None)
-        if self.elicited is None or found is None or not found.explanation:
+        elicitation = getattr(report, "elicitation", None)
+        if self.elicited is None or elicitation is None or not elicitation.explanation:
             return request
-        writer = found.provenance.model
+        writer = elicitation.provenance.model
         elicited = ElicitedExplanation(
             inputs=given_inputs(request),
-            answer=found.answer,
-            explanation=found.explanation,
-            decision=found.decision,
-            tokens=found.tokens,
-            reasoning=found.reasoning,
+            answer=elicitation.answer,
+            explanation=elicitation.explanation,
+            decision=elicitation.decision,
+            tokens=elicitation.tokens,
+            reasoning=elicitation.reasoning,
             model=writer and writer.name,
-            judge=writer.name if writer and found.p else None,
-            judge_labels=tuple(found.p or ()),
+            judge=writer.name if writer and elicitation.p else None,
+            judge_labels=tuple(elicitation.p or ()),
         )
-        made = {name: value for name, value in self.elicited(elicited).items() if value is not None}
+        values = {
+            name: value for name, value in self.elicited(elicited).items() if value is not None
+        }
         model = {"model": request.model} if has_own_model(request) else {}
-        own = request.model_dump(mode="json", exclude={"explain", "model", *made})
-        return self.request.model_validate(own | made | model)
+        parameters = request.model_dump(mode="json", exclude={"explain", "model", *values})
+        return self.request.model_validate(parameters | values | model)
 
     @cached_property
     def parts(self) -> dict[str, str]:
@@ -384,10 +386,10 @@ class MetricContract(ReportedContract):
 
 
 def _corrections(report: type[Message], path: str) -> Iterator[tuple[str, str]]:
-    for name, found in report.model_fields.items():
+    for name, model_field in report.model_fields.items():
         if name in ("p_adjusted", "q_value"):
-            yield f"{path}{name}", found.description or ""
-        for inner in messages_in(found.annotation):
+            yield f"{path}{name}", model_field.description or ""
+        for inner in messages_in(model_field.annotation):
             yield from _corrections(inner, f"{path}{name}.")
 
 

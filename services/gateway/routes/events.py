@@ -108,8 +108,12 @@ async def stream(look: Look, watched: str, gateway: State, last_event_id: str | 
     Raises NotThere, Unavailable.
     """
     state = await look()  # what is not there is a 404, not an empty stream
-    seen = last_event_id or ""
-    last = int(seen) if seen.isascii() and seen.isdigit() and len(seen) <= LAST_ID_DIGITS else 0
+    last_id = last_event_id or ""
+    last = (
+        int(last_id)
+        if last_id.isascii() and last_id.isdigit() and len(last_id) <= LAST_ID_DIGITS
+        else 0
+    )
     if last and state.is_final and not _after(last, state):
         return Response(status_code=204)
     return EventSourceResponse(_events(look, watched, gateway, last), headers=STREAM_HEADERS)

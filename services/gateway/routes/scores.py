@@ -123,10 +123,10 @@ async def commit(
         if isinstance(contract, BatchReportContract) and isinstance(asked, BatchReportRequest):
             sources = (asked, *((asked.against,) if asked.against else ()), *asked.further)
             results = sum(
-                batch_lines.count_results(connection, one.batch)
-                if one.batch
-                else len(one.jobs or ())
-                for one in sources
+                batch_lines.count_results(connection, source.batch)
+                if source.batch
+                else len(source.jobs or ())
+                for source in sources
             )
             limit.check(contract.work_over(asked, results))
         return jobs.accept(
@@ -149,11 +149,11 @@ async def find_or_commit(
     """
     request = asked.model_dump(mode="json")
     key = f"{OWN_KEY} {jobs.fingerprint(contract.name, request)} {of}".strip()
-    known = await gateway.in_ledger(
+    existing = await gateway.in_ledger(
         lambda connection: jobs.find_by_key(connection, owner.tenant, key, contract.name, request)
     )
-    if known is not None:
-        return Accepted(known, replayed=True)
+    if existing is not None:
+        return Accepted(existing, replayed=True)
     return await commit(contract, asked, gateway, key, owner)
 
 
@@ -184,10 +184,10 @@ async def set_within(event: asyncio.Event, seconds: float) -> None:
 
 def metric_in(body: Any, known: Mapping[str, T]) -> T:
     """Return what `metric` of a body names. Raises BadInput."""
-    named = body.get("metric") if isinstance(body, dict) else None
-    if not isinstance(named, str) or named not in known:
+    metric = body.get("metric") if isinstance(body, dict) else None
+    if not isinstance(metric, str) or metric not in known:
         raise BadInput(f"name the metric, one of: {', '.join(sorted(known))}", pointer="/metric")
-    return known[named]
+    return known[metric]
 
 
 @cache
@@ -202,7 +202,9 @@ def report_requests() -> dict[str, type[BatchReportRequest]]:
 def described_report_request() -> type[BatchReportRequest]:
     """Return the body that asks for a report as the API describes it."""
     requests = {contract.batch.request for contract in reported().values()}
-    fields = [one.model_fields["options"] for one in requests if "options" in one.model_fields]
+    fields = [
+        request.model_fields["options"] for request in requests if "options" in request.model_fields
+    ]
     kinds = sorted((field.annotation for field in fields), key=lambda kind: kind.__name__)  # type: ignore[union-attr]
     return _report_request(tuple(reported()), BatchReportRequest, reduce(or_, kinds, None))
 
@@ -231,9 +233,9 @@ async def report(
     def chosen(body: Any) -> type[BatchReportRequest]:
         return metric_in(body, report_requests())
 
-    asked = await http_requests.parse(request, chosen, limit=limit)
-    contract = reported()[asked.metric].batch  # type: ignore[attr-defined]
-    return await take_one(contract, asked, request, gateway, caller)
+    report_request = await http_requests.parse(request, chosen, limit=limit)
+    contract = reported()[report_request.metric].batch  # type: ignore[attr-defined]
+    return await take_one(contract, report_request, request, gateway, caller)
 
 
 def job_responses(component: str, *refusals: int) -> Json:
@@ -266,8 +268,8 @@ def add_scores(router: APIRouter) -> None:
                 pointer="/metric",
             )
         limit = gateway.settings.max_body_bytes
-        asked = await http_requests.parse(request, contract.request, limit=limit)
-        return await take_one(contract, asked, request, gateway, caller)
+        scored = await http_requests.parse(request, contract.request, limit=limit)
+        return await take_one(contract, scored, request, gateway, caller)
 
     examples = {
         name: {"summary": contract.summary, "value": value}
@@ -285,7 +287,7 @@ def add_scores(router: APIRouter) -> None:
         response_model=None,
         responses=job_responses("Job", 404),
         openapi_extra=views.body_schema(
-            *(one.request for one in metrics().values()), examples=examples
+            *(metric.request for metric in metrics().values()), examples=examples
         ),
     )
     router.add_api_route(
@@ -314,8 +316,8 @@ def add_service(router: APIRouter, contract: ServiceContract, take: Take, respon
         expand: Expand = None,
     ) -> Response:
         limit = gateway.settings.max_body_bytes
-        asked = await http_requests.parse(request, contract.request, limit=limit)
-        return await take(contract, asked, request, gateway, caller)
+        parsed = await http_requests.parse(request, contract.request, limit=limit)
+        return await take(contract, parsed, request, gateway, caller)
 
     examples = {name: {"value": value} for name, value in contract.examples.items()}
     router.add_api_route(
