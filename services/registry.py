@@ -32,7 +32,7 @@ NO_SCORE = SurprisingRule(name="no-score", path="$ ? (@.score == null)", says="i
 
 @lru_cache(maxsize=1)
 def contracts() -> dict[str, ServiceContract]:
-    """name → contract, in the order of names."""
+    """Return name → contract, in the order of names."""
     folders = sorted(
         folder.name
         for folder in pkgutil.iter_modules(services.__path__)
@@ -46,28 +46,29 @@ def contracts() -> dict[str, ServiceContract]:
 
 @lru_cache(maxsize=1)
 def metrics() -> dict[str, MetricContract]:
-    """Those that score explanations."""
+    """Return the contracts of metrics, which score explanations."""
     found = contracts().items()
     return {name: one for name, one in found if isinstance(one, MetricContract)}
 
 
 @lru_cache(maxsize=1)
 def reported() -> dict[str, ReportedContract]:
-    """Those whose many results are summed up: the metrics, and whatever else has batch reports."""
+    """Return the contracts with batch reports: the metrics, and some other services."""
     found = contracts().items()
     return {name: one for name, one in found if isinstance(one, ReportedContract)}
 
 
 @lru_cache(maxsize=1)
 def all_contracts() -> dict[str, ServiceContract]:
-    """name → contract of everything that takes jobs: the services, and the batch reports."""
+    """Return name → contract of everything that accepts jobs: the services, and the batch
+    reports."""
     batches = [one.batch for one in reported().values()]
     return {**contracts(), **{batch.name: batch for batch in batches}}
 
 
 def process_settings() -> Settings:
-    """The settings of this process; wrong ones end it, also where they name a service that there is
-    not, whose queues nobody would miss."""
+    """Return the settings of this process. Exit if they are wrong, or if they name an unknown
+    service."""
     chosen = settings_or_exit()
     named = {service for services in chosen.queue_servers.values() for service in services}
     if unknown := sorted(named - contracts().keys()):
@@ -78,7 +79,7 @@ def process_settings() -> Settings:
 
 
 def service(name: str) -> Service:
-    """What answers to this name: the `SERVICE` of its `metric.py` or `service.py`."""
+    """Return the service with this name: the `SERVICE` of its `metric.py` or `service.py`."""
     module = next(
         module
         for module in (f"services.{name}.metric", f"services.{name}.service")
@@ -90,28 +91,30 @@ def service(name: str) -> Service:
 
 @lru_cache(maxsize=64)
 def page(name: str) -> ModuleType | None:
-    """The module that shows a result of this service: its `page.py`; None where it has none."""
+    """Return the module that shows a result of this service: its `page.py`; None if it has
+    none."""
     module = f"services.{name}.page"
     known = name in contracts() and importlib.util.find_spec(module) is not None
     return importlib.import_module(module) if known else None
 
 
 def page_details(name: str) -> dict[str, Any]:
-    """Fields of a request that only the page of this metric needs."""
+    """Return the fields of a request that only the page of this metric needs."""
     found: dict[str, Any] = getattr(page(name), "DETAILS", {})
     return found
 
 
 @lru_cache(maxsize=256)  # a name may come from an address
 def page_file(name: str, file: str) -> Path | None:
-    """A file of this service's page (`page.html`, `page.css`); None where there is none."""
+    """Return a file of this service's page (`page.html`, `page.css`); None if it does not
+    exist."""
     package = importlib.util.find_spec(f"services.{name}") if name in contracts() else None
     folders = (package and package.submodule_search_locations) or ()
     return next((path for one in folders if (path := Path(one) / file).is_file()), None)
 
 
 def surprising_rules(metric: str) -> SurprisingRules:
-    """Rules for surprising results: problems, the metric's own rules, and no score."""
+    """Return the rules for surprising results: problems, the metric's own rules, and no score."""
     contract = reported().get(metric)
     if contract is None:
         return SurprisingRules((NO_SCORE,))
@@ -128,13 +131,14 @@ def surprising_rules(metric: str) -> SurprisingRules:
 
 
 def surprising_words(metric: str) -> dict[str, str]:
-    """reason → how a line of this metric says it."""
+    """Return reason → its words in a table of this metric."""
     rules = surprising_rules(metric).listed
     return {**{rule.name: rule.says for rule in rules}, FAILED: "the job failed"}
 
 
 def fact_plan(name: str) -> FactPlan | None:
-    """How results become rows of the results table; None for those that stand in none."""
+    """Return the conversion of results into rows of the results table; None for services
+    without such rows."""
     contract = reported().get(name)
     if name in all_contracts() and (contract is None or contract.facts is None):
         return None

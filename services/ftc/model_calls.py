@@ -114,7 +114,7 @@ def _next_draws(
 ) -> int | None:
     """Return the number of random phrases at the next look, or None if every test stops.
 
-    Each counterfactual is tested, and so is their mean. drawn: phrases so far.
+    Each counterfactual is tested, and also their mean. drawn: phrases so far.
     """
     tests = []
     for hypothesis, row in zip(derived.hypotheses, targets_of(request, derived), strict=True):

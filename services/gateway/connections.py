@@ -147,7 +147,7 @@ class LingeringTransport(asyncio.Transport):
 
 
 class StrictProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 with limits; a server shares `connections`."""
+    """uvicorn's HTTP/1.1 protocol with limits; all connections of a server share one counter."""
 
     connections_open: ConnectionCounter
     conn: StrictConnection

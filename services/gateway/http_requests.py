@@ -190,12 +190,12 @@ def key_of(header: str | None) -> str | None:
 
 
 def key_header(effect: str) -> Any:
-    """Return the header's description. effect: of sending the same key again."""
+    """Return the header's description. effect: what sending the same key again does."""
     return Header(description=effect, json_schema_extra={"pattern": f"^({KEY_FORM.pattern})$"})
 
 
 def page_after(shape: re.Pattern[str]) -> Any:
-    """Return the query parameter `after` of a list. shape: of its ids."""
+    """Return the query parameter `after` of a list. shape: the pattern of its ids."""
     return Query(description="the `last_id` of the page before", pattern=f"^{shape.pattern}$")
 
 

@@ -101,7 +101,7 @@ def install(app: FastAPI) -> None:
 
 
 def build_description(app: FastAPI) -> Json:
-    """The whole description, made anew."""
+    """Return the whole description, built again."""
     description = get_openapi(
         title=app.title,
         version=app.version,
@@ -134,7 +134,7 @@ def build_description(app: FastAPI) -> Json:
 
 
 def operations(description: Json) -> Iterator[tuple[str, Json]]:
-    """Every operation with its path."""
+    """Yield every operation with its path."""
     for path, methods in description["paths"].items():
         for method in METHODS:
             if method in methods:
@@ -142,7 +142,7 @@ def operations(description: Json) -> Iterator[tuple[str, Json]]:
 
 
 def responses_of(description: Json, operation: Json) -> Iterator[tuple[str, Json]]:
-    """Every status with its response, also where that is a reference."""
+    """Return every status with its response, and resolve references."""
     shared = description["components"]["responses"]
     for status, response in operation["responses"].items():
         reference = response.get("$ref", "").rpartition("/")[2]

@@ -31,7 +31,7 @@ def components(
     answered: Sequence[type[BaseModel]],
     others: Mapping[str, Json],
 ) -> Json:
-    """Every component. others: those of answers that are described already."""
+    """Return every component. others: components of answers that are already described."""
     requests = _definitions(asked, "validation")
     answers = {**others, **_definitions(answered, "serialization")}
     opened = {name: _open(answer) for name, answer in answers.items()}
@@ -46,7 +46,7 @@ def _definitions(messages: Sequence[type[BaseModel]], mode: JsonSchemaMode) -> J
 
 
 def finished(described: Json) -> Json:
-    """The same description with public names, without inner titles, in types that are told."""
+    """Return the description with public names, without inner titles, and with discriminators."""
     schemas = described["components"]["schemas"]
     names = {name: public(name) for name in schemas}
     if len(set(names.values())) < len(names):
@@ -67,7 +67,7 @@ def finished(described: Json) -> Json:
 
 
 def _share_fields(schemas: Json, mark: str, base: str, about: str) -> None:
-    """Describe once, in a component `base`, what the components with the field `mark` share."""
+    """Move the shared fields of components with the field `mark` into a component `base`."""
     members = [schema for schema in schemas.values() if mark in schema.get("properties", ())]
     first = members[0]
     shared = {
@@ -149,18 +149,18 @@ def _discriminators(node: Any) -> Iterator[tuple[str, str]]:
 
 
 def _set_required(schema: Json, field: str) -> None:
-    """What tells an arm of a union from the others must be there, so it needs no default."""
+    """Make the field that tells members of a union apart required, without a default."""
     schema["required"] = sorted({*schema.get("required", ()), field})
     schema["properties"][field].pop("default", None)
 
 
 def public(name: str) -> str:
-    """Of a class of ours: the schema of something bears its name."""
+    """Return the public name of our class: the name without the suffix `Schema`."""
     return name.removesuffix(SCHEMA)
 
 
 def renamed(node: Any, names: Mapping[str, str]) -> Any:
-    """The same with every reference to a component under its new name."""
+    """Return the node with every reference to a component under its new name."""
 
     def rename(value: str) -> str:
         name = value.removeprefix(REFERENCE)
@@ -273,7 +273,7 @@ def _words(schema: Json) -> list[str]:
 
 
 def references(node: Any) -> Iterator[str]:
-    """The names of all components that it refers to."""
+    """Return the names of all components that the node refers to."""
     if isinstance(node, dict):
         for name, value in node.items():
             if name == "$ref" and isinstance(value, str) and value.startswith(REFERENCE):

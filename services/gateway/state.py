@@ -253,7 +253,7 @@ class MessageSender:
 
 
 class JobWatcher:
-    """Waiting requests by job."""
+    """Wakes requests that wait for a job, when the ledger announces its end."""
 
     def __init__(self, database_url: str) -> None:
         self._url = database_url

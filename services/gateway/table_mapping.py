@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 class TableError(ValueError):
-    """A fault in a line of the file. line: from 1."""
+    """A fault in a line of the file. line: number from 1."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")

@@ -91,7 +91,8 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         return model_coverage(request, languages, model_languages(request), unread)
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
-        """Read the stance of a JUSTIFY response. Raises Unavailable where the reader is away."""
+        """Read the stance of a JUSTIFY response. Raises Unavailable if the reader is
+        unavailable."""
         parsed = read_responses([(answer, "justify")])[0]
         decision = parsed.decision
         span = decision.statement.span if decision else None
@@ -286,7 +287,7 @@ def _reason(statement: StatementTokens, value: ReasonValue, uniform: ReasonValue
 
 
 def undefined_warnings(components: HafComponents, transcript: Transcript) -> list[str]:
-    """A warning for every metric that is null."""
+    """Yield a warning for every metric that is null."""
     values = components.model_dump()
     return [
         f"{name}: {_undefined_reason(name, transcript)}"

@@ -53,7 +53,7 @@ class Category:
     category_terms: tuple[str, ...] = ()
 
     def entries(self) -> Iterator[LexiconEntry]:
-        """The printed first."""
+        """Yield the entries, those printed in the paper first."""
         pairs: list[tuple[Kind, Iterable[tuple[str, str]]]] = [
             ("term", ((term, term) for term in self.terms)),
             ("slur_alias", self.slur_aliases),
@@ -79,7 +79,8 @@ class Lexicon:
 
     @property
     def printed_terms(self) -> tuple[str, ...]:
-        """Every term of the paper's table, slurs included, without repetition, in order."""
+        """Return every term of the paper's table, slurs included, without repetition, in
+        order."""
         printed = (
             term
             for category in self.categories
@@ -170,7 +171,8 @@ def _category(name: str, table: dict[str, Any], names: dict[str, Any], taken: se
 
 
 def custom_lexicon(dictionary: Mapping[str, Sequence[str]]) -> Lexicon:
-    """The user's own groups: category -> terms. Raises BadInput if no term is left."""
+    """Return a lexicon of the user's own groups, category -> terms. Raises BadInput if no term
+    is left."""
     categories = tuple(
         Category(name, tuple(dict.fromkeys(term.strip() for term in terms if term.strip())))
         for name, terms in dictionary.items()
@@ -190,7 +192,7 @@ IRREGULAR = {
 
 
 def singular(word: str) -> str:
-    """The singular by rule; a word that is not a plural is unchanged."""
+    """Return the singular by rule; a word that is not a plural is unchanged."""
     if word in IRREGULAR:
         return IRREGULAR[word]
     if word.endswith("men"):

@@ -327,7 +327,8 @@ class Haystack:
 
     @cached_property
     def begins(self) -> list[int]:
-        """Possible starts of a quoted span, ascending: at a word, not its "'s", or at any Han."""
+        """Possible starts of a quoted span, ascending: the start of a word, not of its "'s",
+        or any Han character."""
         inner = {match.start() for match in _APOSTROPHE.finditer(self.text)}
         endings = set() if self.marks else inner
         within = [False, *(a and b for a, b in pairwise(self._spaced))]

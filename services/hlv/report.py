@@ -99,7 +99,8 @@ class HlvCeiling(Message):
 
 
 class HlvGain(Message):
-    """How much closer the explanations bring the judge to humans; positive = closer.
+    """The effect of the explanations: how much closer they bring the judge to humans; positive
+    = closer.
 
     Differences of the numbers with and without explanations, with the sign turned for distances and
     errors. Null if one of the two is null.

@@ -389,7 +389,8 @@ def _pair_warnings(comparisons: Sequence[IceComparison]) -> Iterator[str]:
 
 
 def evidence(experiment: Experiment) -> tuple[IceRationaleEvidence, ...]:
-    """The spans of every explanation at its first budget; neighbouring tokens are one span."""
+    """Return the spans of every explanation at its first budget; neighbouring tokens form one
+    span."""
     return tuple(
         span
         for trial in _at_first_budget(experiment)

@@ -359,7 +359,7 @@ def _check_numbers(probabilities: Floats) -> None:
 
 
 def check_cost(experiment: Experiment) -> None:
-    """Raises TooCostly where all draws would make the model read more than it may."""
+    """Raise TooCostly if all draws would make the model read more than allowed."""
     _limit().check(cost_of(experiment))
 
 

@@ -57,7 +57,7 @@ def _check_item(report: SorResult, item: SorItem) -> Check:
     code, words = item.name.replace("_", "-"), NAMES[item.name]
     name = f"states-{code}"
     if item.value is None:
-        return not_applicable(name, f"The form has no place for {words}.")
+        return not_applicable(name, f"The form has no field for {words}.")
     if item.name not in report.missing:
         return passed(name, f"It names {words}.")
     if item.name != "facts":

@@ -215,7 +215,9 @@ class WordRows(Message):
                 raise ValueError("the kept words must ascend")
             positions = (*kept_words, *row.masked, *(position for position, _ in row.replaced))
             if positions and max(positions) >= len(self.words):
-                raise ValueError(f"word {max(positions)} of an example of {len(self.words)} words")
+                raise ValueError(
+                    f"word {max(positions)} is beyond the example's {len(self.words)} words"
+                )
         return self
 
 

@@ -374,7 +374,7 @@ def _add_complement(
             raise ValueError(f"no output stands for {', '.join(empty)}: name some under `labels`")
         return completed
     if empty and len(completed) != 2:
-        raise ValueError(f"no output stands for {', '.join(empty)}, one of {len(completed)} labels")
+        raise ValueError(f"no output stands for {', '.join(empty)}: name some under `labels`")
     if task == "free" and not empty:
         raise ValueError(
             "its outputs do not exclude each other (sigmoid): set `labels` to the one that is "

@@ -320,7 +320,7 @@ class PromptTurn:
     pieces: tuple[TemplatePart, ...]
 
     def render(self, texts: Mapping[str, str]) -> str:
-        """texts: placeholder → its replacement."""
+        """Return the turn's text. texts: placeholder → its replacement."""
         return "".join(texts.get(piece.inserted or "", piece.text) for piece in self.pieces)
 
 

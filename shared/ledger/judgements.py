@@ -103,7 +103,7 @@ judgements = Table(
 
 @dataclass(frozen=True)
 class ReviewerJudgement:
-    """A row as it was written; `current` unless another row supersedes it."""
+    """A judgement as stored; `current` is False if a later row supersedes it."""
 
     id: str
     job_id: str
@@ -203,7 +203,8 @@ def write(
 def emit_event(
     connection: Connection, judgement: ReviewerJudgement, metric: str, tenant: str
 ) -> None:
-    """Owe the event to the tenant's endpoints, in the transaction that writes the judgement."""
+    """Queue the event for the tenant's endpoints, in the transaction that writes the
+    judgement."""
     body = {"id": judgement.id, "object": "judgement", "job_id": judgement.job_id, "metric": metric}
     body |= {
         name: getattr(judgement, name) for name in ("verdict", "about", "reviewer", "verified")

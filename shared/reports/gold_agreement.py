@@ -1,4 +1,4 @@
-"""Agreement of results with what people say of their texts and explanations. Pure.
+"""Agreement of results with people's labels of texts and ratings of explanations. Pure.
 
 Decisions and gold labels, passages of explanations and marked ones, scores and ratings: each with
 its interval over texts and its value by chance. The people's data is in the metadata of the lines

@@ -97,7 +97,7 @@ class RatedResults:
 
     @cached_property
     def pairs(self) -> Floats:
-        """(N, 2) of score, higher is better, and mean rating."""
+        """Return (N, 2) pairs of score, higher is better, and mean rating."""
         pairs = [(self.sign * row.score, np.mean(list(row.given.values()))) for row in self.rated]
         return np.array(pairs, dtype=np.float64).reshape(-1, 2)
 

@@ -29,9 +29,9 @@ WRITE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Request:
-    """A request. body: JSON, already encoded, unless headers say otherwise. file: (name, content)
-    of an upload, read from its beginning at each attempt. seconds: without a byte until the
-    connection counts as broken."""
+    """A request. body: JSON, already encoded, unless headers say otherwise. file: (name,
+    content) of an upload, read from its beginning at each attempt. seconds: time without a
+    byte after which the connection counts as broken."""
 
     method: str
     path: str

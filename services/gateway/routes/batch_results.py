@@ -67,7 +67,7 @@ REPORT_JOB: dict[int | str, dict[str, Any]] = {
 async def create_batch_report(
     batch_id: str, gateway: Gateway, caller: Batcher, prefer: Prefer = None
 ) -> JSONResponse:
-    """The report's job. A batch has one; a second request finds it."""
+    """Creates the report's job. A batch has one report; a second request returns the same job."""
     batch = await find_batch(batch_id, gateway, caller.tenant)
     seconds = parse_wait(prefer)
     return job_response(await report_job(batch, gateway, seconds), seconds)
@@ -99,9 +99,9 @@ async def get_batch_report(
     caller: Batcher,
     plot: Annotated[str | None, Query(description="the name of one of the report's plots")] = None,
 ) -> Response:
-    """The finished report. As HTML: tables, charts and the worst lines in one file, without texts
-    except the custom ids. As CSV: one row per line with its scores, in the order of the input file;
-    this needs no report."""
+    """Returns the finished report. As HTML: tables, charts and the worst lines in one file,
+    without texts except the custom ids. As CSV: one row per line with its scores, in the
+    order of the input file; this needs no report."""
     batch = await find_batch(batch_id, gateway, caller.tenant)
     kind = accepted(request, JSON, HTML, CSV, SVG, PNG)
     if kind == CSV:
@@ -140,7 +140,7 @@ async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
 
 
 def job_response(job: Job, seconds: int) -> JSONResponse:
-    """Answer with the job: 200 at its end, else 202. seconds: for which it was waited for."""
+    """Answer with the job: 200 at its end, else 202. seconds: how long the caller has waited."""
     headers = {"Location": f"/v1/jobs/{job.id}"}
     if seconds:
         headers["Preference-Applied"] = f"wait={seconds}"

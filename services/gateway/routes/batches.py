@@ -175,8 +175,8 @@ async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONRes
     responses={200: {"model": BatchSchema}, **views.error_responses(403, 404, 409)},
 )
 async def cancel_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """Repeating it changes nothing. Running lines may end within ten minutes. Results that exist
-    by then are in the output file."""
+    """Repeating the request changes nothing. Running lines may end within ten minutes. Results
+    that exist by then are in the output file."""
     batch = await gateway.in_ledger(
         lambda connection: batches.cancel(connection, validate_id(batch_id), tenant=caller.tenant)
     )

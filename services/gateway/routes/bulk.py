@@ -277,8 +277,8 @@ async def create_scores(
     prefer: Prefer = None,
     expand: Expand = None,
 ) -> Response:
-    """One request is as in `POST /v1/scores/{metric}`. The answer has the jobs in a few words, or
-    whole with `Prefer: wait`."""
+    """One request is as in `POST /v1/scores/{metric}`. The answer has short descriptions of
+    the jobs, or the whole jobs with `Prefer: wait`."""
     owner = caller.owner(gateway.settings)
     key = key_of(idempotency_key)
     with gateway.bulk_calls.acquire(caller):

@@ -222,7 +222,7 @@ async def wait_for_all(ids: Sequence[str], gateway: State, tenant: str, seconds:
     },
 )
 async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
-    """Repeating it changes nothing. A result that arrives later is dropped."""
+    """Repeating the request changes nothing. A result that arrives later is dropped."""
     job = await gateway.in_ledger(
         lambda connection: jobs.cancel(connection, validate_id(job_id), tenant=caller.tenant)
     )

@@ -90,12 +90,14 @@ async def create_judgements(
         ),
     ] = None,
 ) -> JSONResponse:
-    """One judgement as JSON needs the scope `review`. A second one of the same person on the same
-    subject supersedes the first, which is kept; an equal one returns the first.
+    """One judgement as JSON needs the scope `review`. A second judgement of the same person on
+    the same subject supersedes the first, which is kept; an equal judgement returns the
+    first.
 
-    JSON Lines, up to 5,000, are judgements that were made elsewhere, with `job_id` and `reviewer`
-    each; they need the scope `batch` and `source`. All or none are imported. Existing judgements
-    are unchanged."""
+    JSON Lines, up to 5,000, are judgements from another system, with `job_id` and
+    `reviewer` each; they need the scope `batch` and `source`. All or none are imported.
+    Existing judgements are unchanged.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in (LINES, BYTES, "application/x-ndjson"):
         check_scope(caller, "batch")
@@ -207,8 +209,9 @@ async def list_judgements(
 async def withdraw_judgement(
     judgement_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
-    """Deletes its note. A key with a reviewer withdraws that reviewer's judgements only, another
-    key those that no such key gave, and a key of scope `admin` all."""
+    """Deletes its note, too. A key with a reviewer can withdraw only that reviewer's
+    judgements. Other keys can withdraw judgements that were sent without such a key; keys
+    of scope `admin` all."""
     if not JUDGEMENT_ID.fullmatch(judgement_id):
         raise UnknownJudgement(f"there is no judgement {judgement_id[:64]!r}")
     of_key = None if caller.key is None else caller.key.reviewer

@@ -178,8 +178,9 @@ async def get_review_queue(queue_id: str, gateway: Gateway, caller: Reader) -> J
 async def lease_review_item(
     queue_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
-    """The item that this person already holds, else one that nobody holds. No item comes twice.
-    With `skip` this person is not given that line again; others may still get it."""
+    """Returns the item that is reserved for this person, else a free item. No item is returned
+    twice. `skip` is a line that this person does not get again; other people may still get
+    it."""
     body = await http_requests.parse(request, LeaseRequest, limit=gateway.settings.max_body_bytes)
     who = origin_of(request, caller, body.reviewer).reviewer
     queue = await find_queue(queue_id, gateway, caller)
@@ -201,7 +202,7 @@ async def lease_review_item(
     responses={200: {"model": ReviewQueueSchema}, **views.error_responses(403, 404)},
 )
 async def close_review_queue(queue_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """Its judgements stay. Repeating it changes nothing."""
+    """The queue's judgements are kept. Repeating the request changes nothing."""
     queue = await gateway.in_ledger(
         lambda connection: review_queues.close(connection, validate_id(queue_id), caller.tenant)
     )
@@ -219,8 +220,8 @@ async def close_review_queue(queue_id: str, gateway: Gateway, caller: Batcher) -
 async def create_review_agreement(
     queue_id: str, gateway: Gateway, caller: Reader, prefer: Prefer = None
 ) -> JSONResponse:
-    """The job of a report over the queue's lines, with `agreement`. Without a new judgement it is
-    the same job again."""
+    """Returns the job of a report on the queue's lines, with `agreement`. Without a new
+    judgement it is the same job."""
     queue = await find_queue(queue_id, gateway, caller)
     seconds = parse_wait(prefer)
     return job_response(await agreement_job(queue, gateway, caller, seconds), seconds)
@@ -247,8 +248,8 @@ async def agreement_job(
 async def batch_agreement_job(
     batch: Batch, state: JudgementState, gateway: State, caller: Caller
 ) -> Job:
-    """Return the job that reports on all judgements of a batch, in any queue or none, which are no
-    sample.
+    """Return the job that reports on all judgements of a batch, in any queue or none. They are
+    not a random sample.
 
     Raises NoReport.
     """

@@ -79,7 +79,7 @@ async def take_one(
 
 
 def has_details(request: Request) -> bool:
-    """True if the answer to this request shows what only its metric has."""
+    """Return True if the answer to this request shows the metric's additional fields."""
     return request.query_params.get("expand") == "details"
 
 
@@ -91,7 +91,7 @@ def retry_header(job: jobs.Job) -> dict[str, str]:
 
 
 def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
-    """Raises BadInput for faults that need no ledger: model, work, privacy."""
+    """Raise BadInput for faults that can be found without the ledger: model, work, privacy."""
     check_encryption_key(asked)
     if isinstance(asked, ExplainableRequest) and asked.explain is not None:
         with as_checked(contract, asked) as (service, request):
@@ -183,7 +183,7 @@ async def set_within(event: asyncio.Event, seconds: float) -> None:
 
 
 def metric_in(body: Any, known: Mapping[str, T]) -> T:
-    """Return what `metric` of a body names. Raises BadInput."""
+    """Return the metric that a body names. Raises BadInput."""
     metric = body.get("metric") if isinstance(body, dict) else None
     if not isinstance(metric, str) or metric not in known:
         raise BadInput(f"name the metric, one of: {', '.join(sorted(known))}", pointer="/metric")
@@ -192,7 +192,7 @@ def metric_in(body: Any, known: Mapping[str, T]) -> T:
 
 @cache
 def report_requests() -> dict[str, type[BatchReportRequest]]:
-    """metric → the body that asks for its report."""
+    """Return metric → the type of its report's request."""
     return {
         name: _report_request((name,), contract.batch.request)
         for name, contract in reported().items()
@@ -260,7 +260,8 @@ def add_scores(router: APIRouter) -> None:
         prefer: Prefer = None,
         expand: Expand = None,
     ) -> Response:
-        """The text, its explanation and what else the metric needs, in the metric's own body."""
+        """Scores one explanation. The body has the text, its explanation and the metric's
+        other fields."""
         contract = metrics().get(metric)
         if contract is None:
             raise UnknownMetric(

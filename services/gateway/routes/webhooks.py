@@ -208,8 +208,8 @@ def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
 def with_secret(
     endpoint: Endpoint, secret: str, new: str, headers: dict[str, str], status: int = 200
 ) -> JSONResponse:
-    """Answer with the endpoint and its secret. new: the secret that this request made, unless an
-    earlier one with its key made another."""
+    """Answer with the endpoint and its secret. new: the secret created by this request, unless
+    an earlier request with its key created another."""
     if secret != new:
         headers = headers | {"Idempotent-Replayed": "true"}
     return JSONResponse(endpoint_json(endpoint) | {"secret": secret}, status, headers)
@@ -309,7 +309,7 @@ async def _find(endpoint_id: str, gateway: State, tenant: str) -> Endpoint:
 async def change(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
-    """Absent and null fields stay as they are."""
+    """Absent and null fields are unchanged."""
     body = await http_requests.parse(request, EndpointChange, limit=gateway.settings.max_body_bytes)
     endpoint = await _find(endpoint_id, gateway, caller.tenant)
     if body.url is not None:
@@ -339,7 +339,7 @@ async def change(
     responses=views.error_responses(403, 404),
 )
 async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> Response:
-    """Its deliveries are deleted, too."""
+    """The endpoint's deliveries are deleted, too."""
     await gateway.in_ledger(
         lambda connection: webhooks.delete_endpoint(
             connection, validate_id(endpoint_id), caller.tenant
@@ -508,7 +508,7 @@ class ReplayRequest(Message):
 
 
 class Replayed(BaseModel):
-    """The number of deliveries that are owed again."""
+    """The number of deliveries that will be sent again."""
 
     model_config = views.ALWAYS_SENT
 
@@ -571,8 +571,8 @@ async def list_deliveries(
 async def replay(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
-    """Under the same webhook-id; the schedule starts again. Ended deliveries are deleted after
-    some days."""
+    """Sends with the same webhook-id; the schedule starts again. Ended deliveries are deleted
+    after some days."""
     limit = gateway.settings.max_body_bytes
     delivery = (await http_requests.parse(request, ReplayRequest, limit=limit)).delivery
 

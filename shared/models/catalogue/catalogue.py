@@ -188,8 +188,8 @@ class Catalogue:
     ) -> None:
         """Check that the named or default model is configured and fits.
 
-        Labels are checked if this process knows them. Raises BadInput, and ModelCannot for a server
-        that cannot do what the request needs.
+        Labels are checked if this process knows them. Raises BadInput, and ModelCannot for
+        a server without an ability that the request needs.
         """
         for other in contract.further(request) if contract.further and request else ():
             is_same = request is not None and other.request.model == request.model is not None

@@ -65,7 +65,7 @@ class EmbeddedMetadata(Message):
 
 
 class PassageStandings(Message):
-    """How much each place of one passage of a text stands out. Numbers only."""
+    """Numbers that say how much each position of a passage in a text stands out."""
 
     words: int = Field(ge=1, description="words of the passage")
     standings: tuple[float, ...] = Field(description="ascending: `shared.statistics.other_texts`")

@@ -78,7 +78,7 @@ AS_NAMED = Reading()
 
 @contextmanager
 def table_of(location: Place | BinaryIO, how: Reading = AS_NAMED) -> Iterator[Table]:
-    """Open a table. Raises ValueError with the line of a fault, OSError."""
+    """Open a table. Raises ValueError with the line of a fault, and OSError."""
     if not isinstance(location, str | PathLike):
         yield _table(location, how.form or "jsonl", how)
     elif is_folder(location):
@@ -169,7 +169,7 @@ def _texts(stream: Iterable[bytes]) -> Iterator[str]:
         if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
             raise ValueError("the file is not UTF-8, but UTF-16: save it as UTF-8")
         if number == 1 and raw.startswith(WORKBOOKS):
-            raise ValueError("the file is a workbook, as of Excel: save it as CSV UTF-8")
+            raise ValueError("the file is a workbook, such as Excel's: save it as CSV UTF-8")
         if b"\0" in raw:
             raise ValueError(f"line {number} holds U+0000, which no text may")
         try:
