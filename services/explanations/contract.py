@@ -346,9 +346,9 @@ _POST = (
 _ANSWER = {
     "text": _POST,
     "answer": {
-        "text": '{"text": "The post blames immigrants as a group for the town\'s problems.", '
-        '"reasons": ["It blames a whole group."], "quotes": ["those immigrants are '
-        'ruining"], "target_groups": ["immigrants"], "decision": "hateful"}'
+        "text": '{"text": "The post blames immigrants as a group for what goes wrong.", "reasons": '
+        '["It blames a whole group."], "quotes": ["those immigrants are ruining"], '
+        '"target_groups": ["immigrants"], "decision": "hateful"}'
     },
     "score": ["hatexscore"],
 }

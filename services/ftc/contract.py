@@ -116,17 +116,17 @@ class FtcRequest(ExplainableRequest):
     )
     null: PhraseNull | None = Field(
         default=None,
-        description="the properties that random phrases share with the explanation's. "
+        description="the properties that random phrases share with the explanation's; "
         "`phrases`: their type and the share of their words in the premise, if 19"
-        " such phrases exist. `any`: their type. Absent: `phrases`, or `any` for "
+        " such phrases exist; `any`: their type; absent: `phrases`, or `any` for "
         "variants `paper` and `reference`",
     )
     draws: int | None = Field(
         default=None,
         ge=0,
         le=200,
-        description="maximum number of random substitutions, M; 0: none. `robust` looks after"
-        " 19, 39, 79 and 139 of them, and stops when the result is clear. Absent:"
+        description="maximum number of random substitutions, M; 0: none; `robust` looks after"
+        " 19, 39, 79 and 139 of them, and stops when the result is clear; absent:"
         " 199, or 50 for variants `paper` and `reference`",
     )
     substitutes: Annotated[tuple[Phrase, ...], Input] = Field(

@@ -1,6 +1,6 @@
 """Grammar of edited sentences: verb forms, articles, agreement, joints; and is it a sentence?
 
-Inflections are lemminflect's; every function returns None where the phrase cannot take the form.
+Inflections are lemminflect's; every function returns None if the phrase cannot take the form.
 """
 
 from __future__ import annotations

@@ -260,7 +260,7 @@ class NliPredictions:
         return use if brought is None else use.model_copy(update={"prompt_sha256": brought})
 
     def of(self, premise: str, hypothesis: str) -> Floats:
-        """(3,) probabilities of entailment, neutral, contradiction. Raises DegenerateInput where
+        """(3,) probabilities of entailment, neutral, contradiction. Raises DegenerateInput if
         they were not read, or are shares of too few votes."""
         return self._row(self._found[premise, hypothesis].fine())
 

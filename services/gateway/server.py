@@ -47,8 +47,8 @@ def config_of(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 
 def connection_limit(connections: int) -> int:
-    """Return this many connections, or fewer if the limit of open files is lower. Without free
-    files no connection is accepted, not even a probe's."""
+    """Return this number, or fewer connections if the process may open fewer files. Without a free
+    file the process can accept no connection, not even a probe's."""
     needed = connections + SPARE + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:

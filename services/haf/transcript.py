@@ -286,7 +286,7 @@ def from_response(response: HafResponse, pointer: str) -> ResponseTokens:
 
 
 def _check_coverage(response: ResponseTokens, pointer: str) -> ResponseTokens:
-    """The same. Raises BadInput where more than blanks of the text belong to no token."""
+    """The same. Raises BadInput if more than blanks of the text belong to no token."""
     ends = [0, *(piece.end for piece in response.pieces)]
     starts = [*(piece.start for piece in response.pieces), len(response.text)]
     for end, start in zip(ends, starts, strict=True):

@@ -146,11 +146,11 @@ class HatexscoreRequest(ExplainableRequest):
             {"hateful": ["hate speech"], "offensive": ["offensive"], "non-hateful": ["normal"]},
         ],
         description="words for the classes of the decision, which are searched in the "
-        "explanation: a built-in vocabulary, or your own, which replaces it. Your"
-        " own has words for `hateful`, `non-hateful` and, if you have them, "
-        "further classes, as in `three-way`. Capitals match capitals only, and "
-        "digits and single characters match in a label line only. Absent: the "
-        "vocabulary that `decision` belongs to, else `default`",
+        "explanation: a built-in vocabulary, or your own (capitals match capitals"
+        " only; digits and single characters in a label line only); your own "
+        "replaces it, and has words for `hateful`, `non-hateful` and, if you have"
+        " them, further classes, as in `three-way`; absent: the vocabulary that "
+        "`decision` belongs to, else `default`",
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
         default=None,
@@ -178,8 +178,8 @@ class HatexscoreRequest(ExplainableRequest):
     )
     reader: Literal["rules", "llm", "auto"] = Field(
         default="auto",
-        description="reader of the explanation's conclusion and groups (HTC, TGI). `rules`: "
-        "its fields, and the trained reader. `llm`: `reader_model`. `auto`: as "
+        description="reader of the explanation's conclusion and groups (HTC, TGI); `rules`: "
+        "its fields, and the trained reader; `llm`: `reader_model`; `auto`: as "
         "`rules`, but `reader_model`, if there is one, reads other languages and "
         "unsure cases",
     )
@@ -213,7 +213,7 @@ class HatexscoreRequest(ExplainableRequest):
         default=None,
         ge=0,
         le=200,
-        description="maximum number of random spans masked to measure chance. `robust` masks "
+        description="maximum number of random spans masked to measure chance; `robust` masks "
         "19 first; for a hateful decision it continues to 39, 79, 139 and all, "
         "until the result is clear. Absent: 199 in `robust`, fewer for a `text` "
         "above 10,050 characters (2,000,000 characters of masked text at most); "
@@ -237,7 +237,7 @@ class HatexscoreRequest(ExplainableRequest):
 
     @property
     def decision_class(self) -> Label | None:
-        """The class of the decision that was sent; None where none was."""
+        """The class of the decision that was sent; None if none was."""
         sent = self.decision
         return None if sent is None else _class_of(self.vocabulary, sent)
 

@@ -118,7 +118,7 @@ def _at_least(value: float, threshold: float) -> bool:
 
 
 def weighted_mean(parts: Sequence[float | None], weights: Sequence[float]) -> float | None:
-    """Eq. 6 with weights >= 0 of positive sum; None where a part that has weight is undefined."""
+    """Eq. 6 with weights >= 0 of positive sum; None if a part that has weight is undefined."""
     counted = [(part, weight) for part, weight in zip(parts, weights, strict=True) if weight > 0]
     if not counted:
         raise DegenerateInput("every weight is zero", pointer="/weights")

@@ -52,7 +52,7 @@ class NamedGroup(BaseModel):
 
 
 class ReaderAnswer(BaseModel):
-    """The required fields of a reader's answer; other fields are ignored."""
+    """What a reader must answer; more is ignored."""
 
     model_config = ConfigDict(extra="ignore")
     conclusion: str  # a class of the vocabulary, or `none`

@@ -150,7 +150,7 @@ class IceRequest(LanguageRequest):
         "faithfulness",
     )
     rank_by: Literal["value", "magnitude"] = Field(
-        default="value", description="rank tokens by their signed value, or by its size"
+        default="value", description="whether to rank tokens by their signed value or by its size"
     )
     k: Budget | Annotated[tuple[Budget, ...], Field(min_length=1, max_length=10)] = Field(
         default=0.2, description="size of a rationale, as a share of the eligible tokens"
@@ -158,7 +158,7 @@ class IceRequest(LanguageRequest):
     rows: RowKind | None = Field(
         default=None,
         description="units of rationales and operators: the model's tokens, or words of the "
-        "text, which every model can read. Absent: tokens if the model shows "
+        "text, which every model can read; absent: tokens if the model shows "
         "them, else words",
     )
     operators: tuple[Operator, ...] = Field(
@@ -190,10 +190,10 @@ class IceRequest(LanguageRequest):
         default=ROBUST["aspects"],
         min_length=1,
         max_length=2,
-        description="the tests. `sufficiency`: does the rationale alone keep the decision? "
-        "`necessity`: does its removal change the decision? Both together allow a"
-        " causal reading. Absent: both, or `sufficiency` for variants `paper` and"
-        " `reference`. The score is based on `sufficiency`",
+        description="the tests of the rationale; `sufficiency`: does it alone keep the "
+        "decision? `necessity`: does its removal change the decision? Both "
+        "together allow a causal reading. Absent: both, or `sufficiency` for "
+        "variants `paper` and `reference`. The score is based on `sufficiency`",
     )
     draws: int | None = Field(
         default=None,

@@ -393,7 +393,7 @@ def cost_of(experiment: Experiment) -> tuple[Work, ...]:
 
 
 def _check_methods(tokenized: TokenizedInput, methods: Sequence[AttributionMethod]) -> None:
-    """Raises TooCostly where the computed explanations alone would."""
+    """Raises TooCostly if the computed explanations alone would."""
     if tokenized.words is not None and tokenized.words.served:
         _limit().check(server_cost(tokenized.request, len(tokenized.tokens.ids)))
     most = sum(map(count_rows, methods)) * len(tokenized.tokens.ids)

@@ -313,7 +313,7 @@ class Prompt(Message):
 class WrittenToken(Message):
     """A token of a completion."""
 
-    id: TokenId | None = Field(description="null where the server does not say")
+    id: TokenId | None = Field(description="null if the server does not say")
     start: int = Field(ge=0, description="character offset into the completion's text")
     end: int = Field(ge=0, description="character offset, exclusive")
     logprob: float = Field(le=0, description="natural logarithm, under the unscaled distribution")

@@ -37,7 +37,7 @@ def guess_columns(fields: Collection[str], names: Sequence[str]) -> dict[str, st
     """Return field → column: by name in any case, then by a synonym that only one column has. Among
     several possible columns of the decision, the first synonym counts.
 
-    fields: of the request. names: of the columns; `custom_id` or `id` is the custom id.
+    fields: those of the request. names: those of the columns; `custom_id` or `id` is the custom id.
     """
     field_names = {*fields, *(part for part in PARTS if part.partition(".")[0] in fields)} - {
         METADATA

@@ -61,10 +61,10 @@ class ExplanationsOwnPrompt(Message):
     )
     reader: Reader = Field(
         default="hatexscore",
-        description="reader of the decision. A metric reads it as in explanations "
+        description="reader of the decision; a metric reads it as in explanations "
         "(`hatexscore`: hateful or not, in eight languages; `haf`: toxic or not, "
-        "in English). `labels` expects a line that is one of `labels`, alone or "
-        "after a word such as `Label:`. `none`: `target_label` is explained",
+        "in English); `labels` expects a line that is one of `labels`, alone or "
+        "after a word such as `Label:`; `none`: `target_label` is explained",
     )
     labels: tuple[Label, ...] = Field(
         default=(), max_length=32, description="the possible decisions, for the reader `labels`"
@@ -208,7 +208,7 @@ class ExplanationsProvenance(Message):
     """The provenance of an answer."""
 
     prompt: ExplanationsPromptUse
-    model: ModelUse | None = Field(description="null where the answer was sent")
+    model: ModelUse | None = Field(description="null if the answer was sent")
     seed: int
     generation: dict[str, Any] = Field(description="sampling in force")
     policy: Annotated[str, Word] | None = Field(

@@ -55,8 +55,8 @@ class ExplanationFields(Message):
     quotes: FieldTexts | None = Field(
         default=None,
         examples=[["are ruining our town"]],
-        description="The words of the post that the decision rests on, each copied exactly "
-        "from the post. Empty if the decision rests on no words.",
+        description="The words of the post that the decision rests on. Each one is copied from the "
+        "post exactly as it stands there. Empty if the decision rests on no words.",
     )
     target_groups: FieldTexts | None = Field(
         default=None,

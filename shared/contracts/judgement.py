@@ -215,7 +215,8 @@ def low_mass(model: str, mass: float) -> str:
 
 
 def text_cut(model: str, share: float) -> str:
-    """Return the warning of a truncated text. share: of its characters, as `Tokens.read_share`."""
+    """Return the warning of a truncated text. share: the part of its characters that was read,
+    as `Tokens.read_share`."""
     return f"text-cut: {model} reads the first {share:.1%} of the text"
 
 

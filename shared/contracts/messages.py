@@ -482,7 +482,7 @@ class Report(Message):
     evidence: tuple[Evidence, ...] = Field(
         description="the spans of text that the score is based on"
     )
-    control: Message | None = Field(description="the chance baseline; null where undefined")
+    control: Message | None = Field(description="the chance baseline; null if undefined")
     warnings: tuple[str, ...] = Field(
         default=(), description="reasons why a value is null or doubtful"
     )

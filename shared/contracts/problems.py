@@ -162,7 +162,7 @@ def internal(error_id: str) -> Problem:
 def to_public(found: Problem, request_id: str | None) -> Problem:
     """Return the problem for a caller, even if it is incomplete (RFC 9457 requires nothing).
 
-    request_id: of the request that it answers, or that made the job.
+    request_id: that of the request that it answers, or that created the job.
     """
     instance = {} if request_id is None else {"instance": INSTANCE + request_id}
     location = parameter(found)

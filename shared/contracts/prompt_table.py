@@ -142,7 +142,7 @@ class PromptKeys(Message):
 
     style: Literal["chat", "raw"] | None = Field(
         default=None,
-        description="absent: `chat` if there is a chat template; `raw`: the prompt is `user` alone",
+        description="`chat` if there is a chat template; `raw`: the prompt is `user` alone",
     )
     system: Template | None = None
     policy: Template | None = Field(default=None, description="value of `{policy}`")

@@ -287,7 +287,8 @@ class ReportedContract(ServiceContract):
         return None if self.facts is None else self.facts.score_range
 
     def as_scored(self, request: Any, report: Any) -> Any:
-        """Return the request about the scored texts. report: of its job. Raises ValidationError."""
+        """Return the request about the scored texts. report: the job's report. Raises
+        ValidationError."""
         return request
 
     @property

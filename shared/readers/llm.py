@@ -28,7 +28,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class ReaderPrompt:
-    """A prompt file; sha256: of the file."""
+    """A prompt file; sha256: hash of the file."""
 
     name: str  # with its version
     sha256: str

@@ -26,9 +26,9 @@ LOW_SCORE, HIGH_SCORE = 0.3, 0.7  # shares of the most; between them one score d
 class StructuredVerdict(Generic[Label]):
     """The decision stated by the fields of a text. label: None if they leave it undecided.
 
-    span: of the field with its key in the given text; words: of its value. rank: 0 for a decision
-    by others or an earlier one, 2 for the last word of the text. others: spans of fields with lower
-    precedence.
+    span: that of the field with its key in the given text; words: the span of its value.
+    rank: 0 for a decision by others or an earlier one, 2 for the last word of the text.
+    others: spans of fields with lower precedence.
     """
 
     label: Label | None

@@ -56,8 +56,8 @@ class VerdictText:
 class VerdictRead:
     """The verdict of an explanation. label: None if it states none, or none that is read.
 
-    is_read: False if the reader is unsure. span: of the sentence with the verdict, in the given
-    text; probability: [0, 1] of the label, or of the absence of a verdict.
+    is_read: False if the reader is unsure. span: that of the sentence with the verdict, in
+    the given text; probability: [0, 1] of the label, or of the absence of a verdict.
     """
 
     label: Side | None

@@ -344,8 +344,8 @@ def _texts_for(
         return {}
     if mean.se == 0 and mean.clusters and mean.low is not None and mean.high is not None:
         warnings.append(
-            f"{name}: all {mean.clusters} so far are equal; the number is of equal results that "
-            "would rule out the effect"
+            f"{name}: all {mean.clusters} so far are equal; this many equal results would rule out "
+            "the effect"
         )
         value = mean.value or 0.0
         tail = (1 - confidence) / 2

@@ -197,6 +197,6 @@ def _no_threshold(results: int, ties: int, reason: str | None) -> CalibratedThre
 
 
 def _tau_b(pairs: Floats) -> float:
-    """NaN where one side is constant."""
+    """NaN if one side is constant."""
     tau = float(kendalltau(pairs[:, 0], pairs[:, 1]).statistic)
     return tau if math.isfinite(tau) else math.nan

@@ -145,7 +145,7 @@ def macro(
     weights: Sequence[float] | None = None,
 ) -> IntervalEstimate:
     """Estimate the mean of the strata's means; each stratum is resampled separately, empty ones are
-    left out. strata: values and clusters of each. weights: of each, >= 0; None: equal."""
+    left out. strata: values and clusters of each. weights: one for each, >= 0; None: equal."""
     how = how or Resampling()
     groups = [defined_rows(*part) for part in strata]
     clustered = [rows for rows, _ in groups if rows.rows]

@@ -377,7 +377,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _without_words(folder: Path, entries: int) -> str:
-    """Describe the missing words. entries: of the tokenizer, special ones included."""
+    """Describe the missing words. entries: number in the tokenizer, special tokens included."""
     files = [name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
     if not files:
         return f"its files lack a tokenizer: {TOKENIZER_FILES}"

@@ -89,7 +89,7 @@ NUMBERS_A_TOKEN = 60  # alive at once in a pass, for each layer's width: measure
 
 @dataclass(frozen=True)
 class MemoryEstimate:
-    """Bytes. size: of the files; memory: of the loaded model and a pass."""
+    """Sizes in bytes. size: that of the files; memory: that of the loaded model and a pass."""
 
     size: int
     memory: int

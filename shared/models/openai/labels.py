@@ -96,7 +96,7 @@ def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
         raise BadInput(NOT_ALLOWED.format(entry.name), pointer="/prompt")
     if keys := sorted(example.prompt.model_fields_set & OF_THE_SERVER):
         raise BadInput(
-            f"{keys[0]!r} of a model behind a server is set in its entry", pointer="/prompt"
+            f"{keys[0]!r} is set in the model's entry, since a server runs it", pointer="/prompt"
         )
     try:
         return override_table(entry.prompt, example.prompt)

@@ -89,7 +89,7 @@ def convert(
     form: Form | None = None,
 ) -> int:
     """Write `source` into `target`, in the format of its name; return the number of rows. metric,
-    columns: of a table from elsewhere; columns as in `score_many`. form: of the target. Raises
+    columns: those of another table, as in `score_many`. form: the target's format. Raises
     ValueError with the line of a fault, OSError."""
     conversion = Conversion(source, metric, columns, how)
     target_format = form or target_form(target)

@@ -43,8 +43,9 @@ NEEDED = "Parquet and Arrow need pyarrow: pip install 'path/to/sdk[data]'"
 
 @dataclass(frozen=True)
 class Reading:
-    """Options of reading that the file's name does not show. delimiter: of CSV; split: of a folder.
-    refused: receives skipped lines, number → reason; None: such a line is an error."""
+    """Options of reading that the file's name does not show. delimiter: that of CSV; split:
+    that of a folder. refused: receives skipped lines, number → reason; None: such a line is
+    an error."""
 
     form: Form | None = None
     delimiter: str | None = None
@@ -62,8 +63,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Table:
-    """An open file. names: of its columns; None for JSON Lines. rows: (line of the file, or row of
-    Parquet and Arrow, from 1; row). is_ours: True if it has the column that `convert` writes."""
+    """An open file. names: those of its columns; None for JSON Lines. rows: (line of the file,
+    or row of Parquet and Arrow, from 1; row). is_ours: True if it has the column that
+    `convert` writes."""
 
     names: Sequence[str] | None
     rows: Iterator[tuple[int, Row]]
