@@ -158,7 +158,7 @@ def _decode_lines(stream: IO[bytes]) -> Iterator[str]:
         if len(raw) > LONGEST_LINE:
             raise TableError(number, f"is longer than {LONGEST_LINE:,} bytes")
         if number > MOST_LINES:
-            raise TableError(number, f"a file may have {MOST_LINES:,} lines")
+            raise TableError(number, f"a file may have at most {MOST_LINES:,} lines")
         kind = next((BINARY[start] for start in BINARY if raw.startswith(start)), None)
         if number == 1 and kind is not None:
             raise TableError(1, f"the file is {kind}")

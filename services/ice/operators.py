@@ -161,7 +161,7 @@ def pool_of(
     ]
     if not entries:
         raise BadInput(
-            "no token is left in the pool without the text itself and the label words",
+            "the pool has no tokens other than those of the text and the label words",
             pointer="/infill_pool",
         )
     ids = np.array([id_ for id_, _ in entries], dtype=np.int64)

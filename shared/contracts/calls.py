@@ -203,7 +203,7 @@ class WordRows(Message):
             if word is None or not ends[word.of] <= word.start < word.end <= len(text):
                 raise ValueError("a word must be a span of its text after the previous word")
             if before is not None and (before.of, word.of) == ("text_pair", "text"):
-                raise ValueError("the words of `text` come first")
+                raise ValueError("list the words of `text` before those of `text_pair`")
             ends[word.of] = word.end
         return self
 

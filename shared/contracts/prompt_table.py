@@ -243,7 +243,7 @@ class PromptTable(PromptKeys):
             raise ValueError("`policy` and `policy_file`: give one of the two")
         used = placeholders(self.user) | placeholders(self.system) | placeholders(self.after)
         if "policy" in used and self.policy is None and self.policy_file is None:
-            raise ValueError("{policy} is used, and neither `policy` nor `policy_file` is given")
+            raise ValueError("{policy} is used, but neither `policy` nor `policy_file` is given")
         if self.draws > 1 and self.thinking == "off":
             raise ValueError("`draws` needs thinking = 'before': else every draw is the same")
         return self

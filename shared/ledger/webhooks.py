@@ -221,7 +221,7 @@ def make_endpoint(
         return _endpoint(row)
     count = select(func.count()).select_from(endpoints).where(endpoints.c.tenant == tenant)
     if connection.execute(count).scalar_one() >= MOST_ENDPOINTS:
-        raise TooManyEndpoints(f"a tenant may have {MOST_ENDPOINTS} webhook endpoints")
+        raise TooManyEndpoints(f"a tenant may have at most {MOST_ENDPOINTS} webhook endpoints")
     row = connection.execute(
         insert(endpoints).values(id=new_id(), tenant=tenant, key=key, **values).returning(*SHOWN)
     ).one()

@@ -78,7 +78,7 @@ def share(
     how = how or Resampling()
     rows, left_out = defined_rows(values, keys)
     if not np.isin(rows.values, (0.0, 1.0)).all():
-        raise ValueError("a share is of zeros and ones")
+        raise ValueError("a share needs values of 0 and 1")
     estimate = _described(rows, left_out)
     if estimate.value is None or rows.count < 2:
         return estimate

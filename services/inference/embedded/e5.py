@@ -41,7 +41,7 @@ LAYERS = {  # the file's names of a layer's tensors, and Transformers'
 
 @dataclass(frozen=True)
 class E5File:
-    """The parts of the file. pieces: the tokenizer's, with their log-probabilities."""
+    """The parts of the file. pieces: those of the tokenizer, with their log-probabilities."""
 
     config: BertConfig
     pieces: list[tuple[str, float]]

@@ -225,9 +225,9 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
     except ValidationError as error:
         faults = ((dotted(fault), plain(fault)) for fault in error.errors()[:3])
         message = "; ".join(": ".join(filter(None, parts)) for parts in faults)
-        raise ValueError(f"its config.json is not one of a model: {message}") from error
+        raise ValueError(f"its config.json does not describe a model: {message}") from error
     except (ValueError, RecursionError) as error:  # invalid JSON, or too deep
-        raise ValueError(f"its config.json is not one of a model: {error}") from error
+        raise ValueError(f"its config.json does not describe a model: {error}") from error
     kinds = (
         kind
         for name in config.architectures or ()

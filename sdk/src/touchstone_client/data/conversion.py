@@ -70,7 +70,7 @@ class Conversion:
             return ID in first and "response" in first
 
     def holds_answer_table(self) -> bool:
-        """Return True for a table of answers, as a batch is saved."""
+        """Return True for a table with a batch's answers."""
         with table_of(self.source, self.how) as table:
             return self.columns is None and set(table.names or ()) >= ANSWERED
 
