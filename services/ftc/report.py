@@ -133,12 +133,12 @@ class FtcCounterfactual(Message):
         description="the label distribution that the explanation's logic demands"
     )
     answer: FtcDistribution = Field(description="the model's probabilities")
-    predicted: NliLabel | None = Field(description="label of the target; null if two labels tie")
+    predicted: NliLabel | None = Field(description="label of the answer; null if two labels tie")
     satisfaction: FtcSatisfaction
     floored: bool = Field(description="whether k uses epsilon because a probability is smaller")
     blank_premise: FtcSatisfaction | None = Field(
-        description="the model's answer with an empty premise: shows what it can guess from "
-        "the hypothesis alone"
+        description="agreement with the target for an empty premise: shows what the "
+        "hypothesis alone gives away"
     )
     null: FtcNull | None = Field(description="null if undefined; see `warnings`")
 
@@ -222,9 +222,7 @@ class FtcSimulation(Message):
 class FtcPerturbation(Message):
     """The same item with noise on the model's input embeddings."""
 
-    variance: float = Field(
-        ge=0, le=1e6, description="standard deviation of the zero-mean Gaussian noise"
-    )
+    variance: float = Field(ge=0, le=1e6, description="variance of the zero-mean Gaussian noise")
     label: NliLabel = Field(description="the model's label under noise")
     simulated: NliLabel | None = Field(
         default=None,

@@ -153,11 +153,9 @@ class ReviewerJudgementSchema(BaseModel):
     source: str | None = Field(description="the system that it was imported from")
     created_at: int = Field(description="unix seconds")
     key_id: str | None = Field(description="the key that sent it; for keys of scope `admin`")
-    address_family: str | None = Field(
-        description="the IPv4 or IPv6 address; for keys of scope `admin`"
-    )
+    address_family: str | None = Field(description="IPv4 or IPv6; for keys of scope `admin`")
     request_id: str | None = Field(
-        description="the program that sent it; for keys of scope `admin`"
+        description="id of the request that sent it; for keys of scope `admin`"
     )
 
 

@@ -336,4 +336,4 @@ class HafBatchReport(BatchReport):
     """Every model and data set, sorted."""
 
     groups: tuple[HafGroup, ...]
-    variants: tuple[str, ...] = Field(description="weights with which the results were scored")
+    variants: tuple[str, ...] = Field(description="variants with which the results were scored")

@@ -96,7 +96,7 @@ class HatexscoreReaderUse(Message):
         "`reference`, and of results before version 2.1"
     )
     model: Annotated[str, Word] | None = Field(
-        default=None, description="versions of `reader` and `llm`"
+        default=None, description="model of `reader` and `llm`"
     )
     prompt: Annotated[str, Word] | None = Field(
         default=None, description="name and version of the prompt, for `llm`"

@@ -87,7 +87,7 @@ class IceNull(CalibratedNull):
         "gaps; for rows of words, `words` are as many words",
     )
     strata: StratumKind | None = Field(
-        default=None, description="further properties that they share, token by token"
+        default=None, description="the further property that they share, token by token"
     )
     match_tokens: bool = Field(
         default=False,
@@ -373,7 +373,9 @@ class IceResult(Report):
         ge=0,
         description="number of tokens that a rationale may contain; 0 if the model was not asked",
     )
-    characters_read: tuple[int, int] = Field(description="whether the model truncated text or pair")
+    characters_read: tuple[int, int] = Field(
+        description="characters of text and pair that the model read"
+    )
     forward_rows: int = Field(ge=0, description="number of rows sent to the model")
     reading: Reading | None = Field(
         default=None,
@@ -506,11 +508,11 @@ class IceConfigurationResult(Message):
     verdicts: dict[Verdict, int] = Field(description="verdicts of the examples")
     win_rates: ValueHistogram | None = Field(
         default=None,
-        description="one-sided p-values of the examples; null in reports of earlier versions",
+        description="win rates of the examples; null in reports of earlier versions",
     )
     p_values: IcePValueHistogram | None = Field(
         default=None,
-        description="calibrated p-values of the examples; null if none has one, and in "
+        description="one-sided p-values of the examples; null if none has one, and in "
         "reports of earlier versions",
     )
     over_examples: IceOverExamples

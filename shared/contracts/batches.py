@@ -261,7 +261,7 @@ class BatchReport(Message):
     scored: int = Field(ge=0, description="results that this report rests on")
     undefined: int = Field(ge=0, description="results without a score")
     finding: str = Field(
-        default="", description="their meaning in a sentence or two, and their number"
+        default="", description="the meaning of the results in a sentence or two, and their number"
     )
     left_out: dict[str, int] = Field(
         default_factory=dict, description="jobs without a result, by status"
@@ -326,5 +326,5 @@ class BatchReport(Message):
     seed: int
     resamples: int
     confidence: float
-    statistics_version: str = Field(default="1", description="seed of the bootstrap of intervals")
+    statistics_version: str = Field(default="1", description="version of the methods for intervals")
     service_version: str

@@ -109,13 +109,13 @@ class Plausibility(Message):
 class CalibratedThreshold(Message):
     """The threshold on the score that agrees best with people's yes or no."""
 
-    results: Count = Field(description="texts whose ratings have a majority for yes or no")
-    ties: Count = Field(description="texts left out because as many people say yes as no")
+    results: Count = Field(description="results whose ratings have a majority for yes or no")
+    ties: Count = Field(description="results left out because as many people say yes as no")
     value: float | None = Field(
         description="score threshold; a score at least as good is accepted; null: `reason` says why"
     )
     low: float | None = Field(
-        description="confidence level of its interval, percentile bootstrap over texts"
+        description="lower end of its interval, percentile bootstrap over texts"
     )
     high: float | None
     agreed: Interval = Field(
