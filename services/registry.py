@@ -91,8 +91,7 @@ def service(name: str) -> Service:
 
 @lru_cache(maxsize=64)
 def page(name: str) -> ModuleType | None:
-    """Return the module that shows a result of this service: its `page.py`; None if it has
-    none."""
+    """Return the module that shows a result of this service: its `page.py`; None if it has none."""
     module = f"services.{name}.page"
     known = name in contracts() and importlib.util.find_spec(module) is not None
     return importlib.import_module(module) if known else None
@@ -106,8 +105,7 @@ def page_details(name: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)  # a name may come from an address
 def page_file(name: str, file: str) -> Path | None:
-    """Return a file of this service's page (`page.html`, `page.css`); None if it does not
-    exist."""
+    """Return a file of this service's page (`page.html`, `page.css`); None if it does not exist."""
     package = importlib.util.find_spec(f"services.{name}") if name in contracts() else None
     folders = (package and package.submodule_search_locations) or ()
     return next((path for one in folders if (path := Path(one) / file).is_file()), None)

@@ -1,7 +1,6 @@
 """FTC: does the logic of an explanation hold for a counterfactual hypothesis built from it?
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469. Messages and costs.
-See docs/methods/ftc.md.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469. Messages and costs. See docs/methods/ftc.md.
 """
 
 from __future__ import annotations
@@ -116,10 +115,9 @@ class FtcRequest(ExplainableRequest):
     )
     null: PhraseNull | None = Field(
         default=None,
-        description="the properties that random phrases share with the explanation's; "
-        "`phrases`: their type and the share of their words in the premise, if 19"
-        " such phrases exist; `any`: their type; absent: `phrases`, or `any` for "
-        "variants `paper` and `reference`",
+        description="the properties that random phrases share with the explanation's; `phrases`: "
+        "their type and the share of their words in the premise, if 19 such phrases exist; `any`: "
+        "their type; absent: `phrases`, or `any` for variants `paper` and `reference`",
     )
     draws: int | None = Field(
         default=None,

@@ -99,8 +99,7 @@ class FtcNull(Null):
     kind: PhraseNull = Field(
         default="any",
         description="`phrases`: of the same type, with the same share of their words in the "
-        "premise; `any`: of the same type, also used if fewer than 19 of the "
-        "former exist",
+        "premise; `any`: of the same type, also used if fewer than 19 of the former exist",
     )
     draws: int = Field(ge=1, description="number of different random substitutions, M")
     premise_overlap: Share | None = Field(

@@ -167,9 +167,8 @@ class HafResponses(Message):
     individual: tuple[HafResponse | None, ...] | None = Field(
         default=None,
         max_length=MOST_REASONS,
-        description="UPHOLD-STANCE, one for each JUSTIFY reason in order, asked with this "
-        "reason alone (toxic, maybe) or with all others (non-toxic); null if "
-        "there is no answer",
+        description="UPHOLD-STANCE, one for each JUSTIFY reason in order, asked with this reason "
+        "alone (toxic, maybe) or with all others (non-toxic); null if there is no answer",
     )
 
 
@@ -202,9 +201,8 @@ class HafRequest(ExplainableRequest):
     )
     decision_target: DecisionTarget | None = Field(
         default=None,
-        description="the reference for the relevance of a decision's tokens: the `sentence` "
-        "(Eq. 3), or its `label` as in the released code; absent: as in the "
-        "variant",
+        description="the reference for the relevance of a decision's tokens: the `sentence` (Eq. "
+        "3), or its `label` as in the released code; absent: as in the variant",
     )
     weights: HafWeights = Field(default_factory=HafWeights)
     extras: bool = Field(default=False, description="whether to report DiS-dpp and del-PE too")

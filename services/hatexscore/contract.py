@@ -145,12 +145,11 @@ class HatexscoreRequest(ExplainableRequest):
             "toxicity",
             {"hateful": ["hate speech"], "offensive": ["offensive"], "non-hateful": ["normal"]},
         ],
-        description="words for the classes of the decision, which are searched in the "
-        "explanation: a built-in vocabulary, or your own (capitals match capitals"
-        " only; digits and single characters in a label line only); your own "
-        "replaces it, and has words for `hateful`, `non-hateful` and, if you have"
-        " them, further classes, as in `three-way`; absent: the vocabulary that "
-        "`decision` belongs to, else `default`",
+        description="words for the classes of the decision, which are searched in the explanation: "
+        "a built-in vocabulary, or your own (capitals match capitals only; digits and single "
+        "characters in a label line only); your own replaces it, and has words for `hateful`, "
+        "`non-hateful` and, if you have them, further classes, as in `three-way`; absent: the "
+        "vocabulary that `decision` belongs to, else `default`",
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
         default=None,
@@ -178,10 +177,9 @@ class HatexscoreRequest(ExplainableRequest):
     )
     reader: Literal["rules", "llm", "auto"] = Field(
         default="auto",
-        description="reader of the explanation's conclusion and groups (HTC, TGI); `rules`: "
-        "its fields, and the trained reader; `llm`: `reader_model`; `auto`: as "
-        "`rules`, but `reader_model`, if there is one, reads other languages and "
-        "unsure cases",
+        description="reader of the explanation's conclusion and groups (HTC, TGI); `rules`: its "
+        "fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, but "
+        "`reader_model`, if there is one, reads other languages and unsure cases",
     )
     reader_model: ModelName | None = Field(
         default=None,
@@ -197,9 +195,8 @@ class HatexscoreRequest(ExplainableRequest):
     )
     consistency_rule: ConsistencyRule | None = Field(
         default=None,
-        description="the condition on the QF of a non-hateful decision in the Consistency "
-        "Check: `causal` 1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; "
-        "absent: as in the variant",
+        description="the condition on the QF of a non-hateful decision in the Consistency Check: "
+        "`causal` 1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: as in the variant",
     )
     weights: HatexscoreWeights = Field(default_factory=HatexscoreWeights)
     short_text_max_words: int = Field(
@@ -213,11 +210,10 @@ class HatexscoreRequest(ExplainableRequest):
         default=None,
         ge=0,
         le=200,
-        description="maximum number of random spans masked to measure chance; `robust` masks "
-        "19 first; for a hateful decision it continues to 39, 79, 139 and all, "
-        "until the result is clear. Absent: 199 in `robust`, fewer for a `text` "
-        "above 10,050 characters (2,000,000 characters of masked text at most); "
-        "else 20",
+        description="maximum number of random spans masked to measure chance; `robust` masks 19 "
+        "first; for a hateful decision it continues to 39, 79, 139 and all, until the result is "
+        "clear. Absent: 199 in `robust`, fewer for a `text` above 10,050 characters (2,000,000 "
+        "characters of masked text at most); else 20",
     )
 
     @property

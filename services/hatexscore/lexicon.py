@@ -79,8 +79,7 @@ class Lexicon:
 
     @property
     def printed_terms(self) -> tuple[str, ...]:
-        """Return every term of the paper's table, slurs included, without repetition, in
-        order."""
+        """Return every term of the paper's table, slurs included, without repetition, in order."""
         printed = (
             term
             for category in self.categories

@@ -72,10 +72,9 @@ UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HatexscoreCollected(Collected):
-    """P(hateful) with and without the quotes. control: (R,) probabilities of the control
-    texts, in the order of their draw, or None; others: number of possible control texts;
-    overlap: mean overlap of their words with the quoted words; rule: the rule that stopped
-    the draws.
+    """P(hateful) with and without the quotes. control: (R,) probabilities of the control texts, in
+    the order of their draw, or None; others: number of possible control texts; overlap: mean
+    overlap of their words with the quoted words; rule: the rule that stopped the draws.
 
     no_probability: why there is none, though QF needs it. reading: how P was read, where a model's
     head does not tell it.

@@ -1,5 +1,4 @@
-"""The report of HateXScore: its parts, their evidence and the control; means over many
-results.
+"""The report of HateXScore: its parts, their evidence and the control; means over many results.
 
 Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Part of the contract: pydantic only.
 """
@@ -80,9 +79,8 @@ class HatexscoreComponents(Message):
     tgi: float | None = Field(
         ge=0,
         le=1,
-        description="1: the explanation names a protected group as the target. For a "
-        "non-hateful decision, a group that the text names; null if the text "
-        "names none: `not_applicable`",
+        description="1: the explanation names a protected group as the target. For a non-hateful "
+        "decision, a group that the text names; null if the text names none: `not_applicable`",
     )
     cc: float | None = Field(ge=0, le=1, description="1: decision, QF and TGI cohere")
 
@@ -195,10 +193,9 @@ class HatexscoreOtherQuotation(Message):
     text: str
     reason: QuotationReason = Field(
         description="label: the name of a label; other_source: somebody else's words, a "
-        "paraphrase, or words that the text might have had; echo: the whole text,"
-        " in addition to quotations of parts; translation: not in the text, and "
-        "in another script or language; unattributed: not in the text, and not "
-        "attributed to it"
+        "paraphrase, or words that the text might have had; echo: the whole text, in addition to "
+        "quotations of parts; translation: not in the text, and in another script or language; "
+        "unattributed: not in the text, and not attributed to it"
     )
 
 
@@ -250,11 +247,10 @@ class HatexscoreRandomSpans(CalibratedNull):
     draws: int = Field(ge=1, description="different random placements, the quoted one excluded")
     p_value: PValue | None = Field(
         default=None,
-        description="one-sided: how often random spans do at least as well; lower is "
-        "stronger. (1 + draws that reach the quotes) / (1 + draws), or by "
-        "stage-wise ordering if the draws were extended in steps. Based on the "
-        "signed drop for hateful decisions in `robust`, else on |dp|; not used in"
-        " the verdict on a non-hateful decision",
+        description="one-sided: how often random spans do at least as well; lower is stronger. (1 "
+        "+ draws that reach the quotes) / (1 + draws), or by stage-wise ordering if the draws were "
+        "extended in steps. Based on the signed drop for hateful decisions in `robust`, else on "
+        "|dp|; not used in the verdict on a non-hateful decision",
     )
     rank: int | None = Field(
         default=None,
@@ -402,9 +398,8 @@ class HatexscoreResult(ExplainableReport):
     )
     reader: HatexscoreReaderUse | None = Field(
         default=None,
-        description="null if no reader could read the explanation, and in results before "
-        "version 1.2. Parts of an answer that could not be used are null even if "
-        "this is not",
+        description="null if no reader could read the explanation, and in results before version "
+        "1.2. Parts of an answer that could not be used are null even if this is not",
     )
     groups: tuple[Annotated[str, Word], ...] = Field(
         default=(), description="groups that count as identified, sorted"
@@ -535,9 +530,8 @@ class HatexscoreBatchReport(BatchReport):
     )
     evidence: Interval | None = Field(
         default=None,
-        description="share of hateful decisions whose quotes move P more than random spans do"
-        " (p <= 0.05), among those where such a p-value is possible; 0.05 is "
-        "chance",
+        description="share of hateful decisions whose quotes move P more than random spans do (p "
+        "<= 0.05), among those where such a p-value is possible; 0.05 is chance",
     )
     labels: HatexscoreLabelConflicts
     quotes: HatexscoreQuoteCounts | None = Field(
@@ -546,9 +540,8 @@ class HatexscoreBatchReport(BatchReport):
     groups: dict[str, int] = Field(description="identified group → results")
     categories: dict[str, int] = Field(
         default_factory=dict,
-        description="category of the policy → results with an identified group of it: one "
-        "name for `women`, `girls` and `sex`; empty in reports of earlier "
-        "versions",
+        description="category of the policy → results with an identified group of it: one name for "
+        "`women`, `girls` and `sex`; empty in reports of earlier versions",
     )
     languages: dict[str, int] = Field(description="language of the text → results")
 

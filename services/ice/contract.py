@@ -1,7 +1,6 @@
 """ICE: does the explanation mark the words that matter, more than random words do?
 
-Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Messages only.
-See docs/methods/ice.md.
+Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Messages only. See docs/methods/ice.md.
 """
 
 from __future__ import annotations
@@ -157,9 +156,8 @@ class IceRequest(LanguageRequest):
     )
     rows: RowKind | None = Field(
         default=None,
-        description="units of rationales and operators: the model's tokens, or words of the "
-        "text, which every model can read; absent: tokens if the model shows "
-        "them, else words",
+        description="units of rationales and operators: the model's tokens, or words of the text, "
+        "which every model can read; absent: tokens if the model shows them, else words",
     )
     operators: tuple[Operator, ...] = Field(
         default=("delete",),

@@ -137,14 +137,12 @@ class IceTest(Message):
     p_adjusted: Share | None = Field(
         default=None,
         description="corrected for all tests of the request: max-T over the tests of an "
-        "explanation, Holm over explanations; null in variants paper and "
-        "reference",
+        "explanation, Holm over explanations; null in variants paper and reference",
     )
     verdict: Verdict | None = Field(
         description="verdict at level alpha, by `p_adjusted` (variants paper and reference: "
-        "`p_two_sided`), or by `null.p_calibrated` for necessity with few "
-        "placements; `undecidable`: `null.attainable_p` is above alpha, so no "
-        "other verdict was possible"
+        "`p_two_sided`), or by `null.p_calibrated` for necessity with few placements; "
+        "`undecidable`: `null.attainable_p` is above alpha, so no other verdict was possible"
     )
     drop: float | None = Field(
         default=None,
@@ -179,11 +177,10 @@ class IceCausalReading(Message):
         description="two-sided p-value among the interactions of random rationales"
     )
     reading: Reading = Field(
-        description="`cause`: sufficient alone, and needed; `redundant`: sufficient, and so "
-        "is the rest; `partner`: needed, but only together with the rest; "
-        "`sufficient`, `needed`: one of both, without a clear interaction; "
-        "`against`: the prediction is stronger without it; `undecidable`: too few"
-        " random rationales; `undefined`: no random rationale"
+        description="`cause`: sufficient alone, and needed; `redundant`: sufficient, and so is the "
+        "rest; `partner`: needed, but only together with the rest; `sufficient`, `needed`: one of "
+        "both, without a clear interaction; `against`: the prediction is stronger without it; "
+        "`undecidable`: too few random rationales; `undefined`: no random rationale"
     )
 
 
@@ -194,9 +191,8 @@ class IceDistance(Message):
     rows: int = Field(ge=0, description="number of perturbed texts")
     kept: Share | None = Field(description="mean share of the tokens that perturbed texts keep")
     entropy_gain: float | None = Field(
-        description="mean entropy of the model's answers to perturbed texts minus that to the"
-        " text, nats; null for rows of words, where only the target's probability"
-        " is read"
+        description="mean entropy of the model's answers to perturbed texts minus that to the "
+        "text, nats; null for rows of words, where only the target's probability is read"
     )
     flip_share: Share | None = Field(
         description="share of random rationales' rows with another likeliest label than the "
@@ -211,9 +207,8 @@ class IceDistance(Message):
         default=None,
         ge=-1,
         le=1,
-        description="the largest excess of calibration error on such inputs, from the model's"
-        " card (nearest operator and share that stays); null if the card does not"
-        " state it",
+        description="the largest excess of calibration error on such inputs, from the model's card "
+        "(nearest operator and share that stays); null if the card does not state it",
     )
     perplexity_ratio: float | None = Field(
         default=None,

@@ -92,9 +92,8 @@ class WantedEffect(Message):
     effect: float | None = Field(
         default=None,
         gt=0,
-        description="the smallest difference worth finding, in units of the score: between "
-        "its mean and a fixed value, or between the means of two systems on the "
-        "same texts",
+        description="the smallest difference worth finding, in units of the score: between its "
+        "mean and a fixed value, or between the means of two systems on the same texts",
     )
     beat_rate: float | None = Field(
         default=None,
@@ -173,9 +172,8 @@ class BatchReportRequest(JobRequest):
     by: tuple[SplitKey, ...] = Field(
         default=(),
         max_length=8,
-        description="the keys by which scores are split, see `splits`: `metadata.<key>`, "
-        "`model`, `variant`, `language`, `verdict`, `decision_sent`, "
-        "`decision_stated`",
+        description="the keys by which scores are split, see `splits`: `metadata.<key>`, `model`, "
+        "`variant`, `language`, `verdict`, `decision_sent`, `decision_stated`",
     )
     gold: GoldColumns = Field(
         default=GoldColumns(),
@@ -187,9 +185,8 @@ class BatchReportRequest(JobRequest):
     )
     mixed: bool = Field(
         default=False,
-        description="whether to sum up results of several versions of the metric, with a "
-        "warning; without this they are rejected, because their numbers have "
-        "different meanings",
+        description="whether to sum up results of several versions of the metric, with a warning; "
+        "without this they are rejected, because their numbers have different meanings",
     )
 
     @model_validator(mode="after")

@@ -298,9 +298,8 @@ class Prompt(Message):
         default=None,
         ge=0,
         le=2**31 - 1,
-        description="number of the seed's draw, used instead of the prompt's position in the "
-        "call, so that a prompt gives the same answer alone and among others; "
-        "absent: the position",
+        description="number of the seed's draw, used instead of the prompt's position in the call, "
+        "so that a prompt gives the same answer alone and among others; absent: the position",
     )
 
     @model_validator(mode="after")
@@ -401,8 +400,7 @@ class JudgeExamples(Message):
 
 
 class ReadLabels(Message):
-    """Return label probabilities of examples, with mass, uncertainty and the way they were
-    read."""
+    """Return label probabilities of examples, with mass, uncertainty and the way they were read."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Judgement, ...])
     operation: Literal["judgements"] = "judgements"

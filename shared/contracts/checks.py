@@ -1,8 +1,7 @@
 """The checks behind a verdict: their form in a metric, and the derivation of the verdict.
 
-A metric lists its checks, gravest first, and names the checks that it cannot do without.
-This module derives the verdict, its reason, the problems, and the advice for an untested
-check.
+A metric lists its checks, gravest first, and names the checks that it cannot do without. This
+module derives the verdict, its reason, the problems, and the advice for an untested check.
 """
 
 from __future__ import annotations

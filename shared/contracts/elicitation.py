@@ -182,9 +182,8 @@ class ExplanationsElicitation(Message):
     reading: Reading | None = Field(description="the way `p` was read")
     mass: Share | None = Field(description="probability of all labels together")
     stated_p: Share | None = Field(
-        description="product of the probabilities of the tokens that state the decision, each"
-        " given everything before it; near 1 after an explanation that leads to "
-        "the decision"
+        description="product of the probabilities of the tokens that state the decision, each "
+        "given everything before it; near 1 after an explanation that leads to the decision"
     )
     answer: str = Field(description="the model's whole answer, without the reasoning before it")
     explanation: str = Field(description="the part of the answer that is the explanation")
@@ -192,9 +191,8 @@ class ExplanationsElicitation(Message):
         description="tokens of `answer`; empty if the server does not return them"
     )
     reasoning: str | None = Field(
-        description="the chain of thought before the answer; never scored as an explanation; "
-        "null if there was none, or if the model's entry does not keep it "
-        "(`keep_reasoning`)"
+        description="the chain of thought before the answer; never scored as an explanation; null "
+        "if there was none, or if the model's entry does not keep it (`keep_reasoning`)"
     )
     reasoning_tokens: int | None = Field(description="null: not known")
     finish: Literal["stop", "length", "given"]
@@ -254,8 +252,7 @@ def _explained_otherwise(schema: dict[str, Any], request: type[ExplainableReques
 
 
 class ExplainableRequest(LanguageRequest):
-    """Fields shared by the requests of metrics whose explanation can be elicited in the same
-    job.
+    """Fields shared by the requests of metrics whose explanation can be elicited in the same job.
 
     `explained_field` is the field that receives the explanation. With None the metric
     itself checks whether an explanation was sent. A request that names no prompt uses the

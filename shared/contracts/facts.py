@@ -54,8 +54,7 @@ class SurprisingRules:
 
 @dataclass(frozen=True)
 class FactPlan:
-    """The conversion of a metric's results. contract: None for a metric that this version
-    lacks.
+    """The conversion of a metric's results. contract: None for a metric that this version lacks.
 
     finding: for results without a verdict; token lists are left out.
     """

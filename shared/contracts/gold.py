@@ -89,8 +89,7 @@ class GoldLabels(Message):
 
 class Plausibility(Message):
     """The passages that explanations rest on, compared with those that people marked (ERASER;
-    DeYoung et al., 2020), over characters. A text without passages on either side is left
-    out."""
+    DeYoung et al., 2020), over characters. A text without passages on either side is left out."""
 
     results: Count = Field(
         description="results where people marked passages, or where the explanation rests on some"

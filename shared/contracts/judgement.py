@@ -55,9 +55,8 @@ class Judgement(Message):
         default=0,
         ge=0,
         le=1,
-        description="how far a probability may be off because of the way it was read: the "
-        "share of labels that a server did not list, or half the 95 % Wilson "
-        "interval of votes",
+        description="how far a probability may be off because of the way it was read: the share of "
+        "labels that a server did not list, or half the 95 % Wilson interval of votes",
     )
     votes: int | None = Field(
         default=None,

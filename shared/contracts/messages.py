@@ -175,8 +175,7 @@ class JobRequest(Message):
     do_not_store_text: bool = Field(
         default=False,
         description="keep no text after the job: of the request `model`, `variant`, `seed`, "
-        "`metadata`, `context` and `trace` stay, and of the result numbers and "
-        "names",
+        "`metadata`, `context` and `trace` stay, and of the result numbers and names",
     )
 
 
@@ -325,10 +324,9 @@ class Provenance(Message):
         default=None,
         pattern=r"^[0-9a-f]{32}$",
         exclude_if=lambda key: key is None,
-        description="keyed hash (BLAKE2b, 128 bits) of the judged text, ignoring case and "
-        "spaces; results of one text have the same hash, even after the text is "
-        "deleted. It is comparable within this installation only; absent if the "
-        "installation has no TOUCHSTONE_SECRET_KEYS",
+        description="keyed hash (BLAKE2b, 128 bits) of the judged text, ignoring case and spaces; "
+        "results of one text have the same hash, even after the text is deleted. It is comparable "
+        "within this installation only; absent if the installation has no TOUCHSTONE_SECRET_KEYS",
     )
 
 
@@ -462,9 +460,8 @@ class Report(Message):
     score: float | None = Field(description="null if undefined; see `reasons`")
     verdict: VerdictWord = Field(
         default="not_tested",
-        description="`problem_found`: a check failed; `holds_up`: every check that could be "
-        "tested passed, including the checks that the metric requires; else "
-        "`not_tested`",
+        description="`problem_found`: a check failed; `holds_up`: every check that could be tested "
+        "passed, including the checks that the metric requires; else `not_tested`",
     )
     reason: Sentence = Field(
         default="", description="the reason in one sentence, without the caller's text"

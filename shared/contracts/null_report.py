@@ -1,7 +1,6 @@
 """The message of a null distribution: random explanations for comparison with an explanation.
 
-All metrics share the message; `shared.statistics` draws and computes the values. Pydantic
-only.
+All metrics share the message; `shared.statistics` draws and computes the values. Pydantic only.
 """
 
 from __future__ import annotations
@@ -63,9 +62,8 @@ class Null(Message):
     overlap: Rate | None = Field(
         default=None,
         description="mean intersection over union of the explanation's units with those of a "
-        "random one. Near 1, random explanations are almost the same as the "
-        "explanation, and the win rate tends to 1/2. null if the explanation is "
-        "not a set of units",
+        "random one. Near 1, random explanations are almost the same as the explanation, and the "
+        "win rate tends to 1/2. null if the explanation is not a set of units",
     )
     p_value: PValue | None = Field(
         default=None,
@@ -113,8 +111,7 @@ class Calibration(Message):
     most_placements: Count = Field(description="the most")
     standing: float = Field(
         description="(fall of the log odds - mean) / (standard deviation + 0.1), for the "
-        "explanation's words among all other placements: how much its words stand"
-        " out"
+        "explanation's words among all other placements: how much its words stand out"
     )
     p_anti: PValue = Field(
         description="the other side: how often a random passage stands out as little or less"
@@ -126,11 +123,10 @@ class CalibratedNull(Null):
 
     p_calibrated: PValue | None = Field(
         default=None,
-        description="for texts with 4 to 18 other placements, too few for a `p_value` of "
-        "0.05: how often a random passage of another post stands out as much "
-        "among its placements. Valid on average over posts (`calibration`), for "
-        "posts that the judge calls hateful, and for judges and languages that "
-        "were measured",
+        description="for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how "
+        "often a random passage of another post stands out as much among its placements. Valid on "
+        "average over posts (`calibration`), for posts that the judge calls hateful, and for "
+        "judges and languages that were measured",
     )
     calibration: Calibration | None = Field(
         default=None, description="the texts that `p_calibrated` is based on; null without it"

@@ -1,9 +1,8 @@
 """`do_not_store_text`: keeps numbers and our words, removes the caller's text.
 
-The types of a report classify its strings: a literal or a `Word` is ours; any other string
-may hold text and is blanked. A warning is blanked if it repeats a run of characters of the
-request, unless its type says that it is ours. (The ledger cuts the request itself.) Pure:
-pydantic alone.
+The types of a report classify its strings: a literal or a `Word` is ours; any other string may hold
+text and is blanked. A warning is blanked if it repeats a run of characters of the request, unless
+its type says that it is ours. (The ledger cuts the request itself.) Pure: pydantic alone.
 """
 
 from __future__ import annotations

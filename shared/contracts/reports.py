@@ -34,10 +34,9 @@ class Interval(Message):
     detectable: float | None = Field(
         default=None,
         ge=0,
-        description="smallest true distance that this number of texts detects with power 0.8,"
-        " same units; null if the quantity's range is narrower. Also null if all "
-        "values are equal, because nothing is known about the spread of further "
-        "values",
+        description="smallest true distance that this number of texts detects with power 0.8, same "
+        "units; null if the quantity's range is narrower. Also null if all values are equal, "
+        "because nothing is known about the spread of further values",
     )
 
 
@@ -112,9 +111,8 @@ class ScoreSplit(Message):
     without: Count = Field(description="results left out because they have no value")
     p_value: PValue | None = Field(
         default=None,
-        description="p-value of all means being equal. The values of whole texts are "
-        "permuted, and those of a text with several values within it; null if "
-        "nothing can be permuted",
+        description="p-value of all means being equal. The values of whole texts are permuted, and "
+        "those of a text with several values within it; null if nothing can be permuted",
     )
     within_texts: bool | None = Field(
         default=None,

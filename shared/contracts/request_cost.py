@@ -1,10 +1,9 @@
 """Estimates the work of a request from its sizes alone, before it is accepted.
 
-A metric's contract names its `cost`: the request as products of sizes. Each is in tokens
-that a model reads or writes, or in steps of pure computation. No model is loaded and no
-text is tokenized. A product is either a lower bound (`certain`: a request rejected for it
-could not have succeeded) or only likely (it separates heavy from light requests, and
-rejects none).
+A metric's contract names its `cost`: the request as products of sizes. Each is in tokens that a
+model reads or writes, or in steps of pure computation. No model is loaded and no text is tokenized.
+A product is either a lower bound (`certain`: a request rejected for it could not have succeeded) or
+only likely (it separates heavy from light requests, and rejects none).
 """
 
 from __future__ import annotations
@@ -74,8 +73,7 @@ Cost = Callable[[Any, int], Sequence[Work]]  # request, tokens that its model su
 
 @dataclass(frozen=True)
 class Excess:
-    """Work above a limit. share: the part of it that fits, if the other products stay
-    unchanged."""
+    """Work above a limit. share: the part of it that fits, if the other products stay unchanged."""
 
     work: Work
     share: float

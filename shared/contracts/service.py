@@ -213,8 +213,7 @@ class BatchReportContract(ServiceContract):
         return dict(_corrections(self.report, ""))
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """Return the work that the request shows: that of listed jobs, but not that of a
-        batch."""
+        """Return the work that the request shows: that of listed jobs, but not that of a batch."""
         if not isinstance(request, BatchReportRequest):
             return ()
         systems = (*((request.against,) if request.against else ()), *request.further)

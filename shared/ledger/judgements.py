@@ -203,8 +203,7 @@ def write(
 def emit_event(
     connection: Connection, judgement: ReviewerJudgement, metric: str, tenant: str
 ) -> None:
-    """Queue the event for the tenant's endpoints, in the transaction that writes the
-    judgement."""
+    """Queue the event for the tenant's endpoints, in the transaction that writes the judgement."""
     body = {"id": judgement.id, "object": "judgement", "job_id": judgement.job_id, "metric": metric}
     body |= {
         name: getattr(judgement, name) for name in ("verdict", "about", "reviewer", "verified")

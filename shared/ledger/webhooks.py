@@ -1,11 +1,10 @@
 """A tenant's webhook endpoints, and the events to deliver to them (Standard Webhooks 1.0.0).
 
-An event creates its deliveries in the transaction that makes it true. Code that ends a job
-(worker, canceller or scheduler) returns `EVENT_COLUMNS` from its update and calls
-`job_ended`. So no job ends without its deliveries, and no delivery exists without an end.
-The body holds ids, status and score, is below 20 kB, and is fixed here: every attempt sends
-the same bytes under the same `webhook-id`. For endpoints of other formats see
-shared/ledger/score_pushes.py.
+An event creates its deliveries in the transaction that makes it true. Code that ends a job (worker,
+canceller or scheduler) returns `EVENT_COLUMNS` from its update and calls `job_ended`. So no job
+ends without its deliveries, and no delivery exists without an end. The body holds ids, status and
+score, is below 20 kB, and is fixed here: every attempt sends the same bytes under the same
+`webhook-id`. For endpoints of other formats see shared/ledger/score_pushes.py.
 """
 
 from __future__ import annotations

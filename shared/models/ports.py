@@ -44,8 +44,7 @@ Floats = NDArray[np.float64]
 
 
 class Judge(Protocol):
-    """Anything that returns probabilities of labels: encoders, causal models, servers of
-    either.
+    """Anything that returns probabilities of labels: encoders, causal models, servers of either.
 
     A causal model has the labels of the example's template, or of its own prompt. Values do
     not depend on other examples of the call. Raises BadInput for an example that the model

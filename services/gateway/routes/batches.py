@@ -59,9 +59,8 @@ class BatchRequest(Message):
     metadata: dict[MetadataKey, MetadataValue] = Field(default_factory=dict, max_length=16)
     language: LanguageTag = Field(
         default="auto",
-        description="language of lines that state none, BCP 47; `auto` identifies the "
-        "language of each text. To score a file again in another language, create"
-        " another batch from it",
+        description="language of lines that state none, BCP 47; `auto` identifies the language of "
+        "each text. To score a file again in another language, create another batch from it",
     )
     output_expires_after: OutputExpiry | None = None
 

@@ -90,9 +90,8 @@ async def create_judgements(
         ),
     ] = None,
 ) -> JSONResponse:
-    """One judgement as JSON needs the scope `review`. A second judgement of the same person on
-    the same subject supersedes the first, which is kept; an equal judgement returns the
-    first.
+    """One judgement as JSON needs the scope `review`. A second judgement of the same person on the
+    same subject supersedes the first, which is kept; an equal judgement returns the first.
 
     JSON Lines, up to 5,000, are judgements from another system, with `job_id` and
     `reviewer` each; they need the scope `batch` and `source`. All or none are imported.

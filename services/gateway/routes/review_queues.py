@@ -179,8 +179,7 @@ async def lease_review_item(
     queue_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
     """Returns the item that is reserved for this person, else a free item. No item is returned
-    twice. `skip` is a line that this person does not get again; other people may still get
-    it."""
+    twice. `skip` is a line that this person does not get again; other people may still get it."""
     body = await http_requests.parse(request, LeaseRequest, limit=gateway.settings.max_body_bytes)
     who = origin_of(request, caller, body.reviewer).reviewer
     queue = await find_queue(queue_id, gateway, caller)

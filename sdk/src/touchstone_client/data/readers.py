@@ -43,9 +43,8 @@ NEEDED = "Parquet and Arrow need pyarrow: pip install 'path/to/sdk[data]'"
 
 @dataclass(frozen=True)
 class Reading:
-    """Options of reading that the file's name does not show. delimiter: that of CSV; split:
-    that of a folder. refused: receives skipped lines, number → reason; None: such a line is
-    an error."""
+    """Options of reading that the file's name does not show. delimiter: that of CSV; split: that of
+    a folder. refused: receives skipped lines, number → reason; None: such a line is an error."""
 
     form: Form | None = None
     delimiter: str | None = None
