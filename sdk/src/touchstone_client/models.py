@@ -876,7 +876,7 @@ class FtcPerturbation(Message):
         extra='forbid',
     )
     variance: Annotated[
-        float, Field(description='standard deviation of the zero-mean Gaussian noise')
+        float, Field(description='variance of the zero-mean Gaussian noise')
     ]
     label: Annotated[
         Literal['entailment', 'neutral', 'contradiction'],
@@ -2233,12 +2233,11 @@ class ReviewerJudgement(Message):
         str | None, Field(description='the key that sent it; for keys of scope `admin`')
     ]
     address_family: Annotated[
-        str | None,
-        Field(description='the IPv4 or IPv6 address; for keys of scope `admin`'),
+        str | None, Field(description='IPv4 or IPv6; for keys of scope `admin`')
     ]
     request_id: Annotated[
         str | None,
-        Field(description='the program that sent it; for keys of scope `admin`'),
+        Field(description='id of the request that sent it; for keys of scope `admin`'),
     ]
 
 
@@ -3038,10 +3037,10 @@ class BatchWebhook(Message):
 
 class CalibratedThreshold(Message):
     results: Annotated[
-        int, Field(description='texts whose ratings have a majority for yes or no')
+        int, Field(description='results whose ratings have a majority for yes or no')
     ]
     ties: Annotated[
-        int, Field(description='texts left out because as many people say yes as no')
+        int, Field(description='results left out because as many people say yes as no')
     ]
     value: Annotated[
         float | None,
@@ -3051,9 +3050,7 @@ class CalibratedThreshold(Message):
     ]
     low: Annotated[
         float | None,
-        Field(
-            description='confidence level of its interval, percentile bootstrap over texts'
-        ),
+        Field(description='lower end of its interval, percentile bootstrap over texts'),
     ]
     high: float | None
     agreed: Annotated[
@@ -4447,7 +4444,7 @@ class IceNull(Null):
     ] = None
     strata: Annotated[
         Literal['frequency', 'pos'] | None,
-        Field(description='further properties that they share, token by token'),
+        Field(description='the further property that they share, token by token'),
     ] = None
     match_tokens: Annotated[
         bool,
@@ -5708,7 +5705,10 @@ class BatchReport(Report):
     scored: Annotated[int, Field(description='results that this report rests on')]
     undefined: Annotated[int, Field(description='results without a score')]
     finding: Annotated[
-        str, Field(description='their meaning in a sentence or two, and their number')
+        str,
+        Field(
+            description='the meaning of the results in a sentence or two, and their number'
+        ),
     ] = ''
     left_out: Annotated[
         dict[str, int] | None, Field(description='jobs without a result, by status')
@@ -5796,7 +5796,7 @@ class BatchReport(Report):
     resamples: int
     confidence: float
     statistics_version: Annotated[
-        str, Field(description='seed of the bootstrap of intervals')
+        str, Field(description='version of the methods for intervals')
     ] = '1'
     service_version: str
     details: Annotated[
