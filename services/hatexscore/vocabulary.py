@@ -75,7 +75,7 @@ class WordInText:
     denied: bool
 
     def label(self, denials: int) -> Label | None:
-        """Return the side, reversed by every denial; None for a one-way word that is denied."""
+        """Return the side; each denial reverses it. None for a one-way word that is denied."""
         if (denials + self.denied) % 2 == 0:
             return self.word.side
         return None if self.word.one_way else other_side(self.word.side)
