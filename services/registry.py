@@ -47,35 +47,37 @@ def contracts() -> dict[str, ServiceContract]:
 @lru_cache(maxsize=1)
 def metrics() -> dict[str, MetricContract]:
     """Return the contracts of metrics, which score explanations."""
-    found = contracts().items()
-    return {name: one for name, one in found if isinstance(one, MetricContract)}
+    items = contracts().items()
+    return {name: contract for name, contract in items if isinstance(contract, MetricContract)}
 
 
 @lru_cache(maxsize=1)
 def reported() -> dict[str, ReportedContract]:
     """Return the contracts with batch reports: the metrics, and some other services."""
-    found = contracts().items()
-    return {name: one for name, one in found if isinstance(one, ReportedContract)}
+    items = contracts().items()
+    return {name: contract for name, contract in items if isinstance(contract, ReportedContract)}
 
 
 @lru_cache(maxsize=1)
 def all_contracts() -> dict[str, ServiceContract]:
     """Return name → contract of everything that accepts jobs: the services, and the batch
     reports."""
-    batches = [one.batch for one in reported().values()]
+    batches = [contract.batch for contract in reported().values()]
     return {**contracts(), **{batch.name: batch for batch in batches}}
 
 
 def process_settings() -> Settings:
     """Return the settings of this process. Exit if they are wrong, or if they name an unknown
     service."""
-    chosen = settings_or_exit()
-    named = {service for services in chosen.queue_servers.values() for service in services}
-    if unknown := sorted(named - contracts().keys()):
-        known = ", ".join(contracts())
-        sys.stderr.write(f"{QUEUES}: no such service: {', '.join(unknown)}; there are: {known}\n")
+    settings = settings_or_exit()
+    services_named = {
+        service for services in settings.queue_servers.values() for service in services
+    }
+    if unknown := sorted(services_named - contracts().keys()):
+        names = ", ".join(contracts())
+        sys.stderr.write(f"{QUEUES}: no such service: {', '.join(unknown)}; there are: {names}\n")
         raise SystemExit(2)
-    return chosen
+    return settings
 
 
 def service(name: str) -> Service:
@@ -85,22 +87,22 @@ def service(name: str) -> Service:
         for module in (f"services.{name}.metric", f"services.{name}.service")
         if importlib.util.find_spec(module) is not None
     )
-    found: Service = importlib.import_module(module).SERVICE
-    return found
+    instance: Service = importlib.import_module(module).SERVICE
+    return instance
 
 
 @lru_cache(maxsize=64)
 def page(name: str) -> ModuleType | None:
     """Return the module that shows a result of this service: its `page.py`; None if it has none."""
     module = f"services.{name}.page"
-    known = name in contracts() and importlib.util.find_spec(module) is not None
-    return importlib.import_module(module) if known else None
+    is_present = name in contracts() and importlib.util.find_spec(module) is not None
+    return importlib.import_module(module) if is_present else None
 
 
 def page_details(name: str) -> dict[str, Any]:
     """Return the fields of a request that only the page of this metric needs."""
-    found: dict[str, Any] = getattr(page(name), "DETAILS", {})
-    return found
+    details: dict[str, Any] = getattr(page(name), "DETAILS", {})
+    return details
 
 
 @lru_cache(maxsize=256)  # a name may come from an address
@@ -108,7 +110,7 @@ def page_file(name: str, file: str) -> Path | None:
     """Return a file of this service's page (`page.html`, `page.css`); None if it does not exist."""
     package = importlib.util.find_spec(f"services.{name}") if name in contracts() else None
     folders = (package and package.submodule_search_locations) or ()
-    return next((path for one in folders if (path := Path(one) / file).is_file()), None)
+    return next((path for folder in folders if (path := Path(folder) / file).is_file()), None)
 
 
 def surprising_rules(metric: str) -> SurprisingRules:

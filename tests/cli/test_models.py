@@ -124,7 +124,7 @@ def test_a_download_that_breaks_off_goes_on_and_what_came_is_kept(
     remote.cut = 10_000
     models_command.main(["pull", "hate"])  # the hub's client itself goes on, or tells us to
     assert models_command.main(["pull", "hate"]) == 0
-    assert "whole" in capsys.readouterr().err
+    assert "complete" in capsys.readouterr().err
 
 
 def test_other_weights_than_the_hub_states_are_deleted(
@@ -356,7 +356,7 @@ def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
     (place / "folder").mkdir()
     (place / "one.gguf").rename(place / "folder" / "one.gguf")
     assert models_command.main(["add", f"path:{place / 'folder'}"]) == 1
-    assert "holds a GGUF file: weights of that form" in capsys.readouterr().err
+    assert "holds a GGUF file: weights in this format" in capsys.readouterr().err
     assert models_command.main(["add", f"path:{tiny / 'config.json'}"]) == 1
     assert "config.json: it is a file" in capsys.readouterr().err
     shutil.copytree(tiny, place / "cut")

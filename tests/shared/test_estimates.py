@@ -149,7 +149,7 @@ def test_a_plan_says_why_it_has_no_number() -> None:
     planned = planned_for(wanted, report_on([0.5]))
     assert (planned.texts, planned.draws) == (None, None)
     assert planned.one_sided_draws is not None
-    assert any(one.startswith("texts: no spread") for one in planned.warnings)
+    assert any(one.startswith("texts: the spread") for one in planned.warnings)
     assert any(one.startswith("draws: no number") for one in planned.warnings)
     few = planned_for(WantedEffect(effect=1e-9), report_on([0.2, 0.4, None]))
     assert few.texts is None

@@ -89,7 +89,7 @@ def test_another_activation_than_sigmoid_is_refused(
 def test_a_pickled_module_is_refused(bi_folder: Path, tmp_path: Path, made: Make) -> None:
     folder = Path(shutil.copytree(bi_folder, tmp_path / "pickled"))
     (folder / "1_Pooling" / "pytorch_model.bin").write_bytes(b"")
-    with pytest.raises(ScoringError, match="no safetensors"):
+    with pytest.raises(ScoringError, match="not safetensors"):
         made(folder, "similarity")
 
 

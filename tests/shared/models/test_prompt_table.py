@@ -56,7 +56,7 @@ def test_pieces_are_the_template_again(parts: list[str]) -> None:
         ({"policy": "a", "policy_file": "b"}, "one of the two"),
         ({"style": "raw", "system": "s"}, "style `raw` has no `system`"),
         ({"draws": 3}, "`draws` needs thinking"),
-        ({"template_kwargs": {"chat_template": "a"}}, "chat_template is no variable"),
+        ({"template_kwargs": {"chat_template": "a"}}, "chat_template is not a variable"),
         ({"style": "raw", "after": "a"}, "and no `after`"),
         ({"after": "{policy}"}, "neither `policy` nor `policy_file`"),
         ({"verbalizers": {"hateful": ["yes"]}}, "at least 2"),
