@@ -289,17 +289,17 @@ class _Reading(Generic[Label]):
             return
         for start, end in self.segments:
             key, separator, value = self.text[start:end].partition(":")
-            option = value.strip(_AROUND).lower().removeprefix("option ")
+            option_text = value.strip(_AROUND).lower().removeprefix("option ")
             if (
                 separator
-                and option in marked
+                and option_text in marked
                 and data.DECIDES.fullmatch(key.strip(_AROUND).lower())
             ):
-                yield StructuredVerdict(marked[option], (start, end), (start, end), 2)
+                yield StructuredVerdict(marked[option_text], (start, end), (start, end), 2)
         for choice in _CHOOSES.finditer(self.text):
-            option = choice["chosen"].strip(_AROUND).lower()
-            position = _ORDINALS.get(option)
-            label = marked.get(option) or self.label(option)
+            option_text = choice["chosen"].strip(_AROUND).lower()
+            position = _ORDINALS.get(option_text)
+            label = marked.get(option_text) or self.label(option_text)
             if label is None and position is not None:
                 label = offered[position]
             if label is not None:
