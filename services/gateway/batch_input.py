@@ -25,8 +25,8 @@ Line = tuple[str, dict[str, Any]]  # custom id, body
 
 @dataclass(frozen=True)
 class BatchInput:
-    """The content of a new batch. lines: read once, in a thread. key: of the form, so that a second
-    click makes no second batch; None: each request makes one."""
+    """The content of a new batch. lines: read once, in a thread. key: the form's key, so that
+    a second click does not create a second batch; None: each request creates one."""
 
     contract: MetricContract
     lines: Iterable[Line]

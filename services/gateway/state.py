@@ -95,7 +95,7 @@ class ModelBoard:
         for name, pointer in _named_models(contract, request):
             status = self._statuses.get(name)
             if status is not None and status.state in UNUSABLE:
-                advice = f"`touchstone models check {name}` says more; mended, it is read anew by"
+                advice = f"See `touchstone models check {name}`. After the repair, run"
                 detail = f"{status.reason}. {advice} `touchstone models reload`"
                 raise ModelUnusable(detail, pointer=pointer)
 
@@ -253,7 +253,7 @@ class MessageSender:
 
 
 class JobWatcher:
-    """Waiting requests by job."""
+    """Wakes requests that wait for a job, when the ledger announces its end."""
 
     def __init__(self, database_url: str) -> None:
         self._url = database_url

@@ -1,4 +1,5 @@
-"""HateXScore: does an explanation of a hate-speech decision conclude, quote, name and cohere?
+"""HateXScore: does an explanation of a hate-speech decision conclude, quote, name the group,
+and cohere?
 
 Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Messages and costs.
 See docs/methods/hatexscore.md.
@@ -98,12 +99,14 @@ POLICY_LANGUAGES: dict[PolicyName, tuple[Language, ...]] = {
 
 
 class HatexscoreWeights(Message):
-    """Of the four components in the score; the paper's mean (Eq. 6) is the default."""
+    """Weights of the four components in the score; the default is the paper's mean (Eq. 6)."""
 
-    htc: float = Field(default=1.0, ge=0, le=1_000, description="of the Hate-Type Check")
-    qf: float = Field(default=1.0, ge=0, le=1_000, description="of Quotation Faithfulness")
-    tgi: float = Field(default=1.0, ge=0, le=1_000, description="of Target-Group Identification")
-    cc: float = Field(default=1.0, ge=0, le=1_000, description="of the Consistency Check")
+    htc: float = Field(default=1.0, ge=0, le=1_000, description="weight of the Hate-Type Check")
+    qf: float = Field(default=1.0, ge=0, le=1_000, description="weight of Quotation Faithfulness")
+    tgi: float = Field(
+        default=1.0, ge=0, le=1_000, description="weight of Target-Group Identification"
+    )
+    cc: float = Field(default=1.0, ge=0, le=1_000, description="weight of the Consistency Check")
 
     @model_validator(mode="after")
     def _some_weight(self) -> Self:
@@ -113,9 +116,9 @@ class HatexscoreWeights(Message):
 
 
 class HatexscoreProbabilities(Message):
-    """P(hateful) that the caller measured; `null` means that the model gave none.
+    """The caller's own probabilities, P(hateful); `null` means that the model gave none.
 
-    Of a decision for a further class of `labels` it is P of that class.
+    For a decision for a further class of `labels`, it is the probability of that class.
     """
 
     original: Probability | None = Field(description="P(hateful) of the text, [0, 1]")
@@ -125,16 +128,16 @@ class HatexscoreProbabilities(Message):
 
 
 class HatexscoreRequest(ExplainableRequest):
-    """A text, and the explanation that some model gave for its decision about it."""
+    """A text, and a model's explanation of its decision about the text."""
 
     text: Annotated[str, Input] = Field(
         min_length=1, max_length=MAX_TEXT, description="the moderated text"
     )
     explanation: Annotated[Explanation, Input] = Field(
         default="",
-        description="of the decision, as a text or as fields that need no reading; a text that is "
-        "a JSON object of the fields is taken as these (`robust`); an empty text earns nothing; "
-        "needed unless `explain`",
+        description="explanation of the decision, as a text or as fields. `robust` reads a "
+        "text that is a JSON object of the fields as fields. An empty text scores"
+        " 0. Required unless `explain` is set",
     )
     labels: Annotated[VocabularyName | OwnLabels | None, Parameter] = Field(
         default=None,
@@ -142,16 +145,16 @@ class HatexscoreRequest(ExplainableRequest):
             "toxicity",
             {"hateful": ["hate speech"], "offensive": ["offensive"], "non-hateful": ["normal"]},
         ],
-        description="words for the classes of the decision, in which the explanation is read: a "
-        "built-in vocabulary, or your own, which replaces it (capitals match capitals only; digits "
-        "and single characters in a label line only): `hateful`, `non-hateful` and, if you have "
-        "them, further classes, as in `three-way`; absent: as `decision` tells, else "
-        "`default`",
+        description="words for the classes of the decision, which are searched in the explanation: "
+        "a built-in vocabulary, or your own (capitals match capitals only; digits and single "
+        "characters in a label line only); your own replaces it, and has words for `hateful`, "
+        "`non-hateful` and, if you have them, further classes, as in `three-way`; absent: the "
+        "vocabulary that `decision` belongs to, else `default`",
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
         default=None,
-        description="how a causal model or a chat server is asked for P(hateful), in the place of "
-        "its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)",
+        description="replaces keys of the model entry's `prompt`, if the entry has "
+        "`allow_request_prompt`. For causal models and chat servers",
     )
     decision: Annotated[str | None, Parameter] = Field(
         default=None,
@@ -163,25 +166,25 @@ class HatexscoreRequest(ExplainableRequest):
     language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
         examples=["en", "de", "zh-Hant"],
-        description="language of the text (BCP 47); `auto` identifies it. An explanation that is "
-        "clearly in another language is read in that one. Explanations are read in en, de, fr, es, "
-        "it, pt, zh and ko",
+        description="language of the text (BCP 47); `auto` identifies it. An explanation that"
+        " is clearly in another language is read in that language. Explanations "
+        "are read in en, de, fr, es, it, pt, zh and ko",
     )
     accept_untrained_languages: bool = Field(
         default=False,
-        description="ask the model about a text in a language that it did not learn, with a "
-        "warning; else QF, CC and the score of such a text are null",
+        description="whether to ask the model about texts in a language that it did not "
+        "learn, with a warning; else QF, CC and the score of such texts are null",
     )
     reader: Literal["rules", "llm", "auto"] = Field(
         default="auto",
-        description="what reads the explanation's conclusion and groups (HTC, TGI): `rules`: its "
-        "fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, and "
-        "`reader_model`, where one is named, for another language or a verdict that is not sure",
+        description="reader of the explanation's conclusion and groups (HTC, TGI); `rules`: its "
+        "fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, but "
+        "`reader_model`, if there is one, reads other languages and unsure cases",
     )
     reader_model: ModelName | None = Field(
         default=None,
-        description="the configured language model that reads; absent: the one that the entry of "
-        "the judge names",
+        description="configured language model that reads; absent: the one named in the entry"
+        " of `model`",
     )
     policy: Annotated[PolicyName | CustomPolicy, Parameter, CallersWords] = Field(
         default="un",
@@ -192,29 +195,30 @@ class HatexscoreRequest(ExplainableRequest):
     )
     consistency_rule: ConsistencyRule | None = Field(
         default=None,
-        description="what coherence requires of the QF of a non-hateful decision: `causal` "
-        "1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own",
+        description="the condition on the QF of a non-hateful decision in the Consistency Check: "
+        "`causal` 1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: as in the variant",
     )
     weights: HatexscoreWeights = Field(default_factory=HatexscoreWeights)
     short_text_max_words: int = Field(
-        default=5, ge=0, le=50, description="a text of at most so many words may be quoted whole"
+        default=5, ge=0, le=50, description="maximum words of a text that may be quoted in full"
     )
     probabilities: HatexscoreProbabilities | None = Field(
-        default=None, description="bring your own: no model is called, and there is no control"
+        default=None,
+        description="your own probabilities; no model is called, and there is no control",
     )
     control_draws: int | None = Field(
         default=None,
         ge=0,
         le=200,
-        description="random spans masked to measure chance, at most. `robust` masks 19 first. If "
-        "the decision is hateful it goes on to 39, 79, 139 and all, until the test can stop. "
-        "Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is "
-        "fewer above 10,050 characters of `text`; else 20",
+        description="maximum number of random spans masked to measure chance; `robust` masks 19 "
+        "first; for a hateful decision it continues to 39, 79, 139 and all, until the result is "
+        "clear. Absent: 199 in `robust`, fewer for a `text` above 10,050 characters (2,000,000 "
+        "characters of masked text at most); else 20",
     )
 
     @property
     def explanation_text(self) -> str:
-        """The explanation as one text, into which the offsets of evidence count."""
+        """The explanation as one text, which the offsets of evidence refer to."""
         return written_out(self.explanation)
 
     @property
@@ -229,13 +233,13 @@ class HatexscoreRequest(ExplainableRequest):
 
     @property
     def decision_class(self) -> Label | None:
-        """The class of the decision that was sent; None where none was."""
+        """The class of the decision that was sent; None if none was."""
         sent = self.decision
         return None if sent is None else _class_of(self.vocabulary, sent)
 
     @property
     def most_draws(self) -> int:
-        """Random spans, at most."""
+        """The maximum number of random spans."""
         if self.control_draws is not None:
             return self.control_draws
         return min(DRAWS[self.variant], MOST_MASKED // len(self.text))
@@ -249,11 +253,11 @@ class HatexscoreRequest(ExplainableRequest):
             raise ValueError("`labels` needs words for `hateful` and for `non-hateful`")
         if isinstance(labels, dict) and not {*labels}.isdisjoint(RESERVED):
             raise ValueError(f"no class may be called {' or '.join(RESERVED)}")
-        found = invalid_label(labels) if isinstance(labels, dict) else None
-        if found is not None:
-            side, place, why = found
+        invalid = invalid_label(labels) if isinstance(labels, dict) else None
+        if invalid is not None:
+            side, index, why = invalid
             wrong = PydanticCustomError("label_word", "{why}", {"why": why})
-            entry = InitErrorDetails(type=wrong, loc=(side, place), input=None)
+            entry = InitErrorDetails(type=wrong, loc=(side, index), input=None)
             raise ValidationError.from_exception_data(cls.__name__, [entry])
         return labels
 
@@ -265,7 +269,9 @@ class HatexscoreRequest(ExplainableRequest):
         vocabulary = _in_force(info.data["labels"], label)
         classes = vocabulary.classes
         if _class_of(vocabulary, label) is None:
-            first = [one for own in classes for one in vocabulary.side(own)[:MOST_WRITTEN_OUT]]
+            first = [
+                word for class_ in classes for word in vocabulary.side(class_)[:MOST_WRITTEN_OUT]
+            ]
             accepted = ", ".join(dict.fromkeys([*classes, *first]))
             raise ValueError(f"the label is none of the words in force: {accepted}")
         return label
@@ -299,28 +305,33 @@ class HatexscoreRequest(ExplainableRequest):
             return policy
         language = info.data.get("language", "auto").partition("-")[0].lower()
         if language in get_args(Language) and language not in POLICY_LANGUAGES[policy]:
-            named = language_name(language)
-            raise ValueError(f"the policy {policy} has no list in {named}; send your own")
+            language_in_words = language_name(language)
+            raise ValueError(
+                f"the policy {policy} has no list in {language_in_words}; send your own"
+            )
         return policy
 
 
 def judge_labels(
     request: HatexscoreRequest, labels: Sequence[str], decision: Label | None
 ) -> tuple[str, ...]:
-    """Return those of a model's labels whose probability counts.
+    """Return the labels of a model whose probability counts as P(hateful).
 
-    They are on the hateful side of the vocabulary in force, or in the further class that the
-    decision names. `paper` and `reference` know two labels alone.
+    They are on the hateful side of the vocabulary in force, or in the further class that
+    the decision names. `paper` and `reference` know two labels only.
     """
-    wanted = HATEFUL if decision is None or decision in SIDES else decision
-    if request.variant != "robust" and wanted == HATEFUL and HATEFUL in labels:
+    target = HATEFUL if decision is None or decision in SIDES else decision
+    if request.variant != "robust" and target == HATEFUL and HATEFUL in labels:
         return (HATEFUL,)
-    known = request.vocabulary
-    return tuple(one for one in labels if one == wanted or known.label_of(one) == wanted)
+    vocabulary = request.vocabulary
+    return tuple(
+        label for label in labels if label == target or vocabulary.label_of(label) == target
+    )
 
 
 def _fits(request: HatexscoreRequest, labels: Sequence[str]) -> bool:
-    """A judge that cannot tell a further class leaves a check untested, and is no fault."""
+    """Return False for further classes: a judge without the class leaves a check untested,
+    which is not an error."""
     decision = request.decision_class
     return decision not in (None, *SIDES) or bool(judge_labels(request, labels, decision))
 
@@ -385,7 +396,8 @@ _OWN_POLICY = {
 
 
 def cost(request: HatexscoreRequest, reads: int) -> Sequence[Work]:
-    """At most so much: not every mark opens a quotation, and not every quotation is masked."""
+    """Return an upper bound: not every quotation mark opens a quotation, and not every
+    quotation is masked."""
     return tuple(_work_items(request, reads))
 
 
@@ -414,14 +426,14 @@ def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
-    """The model that decided is asked for P, too: one that did not decide measures how far it
-    agrees (specs "models" §7)."""
-    named = {} if found.policy is None else {"policy": found.policy}
+    """Return a request that asks the model that decided for P as well. Another model would
+    only measure its agreement (specs "models" §7)."""
+    fields = {} if found.policy is None else {"policy": found.policy}
     decided = found.decision
     if decided is not None and _class_of(_in_force(None, decided), decided) is not None:
-        named["decision"] = decided
+        fields["decision"] = decided
     return {
-        **named,
+        **fields,
         **found.judged_by(HATEFUL),
         "text": found.inputs.get("text"),
         "explanation": found.explanation,
@@ -429,14 +441,15 @@ def elicited(found: ElicitedExplanation) -> dict[str, Any]:
 
 
 def needs(request: HatexscoreRequest) -> tuple[str, ...]:
-    """A judge of whole texts, unless its probabilities were sent."""
+    """Return the judge's port, unless the request has its probabilities."""
     return ("judge",) if request.probabilities is None else ()
 
 
 CONTRACT = MetricContract(
     name="hatexscore",
     version="2.0",
-    summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
+    summary="Does the explanation of a hate-speech decision conclude, quote, name the group, "
+    "and cohere?",
     request=HatexscoreRequest,
     report=HatexscoreResult,
     explained="decision",
@@ -462,7 +475,7 @@ CONTRACT = MetricContract(
     form=(
         FormField(name="text", label="Text", hint="what was moderated"),
         FormField(
-            name="explanation", label="Explanation", hint="what a model said about its decision"
+            name="explanation", label="Explanation", hint="the model's explanation of its decision"
         ),
         FormField(
             name="decision",
@@ -495,6 +508,6 @@ CONTRACT = MetricContract(
                 better={"qf": "higher", "share_beaten": "lower"},
             ),
         ),
-        caveats=("the asked model makes",),
+        caveats=("the judge makes",),
     ),
 )

@@ -130,14 +130,14 @@ def replacement_token(operator: Operator, tokens: Tokens) -> int:
 
 @dataclass(frozen=True)
 class Pool:
-    """(P,) token ids of the pool's texts, each as often as it occurs. written: what each covers
-    where it occurs first."""
+    """(P,) token ids of the pool's texts, each as often as it occurs. written: the text of
+    each at its first occurrence."""
 
     ids: NDArray[np.int64]
     written: Mapping[int, str]
 
     def fill(self, random: np.random.Generator, count: int) -> tuple[int, ...]:
-        """(count,) tokens, without replacement where the pool is large enough."""
+        """Return (count,) tokens, without replacement if the pool is large enough."""
         drawn = random.choice(self.ids, size=count, replace=self.ids.size < count)
         return tuple(drawn.tolist())
 
@@ -161,7 +161,7 @@ def pool_of(
     ]
     if not entries:
         raise BadInput(
-            "no token is left in the pool without the text itself and the label words",
+            "the pool has no tokens other than those of the text and the label words",
             pointer="/infill_pool",
         )
     ids = np.array([id_ for id_, _ in entries], dtype=np.int64)

@@ -331,7 +331,9 @@ class Reader:
         length: its bytes, of which `raw` holds the first.
         """
         if length > self.most_body_bytes + ENVELOPE_BYTES:
-            return Fault("line_too_long", f"the body may have {self.most_body_bytes} bytes", number)
+            return Fault(
+                "line_too_long", f"the body may have at most {self.most_body_bytes} bytes", number
+            )
         raw = raw.removeprefix(BYTE_ORDER_MARK)
         if not raw.strip():
             return None

@@ -36,7 +36,7 @@ logger = telemetry.logger(__name__)
 
 
 def is_schema_error(error: Exception) -> bool:
-    """Return True if a table or column differs from this version, which is no fault of a batch."""
+    """Return True if a table or column differs from this version, not by the fault of a batch."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     return isinstance(error, DBAPIError) and state in SCHEMA
 

@@ -509,7 +509,10 @@ def check_file_limit(connection: Connection, owner: Owner, size: int) -> None:
     if count >= owner.most_files:
         detail, policy = f"{owner.most_files} uploaded files are kept", STORED_FILES
     elif total + size > owner.most_bytes:
-        detail, policy = f"your files may have {owner.most_bytes} bytes in all", STORED_BYTES
+        detail, policy = (
+            f"your files may have at most {owner.most_bytes} bytes in total",
+            STORED_BYTES,
+        )
     else:
         return
     raise QuotaExceeded(f"{detail}; delete some", policy=policy, retry_after=DELETE_SECONDS)

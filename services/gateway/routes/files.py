@@ -81,7 +81,7 @@ async def create_file(
     gateway: Gateway,
     caller: Batcher,
     idempotency_key: Annotated[
-        str | None, key_header("the same key and file again answer with the first file")
+        str | None, key_header("repeating the same key and file returns the first file")
     ] = None,
 ) -> JSONResponse:
     """The bytes are stored before the file appears."""
@@ -224,7 +224,7 @@ async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> S
 @router.delete(
     "/{file_id}",
     operation_id="delete_file",
-    summary="Delete a file that no open batch reads",
+    summary="Delete a file that no unfinished batch reads",
     response_model=None,
     responses={200: {"model": Deleted}, **views.error_responses(403, 404, 409)},
 )
@@ -232,7 +232,7 @@ async def delete_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONRe
     """The row is deleted first, then the bytes."""
     file = await find_file(file_id, gateway, caller.tenant)
     if not await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id])):
-        raise FileInUse("an open batch reads it; cancel the batch, or wait for its end")
+        raise FileInUse("an unfinished batch reads it; cancel the batch, or wait for its end")
     await gateway.file_store.remove(file.id)
     return JSONResponse({"id": file.id, "object": "file", "deleted": True})
 

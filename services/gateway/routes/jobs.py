@@ -119,7 +119,10 @@ async def list_jobs(
     ] = None,
     expand: Annotated[
         Literal["result", "details"] | None,
-        Query(description="whole jobs in place of summaries; `details`: with the metric's own"),
+        Query(
+            description="`result`: whole jobs instead of summaries; `details`: also the "
+            "metric's additional fields"
+        ),
     ] = None,
     limit: Limit = 20,
     after: Annotated[str | None, page_after(JOB_ID)] = None,
@@ -219,7 +222,7 @@ async def wait_for_all(ids: Sequence[str], gateway: State, tenant: str, seconds:
     },
 )
 async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
-    """Repeating it changes nothing. A result that arrives later is dropped."""
+    """Repeating the request changes nothing. A result that arrives later is dropped."""
     job = await gateway.in_ledger(
         lambda connection: jobs.cancel(connection, validate_id(job_id), tenant=caller.tenant)
     )

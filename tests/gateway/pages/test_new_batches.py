@@ -195,7 +195,8 @@ def test_columns_of_several_words_are_guessed(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(b"PK\x03\x04", "CSV UTF-8"), (b"PAR1", "`touchstone submit` reads it")]
+    ("content", "said"),
+    [(b"PK\x03\x04", "CSV UTF-8"), (b"PAR1", "`touchstone submit` reads Parquet")],
 )
 def test_a_workbook_and_parquet_are_refused(scene: Scene, content: bytes, said: str) -> None:
     shown = scene.client.get(uploaded(scene.client, content)).text
@@ -236,7 +237,7 @@ def test_what_people_say_is_kept_as_metadata_by_itself(scene: Scene) -> None:
         (b"text,explanation\na,b\nc\n", 3, "has 1 cells"),
         (b"text,explanation\na,b\n\xff,c\n", 3, "is not UTF-8"),
         (b"text,explanation\na,b\n,c\n", 3, "text"),
-        (b'{"text": "a", "explanation": "b"}\nno\n', 2, "is no JSON"),
+        (b'{"text": "a", "explanation": "b"}\nno\n', 2, "is not JSON"),
         (b"text,text\na,b\n", 1, "each column once"),
         (b"text,explanation\na,\0\n", 2, "U+0000"),
     ],
