@@ -82,7 +82,7 @@ def long_ones(operators: Sequence[str]) -> None:
         seconds = time.process_time() - started
         grown, read = peak() - before, report.characters_read[0]
         print(f"| {operator} | {seconds:.2f} | {grown:.0f} | {read} characters |", flush=True)
-        assert any("were cut" in warning for warning in report.warnings)
+        assert any("text-cut" in warning for warning in report.warnings)
 
 
 def run(operator: str, draws: int, some: list[str]) -> list[IceResult]:

@@ -102,7 +102,7 @@ def resample_count(text: str) -> int:
     """Parse a number of resamples, at most that of a batch report."""
     if not text.isdecimal() or not FEWEST_RESAMPLES <= int(text) <= MOST_RESAMPLES:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no number from {FEWEST_RESAMPLES} to {MOST_RESAMPLES}"
+            f"{text!r} is not a number from {FEWEST_RESAMPLES} to {MOST_RESAMPLES}"
         )
     return int(text)
 

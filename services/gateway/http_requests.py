@@ -54,7 +54,8 @@ METADATA = re.compile(rf"metadata\[({METADATA_KEY})\]")
 METADATA_PARAMETER = {
     "name": "metadata",
     "in": "query",
-    "description": "keys and values of the request's metadata, as in `metadata[user]=u17`",
+    "description": "only jobs with these keys and values in their metadata, as in "
+    "`metadata[user]=u17`",
     "style": "deepObject",
     "explode": True,
     "schema": {
@@ -123,13 +124,13 @@ async def read_body(request: Request, *, limit: int) -> bytes:
     """Return the raw body; a body that declares more is not read. Raises BodyTooLarge."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limit:
-        raise BodyTooLarge(f"the body may have {limit} bytes")
+        raise BodyTooLarge(f"the body may have at most {limit} bytes")
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
         if size > limit:
-            raise BodyTooLarge(f"the body may have {limit} bytes")
+            raise BodyTooLarge(f"the body may have at most {limit} bytes")
         chunks.append(chunk)
     return b"".join(chunks)
 
@@ -190,7 +191,7 @@ def key_of(header: str | None) -> str | None:
 
 
 def key_header(effect: str) -> Any:
-    """Return the header's description. effect: of sending the same key again."""
+    """Return the header's description. effect: what sending the same key again does."""
     return Header(description=effect, json_schema_extra={"pattern": f"^({KEY_FORM.pattern})$"})
 
 
@@ -248,7 +249,7 @@ def declared_bytes(request: Request, *, limit: int) -> int:
     length = request.headers.get("content-length", "")
     declared = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else 0
     if declared > limit + FORM_BYTES:
-        raise BodyTooLarge(f"the file may have {limit} bytes")
+        raise BodyTooLarge(f"the file may have at most {limit} bytes")
     return max(0, declared - FORM_BYTES)
 
 
@@ -282,7 +283,7 @@ async def _read_chunks(request: Request, upload: Upload, limit: int) -> AsyncGen
     async for chunk in request.stream():
         size += len(chunk)
         if size > limit + FORM_BYTES:
-            raise BodyTooLarge(f"the file may have {limit} bytes")
+            raise BodyTooLarge(f"the file may have at most {limit} bytes")
         upload.receive(len(chunk))
         yield chunk
 
@@ -304,7 +305,7 @@ def store_file(file: BinaryIO, store: FileStore, file_id: str, *, limit: int) ->
     size = 0
     file.seek(0, 2)
     if file.tell() > limit:
-        raise BodyTooLarge(f"the file may have {limit} bytes")
+        raise BodyTooLarge(f"the file may have at most {limit} bytes")
     file.seek(0)
     with store.open_write(file_id) as target:
         while piece := file.read(PIECE_BYTES):

@@ -96,7 +96,7 @@ class ModelBoard:
         for name, pointer in _named_models(contract, request):
             status = self._statuses.get(name)
             if status is not None and status.state in UNUSABLE:
-                advice = f"`touchstone models check {name}` says more; mended, it is read anew by"
+                advice = f"See `touchstone models check {name}`. After the repair, run"
                 detail = f"{status.reason}. {advice} `touchstone models reload`"
                 raise ModelUnusable(detail, pointer=pointer)
 
@@ -151,6 +151,10 @@ class State:
     summaries: TTLCache[str, ResultSummary] = field(  # by batch that has ended; likewise
         default_factory=lambda: TTLCache(MOST_SUMMARIES, SUMMARY_SECONDS)
     )
+
+    def model_names(self, *kinds: str) -> list[str]:
+        """Return the names of the configured models of these kinds."""
+        return [entry.name for entry in self.catalogue.entries if entry.kind in kinds]
 
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction, off the event loop. Raises Unavailable."""
@@ -250,7 +254,7 @@ class MessageSender:
 
 
 class JobWatcher:
-    """Waiting requests by job."""
+    """Wakes requests that wait for a job, when the ledger announces its end."""
 
     def __init__(self, database_url: str) -> None:
         self._url = database_url

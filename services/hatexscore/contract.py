@@ -1,4 +1,5 @@
-"""HateXScore: does an explanation of a hate-speech decision conclude, quote, name and cohere?
+"""HateXScore: does an explanation of a hate-speech decision conclude, quote, name the group,
+and cohere?
 
 Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Messages and costs.
 See docs/methods/hatexscore.md.
@@ -97,12 +98,14 @@ POLICY_LANGUAGES: dict[PolicyName, tuple[Language, ...]] = {
 
 
 class HatexscoreWeights(Message):
-    """Of the four components in the score; the paper's mean (Eq. 6) is the default."""
+    """Weights of the four components in the score; the default is the paper's mean (Eq. 6)."""
 
-    htc: float = Field(default=1.0, ge=0, le=1_000, description="of the Hate-Type Check")
-    qf: float = Field(default=1.0, ge=0, le=1_000, description="of Quotation Faithfulness")
-    tgi: float = Field(default=1.0, ge=0, le=1_000, description="of Target-Group Identification")
-    cc: float = Field(default=1.0, ge=0, le=1_000, description="of the Consistency Check")
+    htc: float = Field(default=1.0, ge=0, le=1_000, description="weight of the Hate-Type Check")
+    qf: float = Field(default=1.0, ge=0, le=1_000, description="weight of Quotation Faithfulness")
+    tgi: float = Field(
+        default=1.0, ge=0, le=1_000, description="weight of Target-Group Identification"
+    )
+    cc: float = Field(default=1.0, ge=0, le=1_000, description="weight of the Consistency Check")
 
     @model_validator(mode="after")
     def _some_weight(self) -> Self:
@@ -112,9 +115,9 @@ class HatexscoreWeights(Message):
 
 
 class HatexscoreProbabilities(Message):
-    """P(hateful) that the caller measured; `null` means that the model gave none.
+    """The caller's own probabilities, P(hateful); `null` means that the model gave none.
 
-    Of a decision for a further class of `labels` it is P of that class.
+    For a decision for a further class of `labels`, it is the probability of that class.
     """
 
     original: Probability | None = Field(description="P(hateful) of the text, [0, 1]")
@@ -132,27 +135,27 @@ class HatexscoreOptions(Message):
             "toxicity",
             {"hateful": ["hate speech"], "offensive": ["offensive"], "non-hateful": ["normal"]},
         ],
-        description="words for the classes of the decision, in which the explanation is read: a "
-        "built-in vocabulary, or your own, which replaces it (capitals match capitals only; digits "
-        "and single characters in a label line only): `hateful`, `non-hateful` and, if you have "
-        "them, further classes, as in `three-way`; absent: as `decision` tells, else "
-        "`default`",
+        description="words for the classes of the decision, which are searched in the explanation: "
+        "a built-in vocabulary, or your own (capitals match capitals only; digits and single "
+        "characters in a label line only); your own replaces it, and has words for `hateful`, "
+        "`non-hateful` and, if you have them, further classes, as in `three-way`; absent: the "
+        "vocabulary that `decision` belongs to, else `default`",
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
         default=None,
-        description="how a causal model or a chat server is asked for P(hateful), in the place of "
-        "its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)",
+        description="replaces keys of the model entry's `prompt`, if the entry has "
+        "`allow_request_prompt`. For causal models and chat servers",
     )
     reader: Literal["rules", "llm", "auto"] = Field(
         default="auto",
-        description="what reads the explanation's conclusion and groups (HTC, TGI): `rules`: its "
-        "fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, and "
-        "`reader_model`, where one is named, for another language or a verdict that is not sure",
+        description="reader of the explanation's conclusion and groups (HTC, TGI); `rules`: its "
+        "fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, but "
+        "`reader_model`, if there is one, reads other languages and unsure cases",
     )
     reader_model: ModelName | None = Field(
         default=None,
-        description="the configured language model that reads; absent: the one that the entry of "
-        "the judge names",
+        description="configured language model that reads; absent: the one named in the entry"
+        " of `model`",
     )
     policy: Annotated[PolicyName | CustomPolicy, Parameter, CallersWords] = Field(
         default="un",
@@ -163,21 +166,21 @@ class HatexscoreOptions(Message):
     )
     consistency_rule: ConsistencyRule | None = Field(
         default=None,
-        description="what coherence requires of the QF of a non-hateful decision: `causal` "
-        "1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own",
+        description="the condition on the QF of a non-hateful decision in the Consistency Check: "
+        "`causal` 1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: as in the variant",
     )
     weights: HatexscoreWeights = Field(default_factory=HatexscoreWeights)
     short_text_max_words: int = Field(
-        default=5, ge=0, le=50, description="a text of at most so many words may be quoted whole"
+        default=5, ge=0, le=50, description="maximum words of a text that may be quoted in full"
     )
     control_draws: int | None = Field(
         default=None,
         ge=0,
         le=200,
-        description="random spans masked to measure chance, at most. `robust` masks 19 first. If "
-        "the decision is hateful it goes on to 39, 79, 139 and all, until the test can stop. "
-        "Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is "
-        "fewer above 10,050 characters of `text`; else 20",
+        description="maximum number of random spans masked to measure chance; `robust` masks 19 "
+        "first; for a hateful decision it continues to 39, 79, 139 and all, until the result is "
+        "clear. Absent: 199 in `robust`, fewer for a `text` above 10,050 characters (2,000,000 "
+        "characters of masked text at most); else 20",
     )
 
     @field_validator("labels")
@@ -249,7 +252,7 @@ class HatexscoreRequest(ExplainableRequest):
 
     @property
     def explanation_text(self) -> str:
-        """The explanation as one text, into which the offsets of evidence count."""
+        """The explanation as one text, which the offsets of evidence refer to."""
         return written_out(self.explanation)
 
     @property
@@ -264,7 +267,7 @@ class HatexscoreRequest(ExplainableRequest):
 
     @property
     def decision_class(self) -> Label | None:
-        """The class of the decision that was sent; None where none was."""
+        """The class of the decision that was sent; None if none was."""
         sent = self.decision
         return None if sent is None else _class_of(self.vocabulary, sent)
 
@@ -283,7 +286,9 @@ class HatexscoreRequest(ExplainableRequest):
         vocabulary = _in_force(info.data["options"].labels, label)
         classes = vocabulary.classes
         if _class_of(vocabulary, label) is None:
-            first = [one for own in classes for one in vocabulary.side(own)[:MOST_WRITTEN_OUT]]
+            first = [
+                word for class_ in classes for word in vocabulary.side(class_)[:MOST_WRITTEN_OUT]
+            ]
             accepted = ", ".join(dict.fromkeys([*classes, *first]))
             raise ValueError(f"the label is none of the words in force: {accepted}")
         return label
@@ -312,20 +317,23 @@ class HatexscoreRequest(ExplainableRequest):
 def judge_labels(
     request: HatexscoreRequest, labels: Sequence[str], decision: Label | None
 ) -> tuple[str, ...]:
-    """Return those of a model's labels whose probability counts.
+    """Return the labels of a model whose probability counts as P(hateful).
 
-    They are on the hateful side of the vocabulary in force, or in the further class that the
-    decision names. `paper` and `reference` know two labels alone.
+    They are on the hateful side of the vocabulary in force, or in the further class that
+    the decision names. `paper` and `reference` know two labels only.
     """
-    wanted = HATEFUL if decision is None or decision in SIDES else decision
-    if request.variant != "robust" and wanted == HATEFUL and HATEFUL in labels:
+    target = HATEFUL if decision is None or decision in SIDES else decision
+    if request.variant != "robust" and target == HATEFUL and HATEFUL in labels:
         return (HATEFUL,)
-    known = request.vocabulary
-    return tuple(one for one in labels if one == wanted or known.label_of(one) == wanted)
+    vocabulary = request.vocabulary
+    return tuple(
+        label for label in labels if label == target or vocabulary.label_of(label) == target
+    )
 
 
 def _fits(request: HatexscoreRequest, labels: Sequence[str]) -> bool:
-    """A judge that cannot tell a further class leaves a check untested, and is no fault."""
+    """Return False for further classes: a judge without the class leaves a check untested,
+    which is not an error."""
     decision = request.decision_class
     return decision not in (None, *SIDES) or bool(judge_labels(request, labels, decision))
 
@@ -390,7 +398,8 @@ _OWN_POLICY = {
 
 
 def cost(request: HatexscoreRequest, reads: int) -> Sequence[Work]:
-    """At most so much: not every mark opens a quotation, and not every quotation is masked."""
+    """Return an upper bound: not every quotation mark opens a quotation, and not every
+    quotation is masked."""
     return tuple(_work_items(request, reads))
 
 
@@ -423,16 +432,16 @@ def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
-    """The model that decided is asked for P, too: one that did not decide measures how far it
-    agrees (specs "models" §7)."""
-    named: dict[str, Any] = {}
+    """Return a request that asks the model that decided for P as well. Another model would
+    only measure its agreement (specs "models" §7)."""
+    fields: dict[str, Any] = {}
     if found.policy is not None:
-        named["options"] = {"policy": found.policy}
+        fields["options"] = {"policy": found.policy}
     decided = found.decision
     if decided is not None and _class_of(_in_force(None, decided), decided) is not None:
-        named["decision"] = decided
+        fields["decision"] = decided
     return {
-        **named,
+        **fields,
         **found.judged_by(HATEFUL),
         "text": found.inputs.get("text"),
         "explanation": found.explanation,
@@ -440,14 +449,15 @@ def elicited(found: ElicitedExplanation) -> dict[str, Any]:
 
 
 def needs(request: HatexscoreRequest) -> tuple[str, ...]:
-    """A judge of whole texts, unless its probabilities were sent."""
+    """Return the judge's port, unless the request has its probabilities."""
     return ("judge",) if request.probabilities is None else ()
 
 
 CONTRACT = MetricContract(
     name="hatexscore",
     version="2.0",
-    summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
+    summary="Does the explanation of a hate-speech decision conclude, quote, name the group, "
+    "and cohere?",
     request=HatexscoreRequest,
     report=HatexscoreResult,
     explained="decision",
@@ -473,7 +483,7 @@ CONTRACT = MetricContract(
     form=(
         FormField(name="text", label="Text", hint="what was moderated"),
         FormField(
-            name="explanation", label="Explanation", hint="what a model said about its decision"
+            name="explanation", label="Explanation", hint="the model's explanation of its decision"
         ),
         FormField(
             name="decision",
@@ -506,6 +516,6 @@ CONTRACT = MetricContract(
                 better={"qf": "higher", "share_beaten": "lower"},
             ),
         ),
-        caveats=("the asked model makes",),
+        caveats=("the judge makes",),
     ),
 )

@@ -38,7 +38,7 @@ READ = "a language model reads it as a group that is attacked"
 NAMED = "a language model reads it as named; a non-hateful decision requires no attack"
 UNATTACKED = "a language model reads it as named, not as attacked"
 INVENTED = Obstacle(
-    "quote-not-found", "what the reader quotes does not occur in the explanation; it was dropped"
+    "quote-not-found", "the reader's quote does not occur in the explanation; it was dropped"
 )
 
 
@@ -65,22 +65,22 @@ def read_by_model(
 ) -> list[ParsedExplanation]:
     """Read explanations by the model of the request or of the judge's entry, one call per reader;
     return the others unchanged."""
-    found = list(parsed)
-    asked = []
+    results = list(parsed)
+    positions = []
     requests = list(map(_with_reader, requests, parsed))
-    for place, (request, own) in enumerate(zip(requests, parsed, strict=True)):
-        if not _is_asked(request, own):
+    for index, (request, explanation) in enumerate(zip(requests, parsed, strict=True)):
+        if not _is_asked(request, explanation):
             continue
-        obstacle = _language_obstacle(request, own)
+        obstacle = _language_obstacle(request, explanation)
         if obstacle is None:
-            asked.append(place)
-        elif not _is_second_try(request, own):
-            found[place] = replace(_without_result(request, own, obstacle), reader=None)
+            positions.append(index)
+        elif not _is_second_try(request, explanation):
+            results[index] = replace(_without_result(request, explanation, obstacle), reader=None)
     with pointing_to("/options/reader_model", only=("/model",)):
-        answers = generate([_prompt(place, requests[place]) for place in asked])
-    for place, answer in zip(asked, answers, strict=True):
-        found[place] = _apply_completion(requests[place], parsed[place], answer)
-    return found
+        answers = generate([_prompt(index, requests[index]) for index in positions])
+    for index, answer in zip(positions, answers, strict=True):
+        results[index] = _apply_completion(requests[index], parsed[index], answer)
+    return results
 
 
 def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscoreRequest:
@@ -92,9 +92,9 @@ def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> Hatex
     if request.probabilities is not None and parsed.languages.no_rules is None:
         return request
     with suppress(BadInput):
-        named = models().reader_of(request.model or DEFAULT_MODEL)
-        options = options.model_copy(update={"reader_model": named})
-        return request.model_copy(update={"options": options}) if named else request
+        reader = models().reader_of(request.model or DEFAULT_MODEL)
+        options = options.model_copy(update={"reader_model": reader})
+        return request.model_copy(update={"options": options}) if reader else request
     return request
 
 
@@ -114,10 +114,10 @@ def _is_second_try(request: HatexscoreRequest, parsed: ParsedExplanation) -> boo
 
 
 def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
-    known = _model_languages(request)
+    languages = _model_languages(request)
     if request.accept_untrained_languages:
         return None
-    return known.obstacle(parsed.languages.found_explanation, "explanation")
+    return languages.obstacle(parsed.languages.found_explanation, "explanation")
 
 
 def _model_languages(request: HatexscoreRequest) -> ModelLanguages:
@@ -130,11 +130,11 @@ def _prompt(place: int, request: HatexscoreRequest) -> PromptOfRequest:
     classes = request.vocabulary.classes
     schema = ReaderAnswer.model_json_schema()
     schema["properties"]["conclusion"]["enum"] = [*classes, "none"]
-    named, listed = (
+    categories, listed = (
         mark.join(json.dumps(name, ensure_ascii=False) for name in names)
         for mark, names in ((", ", _categories(request)), (" | ", classes))
     )
-    put = {"{categories}": named, TWO_CLASSES: listed}
+    put = {"{categories}": categories, TWO_CLASSES: listed}
     model = request.options.reader_model or ""
     return PROMPT.question(place, model, request.explanation_text, put, schema)
 
@@ -229,14 +229,14 @@ def _groups(
     """
     categories = {name.casefold(): name for name in _categories(request)}
     free = label not in (None, "hateful")
-    made: dict[tuple[int, str], HatexscoreGroupEvidence] = {}
+    by_place: dict[tuple[int, str], HatexscoreGroupEvidence] = {}
     lost = False
     for group in answer.groups:
         start = request.explanation_text.find(group.quote) if group.quote.strip() else -1
         lost |= start < 0
         category = categories.get(group.category.strip().casefold())
         if start >= 0 and category is not None:
-            made[start, category] = HatexscoreGroupEvidence(
+            by_place[start, category] = HatexscoreGroupEvidence(
                 start=start,
                 end=start + len(group.quote),
                 text=group.quote,
@@ -248,4 +248,4 @@ def _groups(
                 reason=READ if group.attacked else NAMED if free else UNATTACKED,
                 by="llm",
             )
-    return tuple(made[key] for key in sorted(made)), lost
+    return tuple(by_place[key] for key in sorted(by_place)), lost

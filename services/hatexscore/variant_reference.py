@@ -90,8 +90,8 @@ def _read(request: HatexscoreRequest) -> ParsedExplanation:
 
 def last_keyword(explanation: str) -> str | None:
     """Return the last of eleven keywords, ignoring negation and quotation."""
-    found = _KEYWORD.findall(explanation.strip().lower())
-    return str(found[-1]) if found else None
+    keywords = _KEYWORD.findall(explanation.strip().lower())
+    return str(keywords[-1]) if keywords else None
 
 
 def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:

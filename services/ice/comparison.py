@@ -141,7 +141,7 @@ def difference(first: float, second: float, null: Floats, *, exact: bool) -> Dif
 
 
 def _wins(score: float, null: Floats) -> Floats:
-    """(M,) 1 where the score beats the draw, 1/2 for a tie."""
+    """(M,) 1 if the score beats the draw, 1/2 for a tie."""
     return np.where(null < score - TIE, 1.0, np.where(null <= score + TIE, 0.5, 0.0))
 
 

@@ -220,7 +220,7 @@ def _attribution_methods(request: IceRequest) -> list[AttributionMethod]:
 
 
 def count_rows(method: AttributionMethod) -> int:
-    """Rows that the model reads for a computed explanation."""
+    """Return the number of rows that the model reads for a computed explanation."""
     return {"lime": method.samples, "integrated_gradients": method.steps}.get(method.name, 1)
 
 

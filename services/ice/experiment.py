@@ -89,7 +89,7 @@ class Experiment:
         }
 
     def of(self, explanation: TestedExplanation) -> list[Trial]:
-        """Its trials."""
+        """Return the trials of this explanation."""
         return [trial for trial in self.trials if trial.explanation is explanation]
 
     def exact(self, trial: Trial) -> bool:
@@ -98,8 +98,8 @@ class Experiment:
         return self.tokenized.variant.distinct and few and not trial.null.sampled
 
     def null_positions(self, trial: Trial) -> Places:
-        """(M,) the random rationales that the trial is compared with: their places among the draws
-        of its kind."""
+        """Return (M,) positions, among the draws of its kind, of the random rationales that
+        the trial is compared with."""
         drawn = self._drawn[trial.null.key]
         every: Places = np.arange(len(drawn.subsets))
         if self.tokenized.variant.distinct:
@@ -138,7 +138,7 @@ class Experiment:
         return null_scores[places]
 
     def scores_of(self, operator: Operator, subsets: Sequence[Subset], aspect: Aspect) -> Floats:
-        """(D,) what each keeps or costs, probability; NaN where not scored."""
+        """Return (D,) the probability that each draw keeps or costs; NaN if not scored."""
         values = (
             self.scores.get((operator, self.input_subset(subset, aspect))) for subset in subsets
         )
@@ -184,7 +184,8 @@ class Experiment:
         return self.tokenized.full - kept
 
     def without(self, operator: Operator, trial: Trial) -> Floats:
-        """(M + 1,) P of the target without the rationale, then without each random one."""
+        """Return (M + 1,) probabilities of the target without the rationale, then without each
+        random one."""
         null = self.null(operator, trial, self.null_positions(trial), "necessity")
         return self.tokenized.full - np.array([self.observed(operator, trial, "necessity"), *null])
 
@@ -295,8 +296,8 @@ class RowStatistics:
     flips: dict[Key, int] = field(default_factory=dict)
 
     def add(self, keys: Sequence[tuple[Key, int]], answers: Floats) -> None:
-        """keys: with the number of their rows. answers: (R, L) probabilities of these rows; (R,) of
-        the target alone tell no entropy and no label."""
+        """Add answers. keys: with the number of their rows. answers: (R, L) probabilities of
+        these rows, or (R,) of the target alone, which give neither entropy nor label."""
         if answers.ndim == 1:
             self.counts |= {key: count for key, count in keys if count}
             return

@@ -58,7 +58,7 @@ def _from_request(tokenized: TokenizedInput) -> Iterator[TestedExplanation]:
 
 
 def attribution_method(method: Method, request: IceRequest, kind: ModelKind) -> AttributionMethod:
-    """A method with all its options.
+    """Return the method with all its options.
 
     Variant reference, encoder: the last layer's attention, as the released extractor.
     """
@@ -86,7 +86,7 @@ class TestedExplanation:
 
     @property
     def ranking_values(self) -> Floats | None:
-        """(E,) what tokens are ranked by, highest first."""
+        """Return (E,) values by which tokens are ranked, highest first."""
         return np.abs(self.values) if self.magnitude and self.values is not None else self.values
 
     def rationale(self, k: float, rounding: float = 0.0) -> Subset:
@@ -144,7 +144,7 @@ class TokenizedInput:
         return max((end for part, end in ends if part == of and end is not None), default=0)
 
     def span_overlap(self, start: int, end: int, of: Of) -> NDArray[np.int64]:
-        """(E,) characters that each eligible token shares with a span."""
+        """Return (E,) numbers of characters that each eligible token shares with a span."""
         starts, ends = self._token_bounds[of]
         shared: NDArray[np.int64] = np.minimum(ends, end) - np.maximum(starts, start)
         return shared.clip(min=0)
@@ -201,7 +201,8 @@ def target_column(request: IceRequest, labels: Sequence[str], predicted: str) ->
 
 
 def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -> Floats:
-    """(E,) each token has the value of the span that it shares most characters with, else 0."""
+    """Return (E,) values: each token has the value of the span with which it shares most
+    characters, else 0."""
     values = np.zeros(len(tokenized.eligible))
     most = np.zeros(len(tokenized.eligible), dtype=np.int64)
     for span in spans:

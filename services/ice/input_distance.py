@@ -41,8 +41,8 @@ ODD = 0.5  # share of rows of unusual length that is told
 
 @dataclass(frozen=True)
 class Fluency:
-    """random, rationale: perplexity of what stays, over that of the text; above 1: less fluent.
-    None has its doubt."""
+    """Fluency of perturbed texts. random, rationale: perplexity of the remaining text, divided
+    by that of the whole text; above 1: less fluent; None: see the doubt."""
 
     use: ModelUse
     random: float | None = None

@@ -242,7 +242,7 @@ def _cut_warnings(experiment: Experiment) -> Iterator[str]:
             name = "the text" if of == "text" else "the text pair"
             yield (
                 f"text-cut: the model reads the first {read} of {length} characters of {name}; "
-                f"{length - read} were cut and count for nothing"
+                f"the other {length - read} are ignored"
             )
 
 
@@ -254,8 +254,8 @@ def _probability_warnings(experiment: Experiment) -> Iterator[str]:
     yield from words.doubts
     if words.uncertainty > 0:
         yield (
-            f"P of a row is uncertain by up to {words.uncertainty:.2g}, because of how the model "
-            "tells it; rows nearer to each other than that may change places"
+            f"P of a row is uncertain by up to {words.uncertainty:.2g}, because of the way it is "
+            "read from the model; rows with a smaller difference may change their order"
         )
 
 
@@ -306,14 +306,14 @@ def _null_options(experiment: Experiment) -> Iterator[str]:
             yield f"{name}: `strata` has no effect on passages; it is for tokens and single words"
         if null.fixed:
             yield (
-                f"{name}, k {trial.k}: it holds all tokens of these strata, which therefore stand "
-                f"in every random rationale: {', '.join(null.fixed)}"
+                f"{name}, k {trial.k}: it has all tokens of some strata, so every random rationale "
+                f"has them too: {', '.join(null.fixed)}"
             )
         spans = null.kind in ("spans", "spans_gaps")
         if request.options.match_tokens and spans and not null.matched:
             yield (
-                f"{name}: random spans have any number of tokens: fewer than 19 have about as many "
-                "as its own"
+                f"{name}: random spans may have any number of tokens, because fewer than 19 have "
+                "about as many as its own"
             )
 
 
@@ -324,7 +324,7 @@ def _undefined_numbers(experiment: Experiment, test: IceTest) -> Iterator[str]:
     elif test.win_rate is None and not test.null.placements and test.null.exact:
         yield f"{name}: no other rationale of its kind has a place in this text"
     elif test.win_rate is None and test.aspect == "necessity":
-        yield f"{name}: the model cannot read what stays of the text"
+        yield f"{name}: the model cannot read the rest of the text"
     elif test.win_rate is None:
         yield (
             f"{name}: nothing is compared, since the normalised score (NSR) is undefined: the "
@@ -352,16 +352,15 @@ def _power_warnings(tests: Sequence[IceTest], alpha: float) -> Iterator[str]:
                 draws = f"only {test.null.draws} other rationales of its kind in this text"
             yield (
                 f"{test.explanation}, k {test.k}: undecidable: with {draws} p is at least "
-                f"{test.null.attainable_p:.3f}, which is above the level {alpha}, whatever they "
-                "score"
+                f"{test.null.attainable_p:.3f}, above the level {alpha}, regardless of their scores"
             )
         elif test.p_adjusted is None and test.verdict == "inconclusive":
             least = 2 / (test.null.draws + 1)
             if least > alpha:
                 yield (
                     f"{test.explanation}, k {test.k}: with {test.null.draws} random rationales the "
-                    f"two-sided p is at least {least:.3f}, so that no verdict but `inconclusive` "
-                    f"can come at level {alpha}"
+                    f"two-sided p is at least {least:.3f}, so the only possible verdict at level "
+                    f"{alpha} is `inconclusive`"
                 )
 
 
@@ -384,14 +383,14 @@ def _pair_warnings(comparisons: Sequence[IceComparison]) -> Iterator[str]:
     for comparison in comparisons:
         if comparison.draws == 0:
             yield (
-                f"{comparison.first} and {comparison.second}, k {comparison.k}: no random "
-                "rationale is left that both could be compared with, so their win rates' "
-                "difference is null"
+                f"{comparison.first} and {comparison.second}, k {comparison.k}: they have no "
+                "random rationale in common, so the difference of their win rates is null"
             )
 
 
 def evidence(experiment: Experiment) -> tuple[IceRationaleEvidence, ...]:
-    """The spans of every explanation at its first budget; neighbouring tokens are one span."""
+    """Return the spans of every explanation at its first budget; neighbouring tokens form one
+    span."""
     return tuple(
         span
         for trial in _at_first_budget(experiment)

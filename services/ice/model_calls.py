@@ -359,7 +359,7 @@ def _check_numbers(probabilities: Floats) -> None:
 
 
 def check_cost(experiment: Experiment) -> None:
-    """Raises TooCostly where all draws would make the model read more than it may."""
+    """Raise TooCostly if all draws would make the model read more than allowed."""
     _limit().check(cost_of(experiment))
 
 
@@ -393,7 +393,7 @@ def cost_of(experiment: Experiment) -> tuple[Work, ...]:
 
 
 def _check_methods(tokenized: TokenizedInput, methods: Sequence[AttributionMethod]) -> None:
-    """Raises TooCostly where the computed explanations alone would."""
+    """Raises TooCostly if the computed explanations alone would."""
     if tokenized.words is not None and tokenized.words.served:
         _limit().check(server_cost(tokenized.request, len(tokenized.tokens.ids)))
     most = sum(map(count_rows, methods)) * len(tokenized.tokens.ids)

@@ -88,8 +88,8 @@ class NullSpace:
         return self.space.count - 1
 
     def drawn(self, rankings: Rankings, random: np.random.Generator, most: int) -> Iterator[Subset]:
-        """Placements in uniform order, each once, the observed one among them; by rank where there
-        are no more than `most` others."""
+        """Return placements in uniform order, each once, including the observed one; by rank
+        if there are at most `most` others."""
         if self.choice is not None:
             return rankings.distinct(self.space, self.choice, most)
         return map(self.tokens_of, placed(self.space, random, most))
@@ -252,7 +252,7 @@ class TextUnits:
 
     @property
     def kind(self) -> NullKind:
-        """Kind of a place among the eligible ones."""
+        """Return the kind of a position among the eligible ones."""
         return "tokens" if self.tokenized.words is None else "words"
 
     @cached_property

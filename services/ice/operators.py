@@ -131,14 +131,14 @@ def replacement_token(operator: Operator, tokens: Tokens) -> int:
 
 @dataclass(frozen=True)
 class Pool:
-    """(P,) token ids of the pool's texts, each as often as it occurs. written: what each covers
-    where it occurs first."""
+    """(P,) token ids of the pool's texts, each as often as it occurs. written: the text of
+    each at its first occurrence."""
 
     ids: NDArray[np.int64]
     written: Mapping[int, str]
 
     def fill(self, random: np.random.Generator, count: int) -> tuple[int, ...]:
-        """(count,) tokens, without replacement where the pool is large enough."""
+        """Return (count,) tokens, without replacement if the pool is large enough."""
         drawn = random.choice(self.ids, size=count, replace=self.ids.size < count)
         return tuple(drawn.tolist())
 

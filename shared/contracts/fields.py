@@ -16,9 +16,9 @@ def is_number(hint: Any, kinds: Collection[type] = (int, float)) -> bool:
     if get_origin(hint) is Annotated:
         return is_number(get_args(hint)[0], kinds)
     if get_origin(hint) is Literal:
-        return all(type(one) in kinds for one in get_args(hint))
+        return all(type(arg) in kinds for arg in get_args(hint))
     if get_origin(hint) in (Union, UnionType):
-        return all(one is NoneType or is_number(one, kinds) for one in get_args(hint))
+        return all(arg is NoneType or is_number(arg, kinds) for arg in get_args(hint))
     return hint in kinds
 
 
@@ -58,21 +58,21 @@ def merge_fields(fields: Mapping[str, Any], others: Mapping[str, Any]) -> dict[s
 
 def value_at(message: Message, path: str) -> Any:
     """Return the value at a dotted path, with indices of lists; None if null or missing."""
-    found: Any = message
+    value: Any = message
     for step in path.split("."):
         if step.isdigit():
-            found = found[int(step)] if len(found) > int(step) else None
+            value = value[int(step)] if len(value) > int(step) else None
         else:
-            found = getattr(found, step, None)
-        if found is None:
+            value = getattr(value, step, None)
+        if value is None:
             return None
-    return found
+    return value
 
 
 def number_at(message: Message, path: str) -> float | None:
     """Return the number at this path, or None."""
-    found = value_at(message, path)
-    return None if found is None else float(found)
+    value = value_at(message, path)
+    return None if value is None else float(value)
 
 
 def field_at(message: type[Message], path: str) -> FieldInfo:

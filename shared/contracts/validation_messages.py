@@ -20,7 +20,7 @@ LANGUAGE_TAG = r"^(\*|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$"  # BCP 47; `*`: all
 SAID = {
     "extra_forbidden": "there is no such field",
     "string_type": "must be a string",
-    "string_unicode": "holds half of a surrogate pair, which is no character",
+    "string_unicode": "has half of a surrogate pair, which is not a character",
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",
     "int_parsing_size": "must be a whole number of fewer digits",
@@ -46,12 +46,12 @@ SAID = {
     "enum": "must be {expected}",
     "string_too_long": "must have at most {max_length} characters",
     "union_tag_invalid": "{discriminator} must be one of {expected_tags}",
-    "union_tag_not_found": "{discriminator} is needed: it tells which kind this is",
+    "union_tag_not_found": "{discriminator} is missing: it says which kind this is",
 }
 
 OF_PATTERN = {
     LANGUAGE_TAG: "must be a language tag (BCP 47), as in de or hi-Latn, or *",
-    NUL_FREE: "must not hold the character NUL",
+    NUL_FREE: "must not contain the character NUL",
 }
 
 IN_JSON = {"True": "true", "False": "false", "None": "null"}
@@ -82,7 +82,7 @@ def dotted(found: Mapping[str, Any]) -> str:
 def plain(found: Mapping[str, Any]) -> str:
     """Format an entry of `ValidationError.errors()` as a clause about its field.
 
-    Our own messages, and kinds that our requests never have, stay unchanged.
+    Our own messages, and kinds that do not occur in our requests, stay unchanged.
     """
     kind, context = str(found["type"]), found.get("ctx") or {}
     if kind in ("value_error", "assertion_error"):

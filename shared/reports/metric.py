@@ -152,7 +152,7 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
 
     @final
     def score_batch(self, requests: Sequence[Request]) -> list[Result]:
-        """Return the same reports as one by one, byte for byte, with shared model calls."""
+        """Return the reports, byte for byte as from single calls, with shared model calls."""
         rows = [(request, self.coverage(request)) for request in requests]
         # models are asked only about requests whose languages they know
         covered = [request for request, coverage in rows if not coverage.obstacles]

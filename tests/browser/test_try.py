@@ -14,6 +14,9 @@ from sqlalchemy import Engine
 from services.registry import metrics
 from shared.ledger import jobs
 from tests.browser.conftest import Visits
+from tests.browser.keyboard import grave
+from tests.gateway.results import a_result
+from tests.servers import finish_next
 
 OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 TAU = r"#options\.tau"
@@ -121,12 +124,36 @@ def test_every_metric_is_tried_by_its_controls_alone(
         said = f"{text.input_value()} So it is."
         text.fill(said)
         expect(page.locator("#whole")).to_be_hidden()
-        with page.expect_navigation(url="**/jobs/job_*"):
+        with page.expect_response("**/jobs/job_*") as answer:
             page.get_by_role("button", name="Score", exact=True).press("Enter")
         with engine.connect() as connection:
-            job = jobs.find(connection, page.url.rpartition("/")[2])
+            job = jobs.find(connection, answer.value.url.rpartition("/")[2])
         sent: Any = reduce(operator.getitem, first.split("."), job.request)
         assert (job.metric, sent) == (metric, said)
+
+
+def test_a_request_is_edited_beside_its_result(
+    visits: Visits, open_gateway: str, engine: Engine
+) -> None:
+    page = visits(open_gateway, viewport={"width": 1280, "height": 800})
+    page.goto("/try?metric=hatexscore")
+    result, score = page.locator("#result"), page.get_by_role("button", name="Score", exact=True)
+    score.click()
+    expect(result).to_contain_text("queued")
+    finish_next(engine, a_result(0.25))
+    expect(result.locator(".score p.figure")).to_have_text("0.25")
+    form, beside = (page.locator(name).bounding_box() for name in ("#trial", "#result"))
+    assert form is not None
+    assert beside is not None
+    assert beside["x"] >= form["x"] + form["width"]
+    assert grave(page) == []
+    page.locator("#explanation").fill("It is friendly.")
+    score.click()
+    finish_next(engine, a_result(0.875))
+    expect(result.locator(".score p.figure")).to_have_text("0.875")
+    expect(result.locator("#versions")).to_contain_text("2 versions, the best has 0.875")
+    expect(page.locator("#explanation")).to_have_value("It is friendly.")
+    assert page.url == f"{open_gateway}/try?metric=hatexscore"
 
 
 def test_answers_of_haf_are_pasted_or_a_model_is_asked(
@@ -139,16 +166,16 @@ def test_answers_of_haf_are_pasted_or_a_model_is_asked(
         page.locator(f"[name$='responses.{stage}.logprobs']").fill("")
         page.locator(f"[name$='responses.{stage}.text']").fill(f"The {stage} answer.")
     page.locator("[name$='responses.individual']").fill("Yes.\n---\nNo.")
-    with page.expect_navigation(url="**/jobs/job_*"):
+    with page.expect_response("**/jobs/job_*") as answer:
         page.get_by_role("button", name="Score", exact=True).click()
     with engine.connect() as connection:
-        sent = jobs.find(connection, page.url.rpartition("/")[2]).request["responses"]
+        sent = jobs.find(connection, answer.value.url.rpartition("/")[2]).request["responses"]
     assert sent["justify"] | {"text": ""} == sent["internal"] | {"text": ""}  # texts alone
     assert [one["text"] for one in sent["individual"]] == ["Yes.", "No."]
     page.goto("/try?metric=haf")
     page.evaluate(OPEN)
-    for answer in page.locator("[name^='field.responses']").all():
-        answer.fill("")
+    for control in page.locator("[name^='field.responses']").all():
+        control.fill("")
     model = page.locator("#model")
     model.fill("a-model-of-ours")
     page.get_by_role("button", name="Score", exact=True).click()

@@ -72,7 +72,7 @@ def test_two_explanations_without_a_common_rival_say_so() -> None:
     ]
     found = report(text="w1 w2", explanations=own, k=0.5)
     assert found.components.comparisons[0].win_rate_difference is None
-    assert any("difference is null" in warning for warning in found.warnings)
+    assert any("win rates is null" in warning for warning in found.warnings)
 
 
 @pytest.mark.parametrize(("variant", "tokens"), [("robust", 29), ("reference", 28)])

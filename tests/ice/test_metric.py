@@ -186,7 +186,7 @@ def test_a_truncated_text_says_how_much_was_cut() -> None:
         report = score(ask())
     assert report.eligible_tokens == 6
     cut = len(TEXT) - report.characters_read[0]
-    assert any(f"{cut} were cut" in warning for warning in report.warnings)
+    assert any(f"the other {cut} are ignored" in warning for warning in report.warnings)
 
 
 def test_both_texts_of_a_pair_are_eligible() -> None:

@@ -215,7 +215,7 @@ def test_too_few_rivals_are_not_called_inconclusive(draws: int, too_few: bool) -
     assert test.verdict == ("undecidable" if too_few else "inconclusive")
     found = ice_page.view(request, report).first[0]
     assert (found.verdict.text == f"Too few rivals to tell (M = {draws})") == too_few
-    assert ("no verdict could come of it" in found.sentence) == too_few
+    assert ("too few other rationales for a verdict" in found.sentence) == too_few
     assert found.verdict.tone == "neutral"
 
 
@@ -249,11 +249,11 @@ def test_where_nsr_turns_the_order_the_page_says_so(variant: str) -> None:
     assert [one.test.operator for one in first] == ["delete", "mask_unk", "mean"]
     assert all("NSR" in one.sentence for one in first)
     assert ["Under delete, mask_unk" in one.sentence for one in first] == [False, False, True]
-    assert all("NSR turns the order round there" in one.sentence for one in first)
+    assert all("NSR then reverses the order" in one.sentence for one in first)
     up = scored(request, probability=weighted({0: 3.0, 1: 3.0}))
     said = words(shown(request, up))
     assert all("NSR" in one.sentence for one in ice_page.view(request, up).first)
-    assert "turns the order" not in said
+    assert "reverses the order" not in said
     assert "keeps the target label" not in said
     assert "is NSR, the share of what" in said
 

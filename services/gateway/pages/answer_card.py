@@ -11,6 +11,7 @@ from typing import Literal
 
 from services.gateway.pages.result_query import ResultQuery, value_name
 from services.gateway.results.result_pages import CardCounts
+from services.registry import surprising_words
 from shared.contracts.checks import ACTIONS
 from shared.contracts.fields import options_of
 from shared.contracts.service import ReportedContract
@@ -78,6 +79,19 @@ def card_of(view: ResultQuery, contract: ReportedContract | None, counts: CardCo
             for code, count in list(counts.untested.items())[:MOST_SHOWN]
         ],
     )
+
+
+def clusters_of(view: ResultQuery, counts: CardCounts) -> list[CardItem]:
+    """Return every failure, worst first, then every reason for no test, with its lines."""
+    problems = [
+        CardItem(words, counts.problems[code], view.within(("reason", code)), code)
+        for code, words in surprising_words(view.metric).items()
+        if code in counts.problems
+    ]
+    return problems + [
+        CardItem(value_name("why", code), count, view.within(("why", code)), code)
+        for code, count in counts.untested.items()
+    ]
 
 
 def _sentence(counts: CardCounts) -> str:

@@ -39,8 +39,8 @@ def form_inputs(metric: str) -> tuple[FormInput, ...]:
     """Return the inputs that every request has, then those of "Basic"."""
     contract = metrics()[metric]
     fields = contract.request.model_fields
-    texts = {one.name for one in contract.form}
-    found = [
+    texts = {field.name for field in contract.form}
+    inputs = [
         control
         for name, field in fields.items()
         if name not in texts | HIDDEN
@@ -49,10 +49,10 @@ def form_inputs(metric: str) -> tuple[FormInput, ...]:
         )
     ]
 
-    def rank(one: FormInput) -> tuple[bool, bool, bool]:
-        return not fields[one.field].is_required(), not one.is_basic, one.field not in FIRST
+    def rank(item: FormInput) -> tuple[bool, bool, bool]:
+        return not fields[item.field].is_required(), not item.is_basic, item.field not in FIRST
 
-    return tuple(sorted(found, key=rank))
+    return tuple(sorted(inputs, key=rank))
 
 
 def form_groups(metric: str) -> list[tuple[str, list[FormInput], bool]]:
@@ -84,21 +84,21 @@ def fill_inputs(
 
 def _typed(contract: MetricContract, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what each control can show of these fields."""
-    for one in form_inputs(contract.name):
+    for control in form_inputs(contract.name):
         held: Any = body
-        for step in one.name.split("."):
+        for step in control.name.split("."):
             if step:
                 held = held.get(step) if isinstance(held, Mapping) else None
             elif isinstance(held, Mapping):
                 held = None
-        if held is not None and (typed := one.text_of(held)) is not None:
-            yield one.name, typed
+        if held is not None and (typed := control.text_of(held)) is not None:
+            yield control.name, typed
 
 
 def read_inputs(contract: MetricContract, form: Mapping[str, str]) -> dict[str, str]:
     """Return the inputs of the form, without empty ones."""
     sent = {name.removeprefix(PREFIX): value for name, value in form.items() if value}
-    named = {one.name: one.read(sent) for one in form_inputs(contract.name)}
+    named = {control.name: control.read(sent) for control in form_inputs(contract.name)}
     return {name: typed for name, typed in named.items() if typed}
 
 
@@ -107,18 +107,18 @@ FIRST_CLAUSE = re.compile(r"(?:[^;(]|\([^()]*\))*")
 
 def values_of(contract: MetricContract, typed: Mapping[str, str]) -> dict[str, Any]:
     """Return the fields of a request. A group with only its plain text filled is this text."""
-    known = {one.name: one for one in form_inputs(contract.name)}
-    found: dict[str, Any] = {}
-    for name, one in typed.items():
+    known = {control.name: control for control in form_inputs(contract.name)}
+    values: dict[str, Any] = {}
+    for name, text in typed.items():
         if name not in known:
             continue
-        inner, (*steps, last) = found, name.split(".")
+        inner, (*steps, last) = values, name.split(".")
         for step in steps:
             inner = inner.setdefault(step, {})
-        inner[last] = known[name].value_of(one)
+        inner[last] = known[name].value_of(text)
     return {
         name: value[""] if isinstance(value, dict) and set(value) == {""} else value
-        for name, value in found.items()
+        for name, value in values.items()
     }
 
 
@@ -127,9 +127,9 @@ def _inputs(
 ) -> list[FormInput]:
     """Return the controls of a field: one, or those of a message's fields; none: it stays JSON."""
     kinds = _kinds(field)
-    made = _single(name, field, kinds, is_basic) or _listed(name, field, kinds, is_basic)
-    if made is not None:
-        return [made]
+    control = _single(name, field, kinds, is_basic) or _listed(name, field, kinds, is_basic)
+    if control is not None:
+        return [control]
     messages = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Message)]
     as_json = FormInput(name, "json", _says(field), is_basic=is_basic)
     if not messages or depth == DEEPEST:
@@ -197,7 +197,9 @@ def _maps(name: str, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
     """Return a table of a map, or of several maps, one per source."""
     single = [kind for kind in kinds if get_origin(kind) is dict]
     lists = [get_args(kind)[0] for kind in kinds if get_origin(kind) is tuple]
-    several = [held for one in lists for held in _union_types(one)[:1] if get_origin(held) is dict]
+    several = [
+        kind for item in lists for kind in _union_types(item)[:1] if get_origin(kind) is dict
+    ]
     if not (single or several):
         return None
     [value] = _union_types(get_args((single or several)[0])[1])[:1]
@@ -220,7 +222,7 @@ def _rows(name: str, says: str, held: type[Message], is_basic: bool) -> FormInpu
     columns = [
         _single(part, field, _kinds(field), False) for part, field in held.model_fields.items()
     ]
-    known = tuple(one for one in columns if one is not None)
+    known = tuple(column for column in columns if column is not None)
     if len(known) < len(columns) or len(known) > MOST_COLUMNS:
         return None
     return FormInput(name, "rows", says, columns=known, is_basic=is_basic)
@@ -234,19 +236,19 @@ def _union_types(annotation: Any) -> list[Any]:
     while hasattr(annotation, "__metadata__"):
         annotation = annotation.__origin__
     if get_origin(annotation) in (Union, UnionType):
-        return [one for part in get_args(annotation) for one in _union_types(part)]
+        return [kind for part in get_args(annotation) for kind in _union_types(part)]
     return [annotation]
 
 
 def _bound(field: FieldInfo, *names: str) -> float | None:
-    found = (getattr(one, name, None) for one in field.metadata for name in names)
-    return next((float(value) for value in found if value is not None), None)
+    bounds = (getattr(bound, name, None) for bound in field.metadata for name in names)
+    return next((float(value) for value in bounds if value is not None), None)
 
 
 def _says(field: FieldInfo) -> str:
     """Return the first clause; a semicolon in brackets does not end a clause."""
-    said = FIRST_CLAUSE.match(field.description or "")
-    return "" if said is None else said[0].replace("`", "")
+    clause = FIRST_CLAUSE.match(field.description or "")
+    return "" if clause is None else clause[0].replace("`", "")
 
 
 def _default(field: FieldInfo) -> str:
@@ -257,5 +259,5 @@ def _default(field: FieldInfo) -> str:
     if isinstance(field.default, tuple):
         plain = all(isinstance(value, str | int | float) for value in field.default)
         return ", ".join(map(str, field.default)) if plain else ""
-    said = str(field.default) if isinstance(field.default, str | int | float) else ""
-    return said if len(said) <= MOST_DEFAULT else ""
+    text = str(field.default) if isinstance(field.default, str | int | float) else ""
+    return text if len(text) <= MOST_DEFAULT else ""

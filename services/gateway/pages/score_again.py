@@ -119,9 +119,9 @@ def build_requests(
         return request_for(target, source, request, result, settings)
 
     return [
-        _check_model(gateway, target, found)
-        if (found := request_of(target)).body is not None or target.name == source
-        else _with_any_model(gateway, target, found, partial(request_of, target))
+        _check_model(gateway, target, other)
+        if (other := request_of(target)).body is not None or target.name == source
+        else _with_any_model(gateway, target, other, partial(request_of, target))
         for target in metrics().values()
     ]
 
@@ -129,34 +129,34 @@ def build_requests(
 def _with_any_model(
     gateway: State,
     target: MetricContract,
-    found: OtherRequest,
+    first: OtherRequest,
     request_of: Callable[[str], OtherRequest],
 ) -> OtherRequest:
     """Return the request with the first configured model that fits, if only a model is missing."""
     if target.default_model is not None or request_of(ANY_MODEL).body is None:
-        return found
+        return first
     kinds = target.model_kinds
-    named = [one.name for one in gateway.catalogue.entries if one.kind in kinds]
-    told = [_check_model(gateway, target, request_of(name)) for name in named]
+    named = gateway.model_names(*kinds)
+    candidates = [_check_model(gateway, target, request_of(name)) for name in named]
     words = " or ".join(KINDS.get(kind, kind) for kind in kinds)
     lacks = f"needs a {words}: none is configured"
-    ready = (one for one in told if one.body is not None)
-    return next(ready, told[0] if told else OtherRequest(target.name, None, lacks))
+    ready = (candidate for candidate in candidates if candidate.body is not None)
+    return next(ready, candidates[0] if candidates else OtherRequest(target.name, None, lacks))
 
 
-def _check_model(gateway: State, target: MetricContract, found: OtherRequest) -> OtherRequest:
-    if found.body is None:
-        return found
+def _check_model(gateway: State, target: MetricContract, other: OtherRequest) -> OtherRequest:
+    if other.body is None:
+        return other
     try:
-        asked = target.request.model_validate(found.body)
-        gateway.catalogue.check_request(target, asked.model, asked)
-        gateway.models.check_models(target, asked)
+        body = target.request.model_validate(other.body)
+        gateway.catalogue.check_request(target, body.model, body)
+        gateway.models.check_models(target, body)
     except ScoringError as error:
-        if target.default_model is None and "model" not in found.body:
+        if target.default_model is None and "model" not in other.body:
             kinds = " or ".join(target.model_kinds)
             return OtherRequest(target.name, None, f"needs a model to be named ({kinds})")
         return OtherRequest(target.name, None, error.detail)
-    return found
+    return other
 
 
 def _takes_text(field: FieldInfo) -> bool:
@@ -172,12 +172,12 @@ def _rationale(target: MetricContract, result: Mapping[str, Any] | None) -> dict
     ):
         return {}
     spans = [
-        {"start": one["start"], "end": one["end"]}
-        for one in (result or {}).get("evidence") or ()
-        if isinstance(one, Mapping)
-        and one.get("kind") in QUOTES
-        and isinstance(one.get("start"), int)
-        and isinstance(one.get("end"), int)
+        {"start": item["start"], "end": item["end"]}
+        for item in (result or {}).get("evidence") or ()
+        if isinstance(item, Mapping)
+        and item.get("kind") in QUOTES
+        and isinstance(item.get("start"), int)
+        and isinstance(item.get("end"), int)
     ]
     return {"rationale": spans} if spans else {"attribution": "attention"}
 
@@ -190,7 +190,7 @@ async def choose_metric(
     check_scope(caller, "batch")
     batch = await find_batch(batch_id, gateway, caller.tenant)
     sent = request.query_params.multi_items()
-    return await _choice(request, batch, gateway, [one for one in sent if one[0] != "metric"])
+    return await _choice(request, batch, gateway, [pair for pair in sent if pair[0] != "metric"])
 
 
 async def _choice(
@@ -204,7 +204,6 @@ async def _choice(
     await write_facts(gateway, batch)
     view = parse_query(batch, batch.tenant, pairs)
     count = await gateway.in_ledger(lambda one: result_pages.count_of(one, view.filter))
-    names = [one.name for one in gateway.catalogue.entries if one.kind in ("classifier", "causal")]
     sent: Mapping[str, str] = getattr(request.state, "form", {})
     return page(
         request,
@@ -215,7 +214,7 @@ async def _choice(
         count=count,
         metrics=list(metrics()),
         metric=sent.get("metric") or request.query_params.get("metric", batch.metric),
-        models=names,
+        models=gateway.model_names("classifier", "causal"),
         sent=sent,
         like=sent.get("like", ""),
         wrong="" if error is None else error.detail,
@@ -255,7 +254,7 @@ async def score_selected(
         settings |= {"options": field} if options_of(target.request) else field
     if "accept_untrained_languages" in settings:
         settings["accept_untrained_languages"] = True
-    made = BatchInput(
+    batch_input = BatchInput(
         target,
         _selected_lines(gateway, view, SelectedLines(batch, target, settings, like)),
         f"{batch.id}.jsonl",
@@ -264,7 +263,7 @@ async def score_selected(
         templates.once_key(form, f"lines {batch.id}"),
     )
     try:
-        new = await make_batch(made, gateway, caller.owner(gateway.settings))
+        new = await make_batch(batch_input, gateway, caller.owner(gateway.settings))
     except (BadInput, BodyTooLarge, QuotaExceeded) as error:
         return await _choice(request, batch, gateway, pairs, error)
     return RedirectResponse(f"/batches/{new.id}", 303)
@@ -289,22 +288,22 @@ class SelectedLines:
         return request_for(self.target, self.batch.metric, sent, row.result, self.settings)
 
 
-def _selected_lines(gateway: State, view: ResultQuery, chosen: SelectedLines) -> Iterator[Line]:
+def _selected_lines(gateway: State, view: ResultQuery, lines: SelectedLines) -> Iterator[Line]:
     """Yield the lines, without those that lack a field. Raises BadInput if none is left."""
-    lacks, made, last = "", 0, 0
+    lacks, count, last = "", 0, 0
     while True:
         with transaction(gateway.engine) as connection:
             some = result_exports.requests_of(connection, view.filter, last, AT_ONCE)
         if not some:
             break
         last = some[-1].line
-        for one in pause_between(some):
-            other = chosen.request(one)
+        for row in pause_between(some):
+            other = lines.request(row)
             if other.body is None:
                 lacks = lacks or other.lacks
             else:
-                made += 1
-                yield one.custom_id, other.body
-    if not made:
+                count += 1
+                yield row.custom_id, other.body
+    if not count:
         why = f"the request {lacks}" if lacks else "their texts were not kept"
-        raise BadInput(f"None of these lines can be scored by {chosen.target.name}: {why}.")
+        raise BadInput(f"None of these lines can be scored by {lines.target.name}: {why}.")

@@ -56,15 +56,15 @@ class BatchRequest(Message):
         description="a file of purpose `batch`, one request a line"
     )
     endpoint: str = Field(
-        description="the `url` of every line, as in /v1/scores/hatexscore",
+        description="the route of every line, as in /v1/scores/hatexscore",
         json_schema_extra={"enum": [*sorted(contract.path for contract in contracts().values())]},
     )
     completion_window: Literal["24h"] = "24h"
     metadata: dict[MetadataKey, MetadataValue] = Field(default_factory=dict, max_length=16)
     language: LanguageTag = Field(
         default="auto",
-        description="BCP 47, of every line that states none; to score a file again in one "
-        "language, make another batch of it; `auto` identifies the language of each text",
+        description="language of lines that state none, BCP 47; `auto` identifies the language of "
+        "each text. To score a file again in another language, create another batch from it",
     )
     output_expires_after: OutputExpiry | None = None
 
@@ -89,7 +89,7 @@ async def create_batch(
     gateway: Gateway,
     caller: Batcher,
     idempotency_key: Annotated[
-        str | None, key_header("the same key and body again answer with the first batch")
+        str | None, key_header("repeating the same key and body returns the first batch")
     ] = None,
 ) -> JSONResponse:
     """Commit the batch; the scheduler validates its file next."""
@@ -183,8 +183,8 @@ async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONRes
     responses={200: {"model": BatchSchema}, **views.error_responses(403, 404, 409)},
 )
 async def cancel_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """Repeating it changes nothing. Running lines may end within ten minutes. Results that exist
-    by then are in the output file."""
+    """Repeating the request changes nothing. Running lines may end within ten minutes. Results
+    that exist by then are in the output file."""
     batch = await gateway.in_ledger(
         lambda connection: batches.cancel(connection, validate_id(batch_id), tenant=caller.tenant)
     )

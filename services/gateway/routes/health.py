@@ -51,10 +51,12 @@ class ReadinessSchema(HealthSchema):
     broker: Literal["ok"] = "ok"
     files: str = Field(
         default=READY,
-        description="`ready`, or why the file store is away: batches wait, uploads are refused",
+        description="`ready`, or why the file store is unavailable: batches wait, uploads are"
+        " rejected",
     )
     workers: dict[str, str] = Field(
-        description="service → `ready`, or why its jobs wait: their worker starts, or there is none"
+        description="service → `ready`, or why its jobs wait: the worker is starting, or "
+        "there is none"
     )
 
 
@@ -65,15 +67,15 @@ class ModelSchema(ModelCard):
 
     id: str = Field(description="its name, as requests name it")
     object: Literal["model"] = "model"
-    created: int = Field(description="when its entry or its files were changed; unix seconds")
+    created: int = Field(description="time of the last change of its entry or files, unix seconds")
     owned_by: str
     fault: str | None = Field(default=None, exclude=True)
     device: str
     dtype: str  # type: ignore[assignment]  # as it was placed
     state: ModelState | None = Field(
-        description="of the best worker that holds it; null where no worker reports it. `waiting`: "
-        "for memory; `away`: its server cannot be reached; `absent`: its files are not there; "
-        "`failed`: they cannot be used"
+        description="state in the worker where it is closest to ready; null if no worker "
+        "reports it. `waiting`: for memory; `away`: its server cannot be reached;"
+        " `absent`: its files are missing; `failed`: its files cannot be used"
     )
     error: str | None = Field(description="why it is not ready")
     since: int | None = Field(description="start of this state; unix seconds")
@@ -141,7 +143,7 @@ async def get_readiness(gateway: Gateway) -> JSONResponse:
 async def metrics(gateway: Gateway) -> Response:
     """The counters. Raises NotThere if they have their own port or if keys are required."""
     if gateway.settings.metrics_port is not None or await requires_key(gateway):
-        raise NotThere("the counters are on TOUCHSTONE_METRICS_PORT only")
+        raise NotThere("the counters are only available on TOUCHSTONE_METRICS_PORT")
     body = await run_in_threadpool(render_metrics, gateway.engine)
     return Response(body, media_type=CONTENT_TYPE_LATEST)
 

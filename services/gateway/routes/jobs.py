@@ -11,7 +11,6 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import StringConstraints
 from sqlalchemy import ColumnElement, Connection, case, func
-from starlette.concurrency import run_in_threadpool
 
 from services.gateway import views
 from services.gateway.auth import Canceller, Reader
@@ -116,7 +115,10 @@ async def list_jobs(
     ] = None,
     expand: Annotated[
         Literal["result", "details"] | None,
-        Query(description="whole jobs in place of summaries; `details`: with the metric's own"),
+        Query(
+            description="`result`: whole jobs instead of summaries; `details`: also the "
+            "metric's additional fields"
+        ),
     ] = None,
     limit: Limit = 20,
     after: Annotated[str | None, page_after(JOB_ID)] = None,
@@ -216,7 +218,7 @@ async def wait_for_all(ids: Sequence[str], gateway: State, tenant: str, seconds:
     },
 )
 async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
-    """Repeating it changes nothing. A result that arrives later is dropped."""
+    """Repeating the request changes nothing. A result that arrives later is dropped."""
     job = await gateway.in_ledger(
         lambda connection: jobs.cancel(connection, validate_id(job_id), tenant=caller.tenant)
     )
@@ -268,5 +270,5 @@ async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> 
 
 async def _erase(gateway: State, selected: Erasure) -> None:
     """Delete from files first: after an interruption only the rows show what is left to delete."""
-    await run_in_threadpool(erasure.blank_lines, gateway.files, selected)
+    await gateway.file_store.call(erasure.blank_lines, gateway.files, selected)
     await gateway.in_ledger(lambda connection: erasure.delete_rows(connection, selected))

@@ -47,11 +47,12 @@ Prefer = Annotated[
     str | None, Header(description="`wait=N`: answer 200 with the ended job within N ≤ 30 s")
 ]
 Expand = Annotated[
-    Literal["details"] | None, Query(description="adds what only this metric has to the result")
+    Literal["details"] | None,
+    Query(description="adds the metric's additional fields to the result"),
 ]
 LOCATION = ("Location",)
 IdempotencyKey = Annotated[
-    str | None, key_header("the same key and body again answer with the first job")
+    str | None, key_header("repeating the same key and body returns the first job")
 ]
 
 
@@ -109,7 +110,7 @@ def retry_header(job: jobs.Job) -> dict[str, str]:
 
 
 def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
-    """Raises BadInput for faults that need no ledger: model, work, privacy."""
+    """Raise BadInput for faults that can be found without the ledger: model, work, privacy."""
     check_encryption_key(asked)
     if isinstance(asked, ExplainableRequest) and asked.explain is not None:
         with as_checked(contract, asked) as (service, request):
@@ -141,10 +142,10 @@ async def commit(
         if isinstance(contract, BatchReportContract) and isinstance(asked, BatchReportRequest):
             sources = (asked, *((asked.against,) if asked.against else ()), *asked.further)
             results = sum(
-                batch_lines.count_results(connection, one.batch)
-                if one.batch
-                else len(one.jobs or ())
-                for one in sources
+                batch_lines.count_results(connection, source.batch)
+                if source.batch
+                else len(source.jobs or ())
+                for source in sources
             )
             limit.check(contract.work_over(asked, results))
         return jobs.accept(
@@ -167,11 +168,11 @@ async def find_or_commit(
     """
     request = asked.model_dump(mode="json")
     key = f"{OWN_KEY} {jobs.fingerprint(contract.name, request)} {of}".strip()
-    known = await gateway.in_ledger(
+    existing = await gateway.in_ledger(
         lambda connection: jobs.find_by_key(connection, owner.tenant, key, contract.name, request)
     )
-    if known is not None:
-        return Accepted(known, replayed=True)
+    if existing is not None:
+        return Accepted(existing, replayed=True)
     return await commit(contract, asked, gateway, key, owner)
 
 
@@ -201,16 +202,16 @@ async def set_within(event: asyncio.Event, seconds: float) -> None:
 
 
 def metric_in(body: Any, known: Mapping[str, T]) -> T:
-    """Return what `metric` of a body names. Raises BadInput."""
-    named = body.get("metric") if isinstance(body, dict) else None
-    if not isinstance(named, str) or named not in known:
+    """Return the metric that a body names. Raises BadInput."""
+    metric = body.get("metric") if isinstance(body, dict) else None
+    if not isinstance(metric, str) or metric not in known:
         raise BadInput(f"name the metric, one of: {', '.join(sorted(known))}", pointer="/metric")
-    return known[named]
+    return known[metric]
 
 
 @cache
 def report_requests() -> dict[str, type[BatchReportRequest]]:
-    """metric → the body that asks for its report."""
+    """Return metric → the type of its report's request."""
     return {
         name: _report_request((name,), contract.batch.request)
         for name, contract in reported().items()
@@ -220,7 +221,9 @@ def report_requests() -> dict[str, type[BatchReportRequest]]:
 def described_report_request() -> type[BatchReportRequest]:
     """Return the body that asks for a report as the API describes it."""
     requests = {contract.batch.request for contract in reported().values()}
-    fields = [one.model_fields["options"] for one in requests if "options" in one.model_fields]
+    fields = [
+        request.model_fields["options"] for request in requests if "options" in request.model_fields
+    ]
     kinds = sorted((field.annotation for field in fields), key=lambda kind: kind.__name__)  # type: ignore[union-attr]
     return _report_request(tuple(reported()), BatchReportRequest, reduce(or_, kinds, None))
 
@@ -228,7 +231,7 @@ def described_report_request() -> type[BatchReportRequest]:
 def _report_request(
     names: tuple[str, ...], kind: type[BatchReportRequest], options: Any = None
 ) -> type[BatchReportRequest]:
-    """Return the request with `metric`, which is no part of the job's request."""
+    """Return the request with `metric`, which is not part of the job's request."""
     fields: Any = {"metric": (Literal[names], Field(exclude=True))}
     if options is not None:
         about = "of the metric's own report; of `haf` and `ice`"
@@ -263,7 +266,8 @@ def add_scores(router: APIRouter) -> None:
     async def score(
         call: Calling, metric: str = Path(json_schema_extra={"enum": sorted(metrics())})
     ) -> Response:
-        """The text, its explanation and what else the metric needs, in the metric's own body."""
+        """Scores one explanation. The body has the text, its explanation and the metric's
+        other fields."""
         contract = metrics().get(metric)
         if contract is None:
             raise UnknownMetric(
@@ -290,7 +294,7 @@ def add_scores(router: APIRouter) -> None:
         response_model=None,
         responses=job_responses("Job", 404),
         openapi_extra=views.body_schema(
-            *(one.request for one in metrics().values()), examples=examples
+            *(metric.request for metric in metrics().values()), examples=examples
         ),
     )
     router.add_api_route(
@@ -308,7 +312,7 @@ def add_scores(router: APIRouter) -> None:
 
 
 def add_service(router: APIRouter, contract: ServiceContract, take: Take, responses: Json) -> None:
-    """Add the operation of a service that is no metric."""
+    """Add the operation of a service that is not a metric."""
 
     async def ask(call: Calling) -> Response:
         limit = call.gateway.settings.max_body_bytes

@@ -189,8 +189,8 @@ class Catalogue:
     ) -> None:
         """Check that the named or default model is configured and fits.
 
-        Labels are checked if this process knows them. Raises BadInput, and ModelCannot for a server
-        that cannot do what the request needs.
+        Labels are checked if this process knows them. Raises BadInput, and ModelCannot for
+        a server without an ability that the request needs.
         """
         for other in contract.further(request) if contract.further and request else ():
             is_same = request is not None and other.request.model == request.model is not None
@@ -262,7 +262,7 @@ class Catalogue:
         if not labels and isinstance(contract, MetricContract):
             has_prompt = path_of(type(request), "prompt") in field_paths(type(request))
             raise BadInput(
-                f"{entry.name!r} is a causal model without a prompt, so that it tells no labels: "
+                f"{entry.name!r} is a causal model without a prompt, so it has no labels: "
                 "its entry needs [models.prompt] with `verbalizers`, or a preset"
                 + (", or the request a `prompt` with them" if has_prompt else ""),
                 pointer="/model",

@@ -198,7 +198,8 @@ def test_columns_of_several_words_are_guessed(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(b"PK\x03\x04", "CSV UTF-8"), (b"PAR1", "`touchstone submit` reads it")]
+    ("content", "said"),
+    [(b"PK\x03\x04", "CSV UTF-8"), (b"PAR1", "`touchstone submit` reads Parquet")],
 )
 def test_a_workbook_and_parquet_are_refused(scene: Scene, content: bytes, said: str) -> None:
     shown = scene.client.get(uploaded(scene.client, content)).text
@@ -239,7 +240,7 @@ def test_what_people_say_is_kept_as_metadata_by_itself(scene: Scene) -> None:
         (b"text,explanation\na,b\nc\n", 3, "has 1 cells"),
         (b"text,explanation\na,b\n\xff,c\n", 3, "is not UTF-8"),
         (b"text,explanation\na,b\n,c\n", 3, "text"),
-        (b'{"text": "a", "explanation": "b"}\nno\n', 2, "is no JSON"),
+        (b'{"text": "a", "explanation": "b"}\nno\n', 2, "is not JSON"),
         (b"text,text\na,b\n", 1, "each column once"),
         (b"text,explanation\na,\0\n", 2, "U+0000"),
     ],
@@ -435,12 +436,12 @@ def test_it_is_said_how_long_it_will_take_once_a_batch_has_ended(
 ) -> None:
     address = uploaded(scene.client, CSV.encode())
     mapped = address + "&c.text=comment&c.explanation=why&c.custom_id=id"
-    assert "That takes about" not in scene.client.get(mapped).text
+    assert "It takes about" not in scene.client.get(mapped).text
     made = scene.finish(scene.make([line("a", "a"), line("b", "b")]))
     with engine.begin() as connection:
         took = "UPDATE batches SET in_progress_at = completed_at - interval '1 hour' WHERE id = %s"
         connection.exec_driver_sql(took, (made["id"],))
-    assert "That takes about 60.0 min" in scene.client.get(mapped).text  # two lines again
+    assert "It takes about 60.0 min" in scene.client.get(mapped).text  # two lines again
 
 
 def test_what_is_selected_is_scored_whether_it_was_shown_again_or_not(scene: Scene) -> None:

@@ -106,7 +106,7 @@ SERVER = "openai:http://v:1/v1"
         (model(SERVER, "causal", 'protocol = "tei"'), "belong to a classify:"),
         (model("classify:http://v:1", more='protocol = "kserve-v2"'), "need each other"),
         (model("path:x", "causal", 'activation = "sigmoid"'), "belong to a classifier"),
-        (model("path:x", "similarity", "temperature = 2"), "belong to a model that tells labels"),
+        (model("path:x", "similarity", "temperature = 2"), "belong to a model with labels"),
         (model("path:x", more='prompt = { user = "{text}" }'), "belong to a causal model"),
         (model("path:x", more="max_length = 7"), "models.0.max_length"),
         (
@@ -428,7 +428,7 @@ def test_a_reader_that_writes_no_text_takes_its_entry_out(several: Catalogue) ->
     assert [entry.name for entry in several.entries] == ["judge", "writer", "strict"]
     [fault] = several.faults
     assert fault.name == "misled"
-    assert "'judge' is no causal model here" in fault.reason
+    assert "'judge' is not a causal model here" in fault.reason
 
 
 def test_labels_of_a_prompt_mean_what_its_preset_says_wherever_the_model_is() -> None:

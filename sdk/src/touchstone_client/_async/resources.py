@@ -328,7 +328,7 @@ class AsyncWebhooks(AsyncResource):
 
 
 def not_found(kind: str, name: str) -> NotFound:
-    """Return the error that the service would return."""
+    """Return the service's error for an unknown id."""
     return NotFound(404, {"title": f"No such {kind}", "detail": f"there is no {kind} {name!r}"})
 
 

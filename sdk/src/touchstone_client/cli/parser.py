@@ -317,5 +317,5 @@ def pair(text: str) -> tuple[str, str]:
 def at_least_one(text: str) -> int:
     """Parse a whole number from 1."""
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
     return int(text)

@@ -88,7 +88,7 @@ def _unread(options: Namespace, raw: bytes, error: ValueError) -> str:
     if is_many or is_table(options.request):
         file = "FILE" if options.request == "-" else options.request
         return (
-            f"{options.request} is no single JSON object: `touchstone submit {file} "
+            f"{options.request} is not a single JSON object: `touchstone submit {file} "
             f"--metric {options.metric}` scores every line of a file"
         )
     return f"{options.request} is not JSON: {error}"

@@ -86,7 +86,7 @@ def type_of(value: Any) -> str:
 
 
 def types_of(metric: str | None, field: str) -> Types:
-    """Return the types of a field: of the metric, or of any metric, or text."""
+    """Return the types of a field in the metric, or else in any metric, or else text."""
     return field_types(metric).get(field) or field_types(None).get(field, TEXT)
 
 
