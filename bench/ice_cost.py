@@ -87,10 +87,11 @@ def long_ones(operators: Sequence[str]) -> None:
 
 def run(operator: str, draws: int, some: list[str]) -> list[IceResult]:
     """Run one batch."""
-    fields: dict[str, Any] = {"attribution": "attention", "operators": [operator], "draws": draws}
-    fields |= {"aspects": ["sufficiency"]}
+    options: dict[str, Any] = {"operators": [operator], "draws": draws}
+    options |= {"aspects": ["sufficiency"]}
     if operator == "infill":
-        fields["infill_pool"] = texts(20, seed=9)
+        options["infill_pool"] = texts(20, seed=9)
+    fields = {"attribution": "attention", "options": options}
     return score_batch([IceRequest.model_validate({"text": text, **fields}) for text in some])
 
 

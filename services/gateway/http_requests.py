@@ -34,7 +34,7 @@ from shared.contracts.problems import (
     unique_members,
     validation_problem,
 )
-from shared.ledger.engine import Order, Slice
+from shared.ledger.engine import Order
 from shared.ledger.file_store import PIECE_BYTES, FileStore, store_error
 
 M = TypeVar("M", bound=Message)
@@ -47,6 +47,7 @@ SMALL_BYTES = 50_000  # larger bodies are parsed in a thread, so that other requ
 # Printable ASCII, in quotes or bare; a quote inside would need escapes.
 KEY_FORM = re.compile(r'"[ !#-~]{1,255}"|[!#-~]([ !#-~]{0,253}[!#-~])?')
 MOST_ON_A_PAGE = 100
+AFTER = "the `last_id` of the page before"
 MOST_SECONDS = 253_402_300_799  # 9999-12-31
 METADATA_KEY = r"[^\[\]\x00-\x1f\x7f]{1,64}"
 METADATA = re.compile(rf"metadata\[({METADATA_KEY})\]")
@@ -195,22 +196,18 @@ def key_header(effect: str) -> Any:
 
 
 def page_after(shape: re.Pattern[str]) -> Any:
-    """Return the query parameter `after` of a list. shape: the pattern of its ids."""
-    return Query(description="the `last_id` of the page before", pattern=f"^{shape.pattern}$")
+    """Return the query parameter `after` of a list. shape: of its ids."""
+    return Query(description=AFTER, pattern=f"^{shape.pattern}$")
 
 
-def slice_of(request: Request, limit: int, after: str | None, order: Order) -> Slice:
-    """Return the requested page. Raises BadInput."""
-    check_filters(request, {"limit", "after", "order", "purpose"})
-    return Slice(limit=limit, after=after, order=order)
-
-
-def check_filters(request: Request, allowed: set[str]) -> None:
-    """Raises BadInput for an unknown filter, which would otherwise be ignored."""
-    keyed = {name for name in request.query_params if METADATA.fullmatch(name)}
-    allowed_names = (allowed - {"metadata"}) | (keyed if "metadata" in allowed else set())
-    unknown = sorted(request.query_params.keys() - allowed_names)
-    if unknown:
+def check_filters(request: Request) -> None:
+    """Raises BadInput for a filter that the operation does not declare and so would ignore."""
+    route = request.scope["route"]
+    known = {field.alias for field in route.dependant.query_params}
+    more = (route.openapi_extra or {}).get("parameters", ())
+    if any(parameter["name"] == "metadata" for parameter in more):
+        known |= {name for name in request.query_params if METADATA.fullmatch(name)}
+    if unknown := sorted(request.query_params.keys() - known):
         raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
 
 

@@ -39,6 +39,7 @@ from services.gateway.results.result_pages import ResultSummary
 from services.gateway.spool import Spool
 from services.registry import contracts
 from shared.contracts.errors import ModelUnusable, Unavailable
+from shared.contracts.fields import value_at
 from shared.contracts.messages import JobRequest
 from shared.contracts.service import ServiceContract
 from shared.ledger import keys
@@ -117,8 +118,8 @@ def _named_models(contract: ServiceContract, request: JobRequest) -> Iterator[tu
     if contract.model_kinds and name is not None:
         yield name, "/model"
     for named_by in contract.writers:
-        if (name := getattr(request, named_by)) is not None:
-            yield name, f"/{named_by}"
+        if (name := value_at(request, named_by)) is not None:
+            yield name, f"/{named_by.replace('.', '/')}"
     for other in contract.further(request) if contract.further else ():
         for name, _ in _named_models(other.contract, other.request):
             yield name, other.pointer

@@ -21,6 +21,7 @@ from itertools import chain
 from typing import IO, Any, TypeVar
 
 from shared.contracts.column_names import ID, is_gold
+from shared.contracts.fields import options_of
 from shared.contracts.messages import MOST_METADATA
 from shared.contracts.service import MetricContract
 
@@ -65,8 +66,8 @@ class TableError(ValueError):
 class TableMapping:
     """field → column; field → cell → value; columns that become metadata.
 
-    A field may be part of an object, as `probabilities.original`. of_all: field → its value in
-    every row whose column is empty.
+    A field may be part of an object, as `probabilities.original` or `options.k`. of_all:
+    field → its value in every row whose column is empty.
     """
 
     columns: Mapping[str, str]
@@ -85,7 +86,8 @@ class TableMapping:
             value = _value(cell, contract, name)
             whole, _, part = name.partition(".")
             if part:
-                body.setdefault(whole, {})[part] = value
+                held = body.setdefault(whole, {})
+                body[whole] = {**held, part: value} if isinstance(held, Mapping) else held
             else:
                 body[name] = value
         of_metadata = {name: row[name] for name in self.metadata if row.get(name) not in (None, "")}
@@ -243,7 +245,9 @@ def _check_columns(number: int, names: Collection[str]) -> None:
 
 def _value(cell: Any, contract: MetricContract, name: str) -> Any:
     """Return the cell's value: text for a text field, parsed JSON for any other."""
-    field = contract.request.model_fields.get(name.partition(".")[0])
+    whole, _, part = name.partition(".")
+    fields, options = contract.request.model_fields, options_of(contract.request)
+    field = options.get(part) if whole == "options" and part else fields.get(whole)
     if not isinstance(cell, str) or field is None or _is_text(field.annotation):
         return cell
     try:

@@ -13,12 +13,10 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import (
     Field,
     StringConstraints,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from services.hatexscore.report import (
     FACETS,
@@ -66,6 +64,7 @@ from shared.contracts.service import (
     MetricContract,
     RivalGroup,
 )
+from shared.contracts.validation_messages import refusal
 
 DEFAULT_MODEL = "embedded-hate"
 
@@ -127,18 +126,9 @@ class HatexscoreProbabilities(Message):
     )
 
 
-class HatexscoreRequest(ExplainableRequest):
-    """A text, and a model's explanation of its decision about the text."""
+class HatexscoreOptions(Message):
+    """How the explanation is read, how the model is asked, and how the parts are scored."""
 
-    text: Annotated[str, Input] = Field(
-        min_length=1, max_length=MAX_TEXT, description="the moderated text"
-    )
-    explanation: Annotated[Explanation, Input] = Field(
-        default="",
-        description="explanation of the decision, as a text or as fields. `robust` reads a "
-        "text that is a JSON object of the fields as fields. An empty text scores"
-        " 0. Required unless `explain` is set",
-    )
     labels: Annotated[VocabularyName | OwnLabels | None, Parameter] = Field(
         default=None,
         examples=[
@@ -155,25 +145,6 @@ class HatexscoreRequest(ExplainableRequest):
         default=None,
         description="replaces keys of the model entry's `prompt`, if the entry has "
         "`allow_request_prompt`. For causal models and chat servers",
-    )
-    decision: Annotated[str | None, Parameter] = Field(
-        default=None,
-        max_length=60,
-        examples=["hateful", "non-hateful", "toxic"],
-        description="the explained decision, `hateful`, `non-hateful`, or a class or word of "
-        "`labels`; if absent, the one that the explanation states",
-    )
-    language: Annotated[LanguageTag, Parameter] = Field(
-        default="auto",
-        examples=["en", "de", "zh-Hant"],
-        description="language of the text (BCP 47); `auto` identifies it. An explanation that"
-        " is clearly in another language is read in that language. Explanations "
-        "are read in en, de, fr, es, it, pt, zh and ko",
-    )
-    accept_untrained_languages: bool = Field(
-        default=False,
-        description="whether to ask the model about texts in a language that it did not "
-        "learn, with a warning; else QF, CC and the score of such texts are null",
     )
     reader: Literal["rules", "llm", "auto"] = Field(
         default="auto",
@@ -202,10 +173,6 @@ class HatexscoreRequest(ExplainableRequest):
     short_text_max_words: int = Field(
         default=5, ge=0, le=50, description="maximum words of a text that may be quoted in full"
     )
-    probabilities: HatexscoreProbabilities | None = Field(
-        default=None,
-        description="your own probabilities; no model is called, and there is no control",
-    )
     control_draws: int | None = Field(
         default=None,
         ge=0,
@@ -214,6 +181,73 @@ class HatexscoreRequest(ExplainableRequest):
         "first; for a hateful decision it continues to 39, 79, 139 and all, until the result is "
         "clear. Absent: 199 in `robust`, fewer for a `text` above 10,050 characters (2,000,000 "
         "characters of masked text at most); else 20",
+    )
+
+    @field_validator("labels")
+    @classmethod
+    def _names_each_side_once(
+        cls, labels: VocabularyName | OwnLabels | None
+    ) -> VocabularyName | OwnLabels | None:
+        if isinstance(labels, dict) and not {*SIDES} <= {*labels}:
+            raise ValueError("`labels` needs words for `hateful` and for `non-hateful`")
+        if isinstance(labels, dict) and not {*labels}.isdisjoint(RESERVED):
+            raise ValueError(f"no class may be called {' or '.join(RESERVED)}")
+        found = invalid_label(labels) if isinstance(labels, dict) else None
+        if found is not None:
+            side, place, why = found
+            raise refusal((side, place), why)
+        return labels
+
+    @model_validator(mode="after")
+    def _check_reader(self) -> Self:
+        if self.reader == "llm" and self.reader_model is None:
+            raise ValueError("the reader `llm` needs a `reader_model`")
+        return self
+
+    @field_validator("policy")
+    @classmethod
+    def _has_terms(cls, policy: PolicyName | CustomPolicy) -> PolicyName | CustomPolicy:
+        if isinstance(policy, dict) and not any(policy.values()):
+            raise ValueError("the policy has no terms")
+        return policy
+
+
+class HatexscoreRequest(ExplainableRequest):
+    """A text, and the explanation that some model gave for its decision about it."""
+
+    text: Annotated[str, Input] = Field(
+        min_length=1, max_length=MAX_TEXT, description="the moderated text"
+    )
+    explanation: Annotated[Explanation, Input] = Field(
+        default="",
+        description="of the decision, as a text or as fields that need no reading; a text that is "
+        "a JSON object of the fields is taken as these (`robust`); an empty text earns nothing; "
+        "needed unless `explain`",
+    )
+    options: HatexscoreOptions = Field(
+        default_factory=HatexscoreOptions, description="how it is read, asked and scored"
+    )
+    decision: Annotated[str | None, Parameter] = Field(
+        default=None,
+        max_length=60,
+        examples=["hateful", "non-hateful", "toxic"],
+        description="the explained decision, `hateful`, `non-hateful`, or a class or word of "
+        "`labels`; if absent, the one that the explanation states",
+    )
+    language: Annotated[LanguageTag, Parameter] = Field(
+        default="auto",
+        examples=["en", "de", "zh-Hant"],
+        description="language of the text (BCP 47); `auto` identifies it. An explanation that is "
+        "clearly in another language is read in that one. Explanations are read in en, de, fr, es, "
+        "it, pt, zh and ko",
+    )
+    accept_untrained_languages: bool = Field(
+        default=False,
+        description="ask the model about a text in a language that it did not learn, with a "
+        "warning; else QF, CC and the score of such a text are null",
+    )
+    probabilities: HatexscoreProbabilities | None = Field(
+        default=None, description="bring your own: no model is called, and there is no control"
     )
 
     @property
@@ -229,7 +263,7 @@ class HatexscoreRequest(ExplainableRequest):
     @property
     def vocabulary(self) -> Vocabulary:
         """The label words in force."""
-        return _in_force(self.labels, self.decision)
+        return _in_force(self.options.labels, self.decision)
 
     @property
     def decision_class(self) -> Label | None:
@@ -239,34 +273,17 @@ class HatexscoreRequest(ExplainableRequest):
 
     @property
     def most_draws(self) -> int:
-        """The maximum number of random spans."""
-        if self.control_draws is not None:
-            return self.control_draws
+        """Random spans, at most."""
+        if self.options.control_draws is not None:
+            return self.options.control_draws
         return min(DRAWS[self.variant], MOST_MASKED // len(self.text))
-
-    @field_validator("labels")
-    @classmethod
-    def _names_each_side_once(
-        cls, labels: VocabularyName | OwnLabels | None
-    ) -> VocabularyName | OwnLabels | None:
-        if isinstance(labels, dict) and not {*SIDES} <= {*labels}:
-            raise ValueError("`labels` needs words for `hateful` and for `non-hateful`")
-        if isinstance(labels, dict) and not {*labels}.isdisjoint(RESERVED):
-            raise ValueError(f"no class may be called {' or '.join(RESERVED)}")
-        invalid = invalid_label(labels) if isinstance(labels, dict) else None
-        if invalid is not None:
-            side, index, why = invalid
-            wrong = PydanticCustomError("label_word", "{why}", {"why": why})
-            entry = InitErrorDetails(type=wrong, loc=(side, index), input=None)
-            raise ValidationError.from_exception_data(cls.__name__, [entry])
-        return labels
 
     @field_validator("decision")
     @classmethod
     def _is_a_label(cls, label: str | None, info: ValidationInfo) -> str | None:
-        if label is None or "labels" not in info.data:
+        if label is None or "options" not in info.data:
             return label
-        vocabulary = _in_force(info.data["labels"], label)
+        vocabulary = _in_force(info.data["options"].labels, label)
         classes = vocabulary.classes
         if _class_of(vocabulary, label) is None:
             first = [
@@ -277,39 +294,24 @@ class HatexscoreRequest(ExplainableRequest):
         return label
 
     @model_validator(mode="after")
-    def _check_reader(self) -> Self:
-        if self.reader == "llm" and self.reader_model is None:
-            raise ValueError("the reader `llm` needs a `reader_model`")
-        return self
-
-    @model_validator(mode="after")
     def _masks_within_reason(self) -> Self:
-        masked = (self.control_draws or 0) * len(self.text)
-        if self.control_draws is not None and masked > MOST_MASKED:
-            detail = (
-                f"`control_draws` x characters of `text` is {masked:,}, more than {MOST_MASKED:,}"
-            )
-            error = PydanticCustomError("too_much", "{detail}", {"detail": detail})
-            fault = InitErrorDetails(type=error, loc=("control_draws",), input=self.control_draws)
-            raise ValidationError.from_exception_data(type(self).__name__, [fault])
+        masked = (self.options.control_draws or 0) * len(self.text)
+        if masked > MOST_MASKED:
+            why = f"`control_draws` x characters of `text` is {masked:,}, more than {MOST_MASKED:,}"
+            raise refusal(("options", "control_draws"), why)
         return self
 
-    @field_validator("policy")
+    @field_validator("options")
     @classmethod
-    def _check_policy(
-        cls, policy: PolicyName | CustomPolicy, info: ValidationInfo
-    ) -> PolicyName | CustomPolicy:
-        if isinstance(policy, dict):
-            if not any(policy.values()):
-                raise ValueError("the policy has no terms")
-            return policy
+    def _check_policy(cls, options: HatexscoreOptions, info: ValidationInfo) -> HatexscoreOptions:
         language = info.data.get("language", "auto").partition("-")[0].lower()
-        if language in get_args(Language) and language not in POLICY_LANGUAGES[policy]:
-            language_in_words = language_name(language)
-            raise ValueError(
-                f"the policy {policy} has no list in {language_in_words}; send your own"
-            )
-        return policy
+        policy = options.policy
+        if isinstance(policy, dict) or language not in get_args(Language):
+            return options
+        if language not in POLICY_LANGUAGES[policy]:
+            named = language_name(language)
+            raise refusal(("policy",), f"the policy {policy} has no list in {named}; send your own")
+        return options
 
 
 def judge_labels(
@@ -383,15 +385,15 @@ _OWN_PROBABILITIES = {
 _OWN_LABELS = _HATEFUL | {
     "explanation": 'The post says "those immigrants are ruining", which blames all immigrants. I '
     "rate it as toxic.",
-    "labels": "toxicity",
     "decision": "toxic",
+    "options": {"labels": "toxicity"},
 }
 _OWN_POLICY = {
     "text": "We lost the match again, cyclists everywhere",
     "explanation": '"cyclists everywhere" is a complaint about traffic around the lost match. This '
     "is not hate speech.",
-    "policy": {"road users": ["cyclist", "pedestrian"]},
     "language": "en",
+    "options": {"policy": {"road users": ["cyclist", "pedestrian"]}},
 }
 
 
@@ -409,26 +411,32 @@ def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
     marks = sum(map(explanation.count, MARKS))
     quotations = Size("quotation marks of `explanation`", marks, "/explanation")
     yield Work((quotations,), "quotations", seconds_each=SECONDS_A_QUOTATION)
-    if request.reader_model is not None and request.reader != "rules":
+    if request.options.reader_model is not None and request.options.reader != "rules":
         prompt = Size("tokens of `explanation`", words_of(explanation), "/explanation")
         yield Work((prompt,))
-    if isinstance(request.policy, dict):
-        terms = sum(map(len, request.policy.values()))
-        size = Size("terms of `policy`", terms, "/policy")
+    if isinstance(request.options.policy, dict):
+        terms = sum(map(len, request.options.policy.values()))
+        size = Size("terms of `policy`", terms, "/options/policy")
         yield Work((size,), "terms", seconds_each=SECONDS_A_TERM)
     if marks and request.probabilities is None:
-        draws = Size("texts (`control_draws` and two)", 2 + request.most_draws, "/control_draws")
+        draws = Size(
+            "texts (`control_draws` and two)", 2 + request.most_draws, "/options/control_draws"
+        )
         tokens = Size("tokens of `text`", max(1, min(words_of(request.text), reads)), "/text")
         yield Work((draws, tokens))
-        if request.prompt is not None:
-            around = Size("tokens of `prompt`", prompt_tokens(request.prompt), "/prompt")
+        if request.options.prompt is not None:
+            around = Size(
+                "tokens of `prompt`", prompt_tokens(request.options.prompt), "/options/prompt"
+            )
             yield Work((draws, around))
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
     """Return a request that asks the model that decided for P as well. Another model would
     only measure its agreement (specs "models" §7)."""
-    fields = {} if found.policy is None else {"policy": found.policy}
+    fields: dict[str, Any] = {}
+    if found.policy is not None:
+        fields["options"] = {"policy": found.policy}
     decided = found.decision
     if decided is not None and _class_of(_in_force(None, decided), decided) is not None:
         fields["decision"] = decided
@@ -457,7 +465,7 @@ CONTRACT = MetricContract(
     default_model=DEFAULT_MODEL,
     cost=cost,
     needs=needs,
-    writers=("reader_model",),
+    writers=("options.reader_model",),
     labels=(HATEFUL,),
     fits=_fits,
     examples={

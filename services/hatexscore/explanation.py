@@ -319,9 +319,9 @@ def unread(
 
 def lexicon_of(request: HatexscoreRequest, language: NameLanguage) -> Lexicon:
     """Return the policy's list in the explanation's language. Raises BadInput if there is none."""
-    if isinstance(request.policy, dict):
-        return custom_lexicon(request.policy)
-    return load_lexicon(request.policy, language)
+    if isinstance(request.options.policy, dict):
+        return custom_lexicon(request.options.policy)
+    return load_lexicon(request.options.policy, language)
 
 
 def quote_evidence(quotes: Iterable[Quote]) -> tuple[HatexscoreQuoteEvidence, ...]:
@@ -350,13 +350,8 @@ def total_score(
 
 def applicable_weights(request: HatexscoreRequest, parsed: ParsedExplanation) -> dict[Part, float]:
     """Return the weights of the components that apply."""
-    weights = request.weights
-    every: dict[Part, float] = {
-        "htc": weights.htc,
-        "qf": weights.qf,
-        "tgi": weights.tgi,
-        "cc": weights.cc,
-    }
+    own = request.options.weights
+    every: dict[Part, float] = {"htc": own.htc, "qf": own.qf, "tgi": own.tgi, "cc": own.cc}
     return {part: weight for part, weight in every.items() if part not in not_applicable(parsed)}
 
 

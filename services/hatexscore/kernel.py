@@ -121,7 +121,7 @@ def weighted_mean(parts: Sequence[float | None], weights: Sequence[float]) -> fl
     """Eq. 6 with weights >= 0 of positive sum; None if a part that has weight is undefined."""
     counted = [(part, weight) for part, weight in zip(parts, weights, strict=True) if weight > 0]
     if not counted:
-        raise DegenerateInput("every weight is zero", pointer="/weights")
+        raise DegenerateInput("every weight is zero", pointer="/options/weights")
     terms = [part * weight for part, weight in counted if part is not None]
     if len(terms) < len(counted):
         return None

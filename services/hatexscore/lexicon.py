@@ -127,7 +127,7 @@ def load_lexicon(policy: str, language: NameLanguage) -> Lexicon:
         raise BadInput(
             f"there is no list of policy '{policy[:64]}' in language '{language}'; "
             f"there are: {lists}",
-            pointer="/policy",
+            pointer="/options/policy",
         )
     tables = json.loads(path.read_text(encoding="utf-8"))["categories"]
     names = json.loads((NAMES / f"{language}.json").read_text(encoding="utf-8"))
@@ -177,7 +177,7 @@ def custom_lexicon(dictionary: Mapping[str, Sequence[str]]) -> Lexicon:
         for name, terms in dictionary.items()
     )
     if not any(category.terms for category in categories):
-        raise BadInput("a policy of your own needs at least one term", pointer="/policy")
+        raise BadInput("a policy of your own needs at least one term", pointer="/options/policy")
     return Lexicon(CUSTOM, None, categories)
 
 

@@ -75,7 +75,7 @@ class HateXScore(
                 _check_quotations(request)
         read = _read_all(requests)
         pairs = zip(requests, read, strict=True)
-        if any(request.reader_model or explanation.is_unread for request, explanation in pairs):
+        if any(one.options.reader_model or own.is_unread for one, own in pairs):
             read = read_by_model(requests, read)
         collected = list(map(_with_languages, ask_classifiers(requests, read)))
         about = read_post_words(requests, [entry.parsed for entry in collected])
@@ -171,8 +171,8 @@ class HateXScore(
     ) -> float | None:
         """Apply Eq. 5 to an explanation that does not contradict the decision."""
         row = self.variant(request)
-        rule = request.consistency_rule or row.consistency_rule
-        tau = request.tau if row.tau is None else row.tau
+        rule = request.options.consistency_rule or row.consistency_rule
+        tau = request.options.tau if row.tau is None else row.tau
         groups = _named_groups(parsed)
         label = side_of_label(parsed.label)
         if not row.decision_aware or rule != "causal":
@@ -202,7 +202,7 @@ class HateXScore(
             yield CONTRADICTED.format(stated=parsed.stated_decision, sent=request.decision_class)
         if obstacle is not None and obstacle.code == "model-disagrees":
             yield obstacle.detail
-        elif side_of_label(parsed.label) == "hateful" and _opposing(collected, request.tau):
+        elif side_of_label(parsed.label) == "hateful" and _opposing(collected, request.options.tau):
             yield OPPOSING
 
     def _control(
@@ -260,8 +260,8 @@ class HateXScore(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> Mapping[str, Any]:
         fixed_tau = self.variant(request).tau
-        labels = request.vocabulary.name or request.labels
-        tau = request.tau if fixed_tau is None else fixed_tau
+        labels = request.vocabulary.name or request.options.labels
+        tau = request.options.tau if fixed_tau is None else fixed_tau
         return {
             "tau": tau,
             "vocabulary": labels,

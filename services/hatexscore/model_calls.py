@@ -229,7 +229,7 @@ def _classifier_texts(
     placements = RandomPlacements.of(request.text, quoting.spans)
     why = why or placements.why_none
     texts = ClassifierTexts(
-        name, request.text, quoting.masked, hateful, prompt=request.prompt,
+        name, request.text, quoting.masked, hateful, prompt=request.options.prompt,
         language=parsed.languages.found_text.code,
         decided=side_of_label(parsed.label) if aware else None,
     )  # fmt: skip
@@ -250,7 +250,7 @@ def one_sided(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
 
 def _labels_of(request: HatexscoreRequest) -> Sequence[str]:
     with pointing_to("/model", only=OF_THE_MODEL):
-        example = Example(text=request.text, prompt=request.prompt)
+        example = Example(text=request.text, prompt=request.options.prompt)
         return models().judge(request.model or DEFAULT_MODEL).labels_of(example)
 
 

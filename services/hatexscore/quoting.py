@@ -64,7 +64,7 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
     """Read the quotations in marks that occur in the text; function words alone do not count."""
     search = QuoteSearch(
         Haystack(request.text, searchable(request.text)),
-        lexicon_names(request.policy, languages.explanation),
+        lexicon_names(request.options.policy, languages.explanation),
     )
     plain = plain_explanation(request, code_as_quotations(request.explanation_text, request.text))
     given_parts = given_spans(request, plain, "quotes")
@@ -127,7 +127,8 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
         masked=mask_spans(request.text, spans) if spans else None,
         # A short text may be quoted whole: what else is there? Deviates: the paper's Table 3
         # scores a whole quotation 1 where Eq. 3 says 0.
-        trivial=len(counted) > request.short_text_max_words and _share(counted, spans) >= COVERAGE,
+        trivial=len(counted) > request.options.short_text_max_words
+        and _share(counted, spans) >= COVERAGE,
         spans=tuple(spans),
         other=tuple(
             HatexscoreOtherQuotation(**sent(quotation), reason=other[quotation])

@@ -76,7 +76,7 @@ def read_by_model(
             positions.append(index)
         elif not _is_second_try(request, explanation):
             results[index] = replace(_without_result(request, explanation, obstacle), reader=None)
-    with pointing_to("/reader_model", only=("/model",)):
+    with pointing_to("/options/reader_model", only=("/model",)):
         answers = generate([_prompt(index, requests[index]) for index in positions])
     for index, answer in zip(positions, answers, strict=True):
         results[index] = _apply_completion(requests[index], parsed[index], answer)
@@ -86,13 +86,15 @@ def read_by_model(
 def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscoreRequest:
     """For `auto`, add the reader of the judge's entry. The call of the judge reports unknown names.
     With `probabilities` there is no judge."""
-    if request.reader != "auto" or request.reader_model is not None or not parsed.is_unread:
+    options = request.options
+    if options.reader != "auto" or options.reader_model is not None or not parsed.is_unread:
         return request
     if request.probabilities is not None and parsed.languages.no_rules is None:
         return request
     with suppress(BadInput):
         reader = models().reader_of(request.model or DEFAULT_MODEL)
-        return request.model_copy(update={"reader_model": reader}) if reader else request
+        options = options.model_copy(update={"reader_model": reader})
+        return request.model_copy(update={"options": options}) if reader else request
     return request
 
 
@@ -100,14 +102,15 @@ def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
     """For `auto`, return False if rules read it. Fields and letterless texts are not read."""
     if request.explanation_fields is not None:
         return False
-    if request.reader_model is None or not any(map(str.isalpha, request.explanation_text)):
+    if request.options.reader_model is None or not any(map(str.isalpha, request.explanation_text)):
         return False
-    return request.reader == "llm" or (request.reader == "auto" and parsed.is_unread)
+    reader = request.options.reader
+    return reader == "llm" or (reader == "auto" and parsed.is_unread)
 
 
 def _is_second_try(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
     """Return True if rules read all but the verdict, so that a failing reader loses nothing."""
-    return request.reader == "auto" and parsed.languages.no_rules is None
+    return request.options.reader == "auto" and parsed.languages.no_rules is None
 
 
 def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
@@ -118,8 +121,8 @@ def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) ->
 
 
 def _model_languages(request: HatexscoreRequest) -> ModelLanguages:
-    name = request.reader_model or ""
-    with pointing_to("/reader_model", only=("/model",)):
+    name = request.options.reader_model or ""
+    with pointing_to("/options/reader_model", only=("/model",)):
         return ModelLanguages(name, models().writer(name).languages)
 
 
@@ -132,7 +135,7 @@ def _prompt(place: int, request: HatexscoreRequest) -> PromptOfRequest:
         for mark, names in ((", ", _categories(request)), (" | ", classes))
     )
     put = {"{categories}": categories, TWO_CLASSES: listed}
-    model = request.reader_model or ""
+    model = request.options.reader_model or ""
     return PROMPT.question(place, model, request.explanation_text, put, schema)
 
 
@@ -196,7 +199,10 @@ def _without_result(
 
 def _use(request: HatexscoreRequest) -> HatexscoreReaderUse:
     return HatexscoreReaderUse(
-        by="llm", model=request.reader_model, prompt=PROMPT.name, prompt_sha256=PROMPT.sha256
+        by="llm",
+        model=request.options.reader_model,
+        prompt=PROMPT.name,
+        prompt_sha256=PROMPT.sha256,
     )
 
 

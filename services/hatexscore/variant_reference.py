@@ -71,7 +71,9 @@ def _read(request: HatexscoreRequest) -> ParsedExplanation:
     label = request.decision_class or stated
     lexicon = lexicon_of(request, languages.explanation)
     groups = prefix_matches(request.explanation_text, languages.explanation, lexicon)
-    fixed_tau = () if request.tau in (0.3, TAU) else (f"variant reference: tau is fixed at {TAU}",)
+    fixed_tau = (
+        () if request.options.tau in (0.3, TAU) else (f"variant reference: tau is fixed at {TAU}",)
+    )
     parsed = ParsedExplanation(
         languages=languages,
         statement=None,

@@ -100,25 +100,9 @@ DRAWS = 199
 PUBLISHED_DRAWS = 50
 
 
-class IceRequest(LanguageRequest):
-    """A text, and one or more explanations that point into it."""
+class IceOptions(Message):
+    """How the test is done: what a rationale is, what it is compared with, and how often."""
 
-    text: Annotated[str, Input] = Field(
-        min_length=1, max_length=MAX_TEXT, description="the text that the model judged"
-    )
-    text_pair: Annotated[str | None, Input] = Field(
-        default=None,
-        min_length=1,
-        max_length=MAX_TEXT,
-        description="second text of a pair, for encoders",
-    )
-    decision: Annotated[str | None, Parameter] = Field(
-        default=None,
-        min_length=1,
-        max_length=64,
-        description="the explained decision, a label of the model, whose probability is the score; "
-        "absent: the model's own",
-    )
     template: Annotated[Template | None, Parameter] = Field(
         default=None, description="prompt template, for causal models only"
     )
@@ -127,26 +111,6 @@ class IceRequest(LanguageRequest):
         description="replaces keys of the model entry's `prompt`, if the entry has "
         "`allow_request_prompt`. For causal models and chat servers; not together"
         " with `template`",
-    )
-    attribution: Methods | None = Field(
-        default=None, description="explanations that the service computes: one, or a list"
-    )
-    attributions: Annotated[Values | None, Input] = Field(
-        default=None, description="values that you computed; a token without a value has 0"
-    )
-    rationale: Annotated[Spans | None, Input] = Field(
-        default=None,
-        description="spans without values (quoted, highlighted), or quotations of the text as "
-        "strings; their size is fixed. A passage can be tested exactly in a text of about 20 words "
-        "or more, 40 where `alternative` is `two-sided`",
-    )
-    explanations: Annotated[tuple[IceNamedExplanation, ...], Input] = Field(
-        default=(), max_length=8, description="further explanations of your own, by name"
-    )
-    human: Annotated[Spans | None, Input] = Field(
-        default=None,
-        description="spans that people marked, or quotations: for plausibility, in addition to "
-        "faithfulness",
     )
     rank_by: Literal["value", "magnitude"] = Field(
         default="value", description="whether to rank tokens by their signed value or by its size"
@@ -241,21 +205,6 @@ class IceRequest(LanguageRequest):
         " for example for a heat map",
     )
 
-    @model_validator(mode="after")
-    def _set_defaults(self) -> Self:
-        """Runs after the fields are validated, since a validator before them would get lists
-        instead of tuples. The message is frozen, so its fields are set directly."""
-        usual = ROBUST if self.variant == "robust" else PUBLISHED
-        for name in usual.keys() - self.model_fields_set:
-            self.__dict__[name] = usual[name]
-        return self
-
-    @model_validator(mode="after")
-    def _check_rows(self) -> Self:
-        if self.rows == "words" and (why := self.needs_tokens):
-            raise ValueError(f"{why} needs rows of tokens: leave `rows` out, or say `tokens`")
-        return self
-
     @field_validator("k", "operators", "aspects")
     @classmethod
     def _check_unique(cls, given: object) -> object:
@@ -277,11 +226,74 @@ class IceRequest(LanguageRequest):
         return self
 
     @model_validator(mode="after")
+    def _check_pool(self) -> Self:
+        if "infill" in self.operators and not self.infill_pool:
+            raise ValueError("the operator infill needs an `infill_pool`")
+        return self
+
+    @property
+    def budgets(self) -> tuple[float, ...]:
+        return self.k if isinstance(self.k, tuple) else (self.k,)
+
+
+class IceRequest(LanguageRequest):
+    """A text, and one or more explanations that point into it."""
+
+    text: Annotated[str, Input] = Field(
+        min_length=1, max_length=MAX_TEXT, description="what the model judged"
+    )
+    text_pair: Annotated[str | None, Input] = Field(
+        default=None, min_length=1, max_length=MAX_TEXT, description="second text, for encoders"
+    )
+    decision: Annotated[str | None, Parameter] = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        description="the explained decision, a label of the model, whose probability is the score; "
+        "absent: the model's own",
+    )
+    attribution: Methods | None = Field(
+        default=None, description="explanations that the service computes: one, or a list"
+    )
+    attributions: Annotated[Values | None, Input] = Field(
+        default=None, description="values that you computed; a token without one has 0"
+    )
+    rationale: Annotated[Spans | None, Input] = Field(
+        default=None,
+        description="spans without values (quoted, highlighted), or quotations of the text as "
+        "strings; their size is fixed. A passage can be tested exactly in a text of about 20 words "
+        "or more, 40 where `alternative` is `two-sided`",
+    )
+    explanations: Annotated[tuple[IceNamedExplanation, ...], Input] = Field(
+        default=(), max_length=8, description="more explanations of your own, by name"
+    )
+    human: Annotated[Spans | None, Input] = Field(
+        default=None,
+        description="spans that people marked, or quotations: for plausibility, in addition to "
+        "faithfulness",
+    )
+    options: IceOptions = Field(default_factory=IceOptions, description="how the test is done")
+
+    @model_validator(mode="after")
+    def _set_defaults(self) -> Self:
+        """After the fields: what stands before them makes Python of JSON, and its lists no tuples.
+        The messages are frozen, so their fields are set directly, in a copy."""
+        usual = ROBUST if self.variant == "robust" else PUBLISHED
+        missing = {name: usual[name] for name in usual.keys() - self.options.model_fields_set}
+        self.__dict__["options"] = self.options.model_copy()
+        self.options.__dict__.update(missing)
+        return self
+
+    @model_validator(mode="after")
+    def _check_rows(self) -> Self:
+        if self.options.rows == "words" and (why := self.needs_tokens):
+            raise ValueError(f"{why} needs rows of tokens: leave `rows` out, or say `tokens`")
+        return self
+
+    @model_validator(mode="after")
     def _check_inputs(self) -> Self:
         if not (self.attribution or self.attributions or self.rationale or self.explanations):
             raise ValueError("give `attribution`, `attributions`, `rationale` or `explanations`")
-        if "infill" in self.operators and not self.infill_pool:
-            raise ValueError("the operator infill needs an `infill_pool`")
         return self
 
     @model_validator(mode="after")
@@ -289,7 +301,7 @@ class IceRequest(LanguageRequest):
         if self.variant == "robust":
             return self
         for name in ("null", "strata", "fluency_model"):
-            if getattr(self, name) is not None:
+            if getattr(self.options, name) is not None:
                 raise ValueError(f"`{name}` is for variant robust only")
         plain = {
             "aspects": ("sufficiency",),
@@ -297,7 +309,7 @@ class IceRequest(LanguageRequest):
             "match_tokens": False,
         }
         for name, only in plain.items():
-            if getattr(self, name) != only:
+            if getattr(self.options, name) != only:
                 raise ValueError(f"`{name}` other than {only!r} is for variant robust only")
         return self
 
@@ -323,32 +335,27 @@ class IceRequest(LanguageRequest):
 
     @property
     def needs_tokens(self) -> str | None:
-        """Return the first option of the request that needs tokens; None: words suffice."""
-        of_tokens = [one for one in self.operators if one in TOKEN_OPERATORS]
+        """The option of the request that has a meaning for tokens alone; None: words will do."""
+        of_tokens = [one for one in self.options.operators if one in TOKEN_OPERATORS]
         if of_tokens:
             return f"the operator {of_tokens[0]}"
         if self.variant == "reference":
             return "variant reference"
-        if self.match_tokens:
+        if self.options.match_tokens:
             return "`match_tokens`"
-        return "`eligible: all`" if self.eligible == "all" else None
-
-    @property
-    def budgets(self) -> tuple[float, ...]:
-        return self.k if isinstance(self.k, tuple) else (self.k,)
+        return "`eligible: all`" if self.options.eligible == "all" else None
 
     @property
     def most_draws(self) -> int:
-        """Return the size as sent, else the default."""
-        if self.draws is not None:
-            return self.draws
+        """As sent, else as is usual."""
+        if self.options.draws is not None:
+            return self.options.draws
         return DRAWS if self.variant == "robust" else PUBLISHED_DRAWS
 
     @property
     def draws_tokens(self) -> bool:
-        """Return True if random rationales are arbitrary tokens: as sent, or in a published
-        variant."""
-        return self.null == "tokens" or self.variant != "robust"
+        """Whether random rationales are any tokens: as sent, and in both published variants."""
+        return self.options.null == "tokens" or self.variant != "robust"
 
     @property
     def methods(self) -> tuple[Method, ...]:
@@ -375,22 +382,23 @@ _TEXT = (
     "the immigrants will ruin the next town, too."
 )
 _ATTENTION = {"text": _TEXT, "attribution": "attention"}
-_QUOTED = {"text": _TEXT, "rationale": [{"start": 0, "end": 16}], "draws": 99}
+_QUOTED = {"text": _TEXT, "rationale": [{"start": 0, "end": 16}], "options": {"draws": 99}}
 _WORDS = {
     "text": _TEXT,
     "rationale": ["Those immigrants"],
-    "rows": "words",
-    "draws": 99,
+    "options": {"rows": "words", "draws": 99},
 }
-_LIME = {"text": _TEXT, "attribution": "lime", "k": 0.1, "language": "en"}
+_LIME = {"text": _TEXT, "attribution": "lime", "language": "en", "options": {"k": 0.1}}
 _COMPARED = {
     "text": _TEXT,
     "attribution": ["lime", "attention"],
     "human": [{"start": 6, "end": 16}],
-    "k": [0.1, 0.2],
-    "operators": ["delete", "infill"],
-    "draws": 79,
-    "infill_pool": ["The garden was green after the rain", "We lost the match and went home"],
+    "options": {
+        "k": [0.1, 0.2],
+        "operators": ["delete", "infill"],
+        "draws": 79,
+        "infill_pool": ["The garden was green after the rain", "We lost the match and went home"],
+    },
 }
 
 
@@ -399,7 +407,7 @@ def needs(request: IceRequest) -> tuple[str, ...]:
     rows."""
     methods = [one if isinstance(one, str) else one.name for one in request.methods]
     inside = ("attributions",) if set(methods) - {"lime"} else ()
-    tokens = request.rows == "tokens" or request.needs_tokens is not None
+    tokens = request.options.rows == "tokens" or request.needs_tokens is not None
     return ("token_rows" if tokens else "word_rows", *inside)
 
 

@@ -83,8 +83,8 @@ class Experiment:
         drawn = {subset for trial in self.trials for subset in self.null_subsets(trial)} - tested
         return {
             (operator, self.input_subset(subset, aspect))
-            for operator in request.operators
-            for aspect in request.aspects
+            for operator in request.options.operators
+            for aspect in request.options.aspects
             for subset in drawn
         }
 
@@ -195,10 +195,10 @@ class Experiment:
 
     def missing(self) -> list[Key]:
         needed: dict[Key, None] = {}
-        for operator in self.tokenized.request.operators:
+        for operator in self.tokenized.request.options.operators:
             check()
             needed |= {(operator, None): None}
-            for aspect in self.tokenized.request.aspects:
+            for aspect in self.tokenized.request.options.aspects:
                 needed |= dict.fromkeys(self._keys(operator, aspect))
         return [key for key in needed if key not in self.scores]
 
@@ -239,7 +239,7 @@ class Experiment:
         return self.operators.rows(operator, subset)
 
     def _trials(self) -> Iterator[Trial]:
-        budgets, rounding = self.tokenized.request.budgets, self.tokenized.variant.rounding
+        budgets, rounding = self.tokenized.request.options.budgets, self.tokenized.variant.rounding
         for explanation in self.explanations:
             for k in budgets if explanation.marked is None else (None,):
                 rationale = explanation.rationale(k or 1.0, rounding)
@@ -251,7 +251,7 @@ class Experiment:
             return any_tokens(self._units.tokens, len(rationale), self._units.kind)
         if explanation.marked is None:
             return tokens_null(self._units, rationale)
-        return null_of(self._units, rationale, self.tokenized.request.null)
+        return null_of(self._units, rationale, self.tokenized.request.options.null)
 
     @cached_property
     def _units(self) -> TextUnits:

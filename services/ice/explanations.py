@@ -31,7 +31,7 @@ def explanations(
     answers: one per computed method.
     """
     request, variant = tokenized.request, tokenized.variant
-    by_size = request.rank_by == "magnitude" or variant.magnitude
+    by_size = request.options.rank_by == "magnitude" or variant.magnitude
     eligible = np.array(tokenized.eligible)
     computed = [
         TestedExplanation(label(method), np.array(answer.values)[eligible], magnitude=by_size)
@@ -51,7 +51,7 @@ def _from_request(tokenized: TokenizedInput) -> Iterator[TestedExplanation]:
         sent.append((explanation.name, explanation.attributions, explanation.rationale, pointer))
     for name, values, spans, pointer in sent:
         if values:
-            ranked = request.rank_by == "magnitude"
+            ranked = request.options.rank_by == "magnitude"
             yield TestedExplanation(name, span_values(tokenized, values), magnitude=ranked)
         elif spans:
             yield TestedExplanation(name, marked=marked_tokens(tokenized, spans, pointer))
@@ -166,21 +166,21 @@ class TokenizedInput:
 
 def example_of(request: IceRequest) -> Example:
     """Return the example: the text, its pair, and its template or prompt."""
-    language = None
-    if request.template is None:  # a prompt may name the language of the text as it was sent
+    template, language = request.options.template, None
+    if template is None:  # a prompt may name the language of the text as it was sent
         language = find_language(request.text, requested_language(request)).code
     return Example(
         text=request.text,
         text_pair=request.text_pair,
-        template=request.template,
-        prompt=request.prompt,
+        template=template,
+        prompt=request.options.prompt,
         language=language,
     )
 
 
 def eligible_tokens(request: IceRequest, tokens: Tokens) -> Positions:
     """Return the tokens that a rationale may contain. Raises DegenerateInput if there are none."""
-    rule = request.eligible or VARIANTS[request.variant].eligible
+    rule = request.options.eligible or VARIANTS[request.variant].eligible
     parts = {*TEXTS, "template"} if rule == "all" else set(TEXTS)
     positions = tuple(p for p, part in enumerate(tokens.parts) if part in parts)
     if not any(tokens.parts[p] in TEXTS for p in positions):

@@ -94,7 +94,7 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             score=score,
             components=IceComponents(
                 tests=tests,
-                areas=areas(tests, experiment.tokenized.request.budgets),
+                areas=areas(tests, experiment.tokenized.request.options.budgets),
                 comparisons=compared,
                 plausibility=plausibilities(experiment),
                 readings=read,
@@ -110,8 +110,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             forward_rows=experiment.rows,
             reading=read[0].reading if read else None,
             distance=distance,
-            tokens=tokens(tokenized) if request.token_values else (),
-            token_values=token_values(experiment) if request.token_values else (),
+            tokens=tokens(tokenized) if request.options.token_values else (),
+            token_values=token_values(experiment) if request.options.token_values else (),
         )
 
     def coverage(self, request: IceRequest) -> LanguageCoverage:
@@ -146,13 +146,13 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         words = None if collected.experiment is None else collected.experiment.tokenized.words
         rows: dict[str, Any] = {"rows": "tokens"}
         if words is not None:
-            mask = {"mask_text": words.mask_text} if "mask" in request.operators else {}
+            mask = {"mask_text": words.mask_text} if "mask" in request.options.operators else {}
             rows = {"rows": "words", **mask}
         effective = (
             request if collected.experiment is None else collected.experiment.tokenized.request
         )
         draws = {"draws": effective.most_draws}
-        return {"infill_pool_texts": len(request.infill_pool), **draws, **rows, **raw}
+        return {"infill_pool_texts": len(request.options.infill_pool), **draws, **rows, **raw}
 
     def summarize(self, rows: Sequence[ScoredIce], over: Statistics) -> IceBatchReport:
         return batch_report(rows, over)
@@ -204,7 +204,7 @@ def _score_std(experiment: Experiment, draws: int) -> float:
     places = experiment.null_positions(trial)
     pools = [
         [experiment.observed(operator, trial), *experiment.null(operator, trial, places)]
-        for operator in experiment.tokenized.request.operators
+        for operator in experiment.tokenized.request.options.operators
     ]
     return kernel.score_sd(np.array(pools, dtype=np.float64))
 
@@ -225,7 +225,7 @@ def warnings(
     messages += undefined_interactions(experiment)
     messages += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
     messages += [
-        *_power_warnings(tests, experiment.tokenized.request.alpha),
+        *_power_warnings(tests, experiment.tokenized.request.options.alpha),
         *_tie_warnings(experiment),
         *_pair_warnings(comparisons),
     ]
@@ -288,7 +288,7 @@ def _of_variant(experiment: Experiment) -> Iterator[str]:
         )
     if dead_zone is None:
         return
-    for operator in tokenized.request.operators:
+    for operator in tokenized.request.options.operators:
         empty = experiment.empty(operator)
         if empty is not None and abs(tokenized.full - empty) < dead_zone:
             yield (
@@ -302,7 +302,7 @@ def _null_options(experiment: Experiment) -> Iterator[str]:
     request = experiment.tokenized.request
     for trial in experiment.trials:
         null, name = trial.null, trial.explanation.name
-        if request.strata is not None and null.strata is None:
+        if request.options.strata is not None and null.strata is None:
             yield f"{name}: `strata` has no effect on passages; it is for tokens and single words"
         if null.fixed:
             yield (
@@ -310,7 +310,7 @@ def _null_options(experiment: Experiment) -> Iterator[str]:
                 f"has them too: {', '.join(null.fixed)}"
             )
         spans = null.kind in ("spans", "spans_gaps")
-        if request.match_tokens and spans and not null.matched:
+        if request.options.match_tokens and spans and not null.matched:
             yield (
                 f"{name}: random spans may have any number of tokens, because fewer than 19 have "
                 "about as many as its own"
@@ -339,8 +339,8 @@ def _undefined_numbers(experiment: Experiment, test: IceTest) -> Iterator[str]:
     if has_nsr and test.nsr is None and test.win_rate is not None:
         yield (
             f"{name}: NSR is null: the probabilities of the whole text and of no text differ by "
-            f"less than {experiment.tokenized.request.nsr_epsilon}, or the model cannot read no "
-            "text"
+            f"less than {experiment.tokenized.request.options.nsr_epsilon}, or the model cannot "
+            "read no text"
         )
 
 

@@ -26,7 +26,7 @@ ScoringError
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
@@ -280,6 +280,17 @@ class ModelNotReady(Unavailable):
         super().__init__(detail, pointer=pointer)
         self.model = model
         self.state = state
+
+
+@contextmanager
+def pointing_into(parent: str, fields: Container[str]) -> Iterator[None]:
+    """Prefix the pointers of refusals in this block that point to one of these fields."""
+    try:
+        yield
+    except BadInput as error:
+        if error.pointer and error.pointer.split("/")[1] in fields:
+            error.pointer = f"{parent}{error.pointer}"
+        raise
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -28,6 +28,32 @@ def messages_in(hint: Any) -> Iterator[type[Message]]:
         yield hint
     for argument in get_args(hint):
         yield from messages_in(argument)
+
+
+def options_of(request: type[Message]) -> dict[str, FieldInfo]:
+    """Return the fields of the request's `options`; {} if it has none, or they are answers."""
+    field = request.model_fields.get("options")
+    kind = None if field is None else field.annotation
+    is_message = isinstance(kind, type) and issubclass(kind, Message)
+    return kind.model_fields if is_message else {}  # type: ignore[union-attr]
+
+
+def field_paths(request: type[Message]) -> list[str]:
+    """Return the names of a request's fields, then the paths of the fields of its `options`."""
+    return [*request.model_fields, *(f"options.{name}" for name in options_of(request))]
+
+
+def path_of(request: type[Message], name: str) -> str:
+    """Return the path of a field of the request or of its `options`."""
+    return f"options.{name}" if name in options_of(request) else name
+
+
+def merge_fields(fields: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of both, and those of both `options`. Fields of `others` win."""
+    merged = {**fields, **others}
+    if isinstance(fields.get("options"), Mapping) and isinstance(others.get("options"), Mapping):
+        merged["options"] = {**fields["options"], **others["options"]}
+    return merged
 
 
 def value_at(message: Message, path: str) -> Any:

@@ -145,8 +145,10 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
     if isinstance(report, BatchReport):
         return report.model_dump(mode="json")
     lists = (
-        getattr(request, name)
-        for name, field in type(request).model_fields.items()
+        getattr(message, name)
+        for message in (request, getattr(request, "options", None))
+        if isinstance(message, BaseModel)
+        for name, field in type(message).model_fields.items()
         if CallersWords in field.metadata
     )
     words = frozenset(

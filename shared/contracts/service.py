@@ -15,7 +15,7 @@ from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.calls import Turn, WrittenToken
 from shared.contracts.checks import conclude, not_tested, undefined
 from shared.contracts.elicitation import given_inputs, has_own_model
-from shared.contracts.fields import is_number, messages_in
+from shared.contracts.fields import is_number, messages_in, options_of
 from shared.contracts.messages import (
     OF_PROVENANCE,
     TRANSPORT,
@@ -170,7 +170,7 @@ class ServiceContract:
     server_cost: Cost | None = None  # instead, where its model is behind a server; absent: the same
     needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
     # needs; see `shared.models.catalogue.entry`
-    writers: tuple[str, ...] = ()  # fields of a request that name a language model besides
+    writers: tuple[str, ...] = ()  # paths of fields that name a language model besides
     labels: tuple[str, ...] = ()  # canonical labels that a model must tell where "judge" is needed
     answers: Callable[[], Any] | None = None  # the type of its results in the API's description,
     # where the report's own says less
@@ -375,7 +375,7 @@ class MetricContract(ReportedContract):
     @cached_property
     def not_parameters(self) -> frozenset[str]:
         """Return `TRANSPORT`, `OF_PROVENANCE`, and texts marked `Input`; others are parameters."""
-        fields = self.request.model_fields.items()
+        fields = (self.request.model_fields | options_of(self.request)).items()
         texts = (name for name, field in fields if Input in field.metadata and has_text(field))
         return frozenset((*TRANSPORT, *OF_PROVENANCE, *texts))
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
+Path = tuple[int | str, ...]
 ID = re.compile(r"\^([a-z]+_)\[0-9a-f\]\{32\}\$")  # the pattern of our own ids
 NUL_FREE = r"^[^\x00]*$"
 LANGUAGE_TAG = r"^(\*|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$"  # BCP 47; `*`: all
@@ -55,6 +56,17 @@ OF_PATTERN = {
 
 IN_JSON = {"True": "true", "False": "false", "None": "null"}
 PYTHON = re.compile(r"(?<!['\w])(?:True|False|None)(?!['\w])")
+
+
+def fault_at(path: Path, detail: str) -> InitErrorDetails:
+    """Return an error with this sentence at this path, for `ValidationError`."""
+    error = PydanticCustomError("refused", "{detail}", {"detail": detail})
+    return InitErrorDetails(type=error, loc=path, input=None)
+
+
+def refusal(path: Path, detail: str) -> ValidationError:
+    """Return an error with this sentence at this path, for a validator to raise."""
+    return ValidationError.from_exception_data("Message", [fault_at(path, detail)])
 
 
 def first_fault(error: ValidationError) -> ErrorDetails:

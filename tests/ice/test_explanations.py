@@ -12,6 +12,7 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
 from shared.contracts.errors import DegenerateInput
+from tests.flat_requests import flat_request
 from tests.ice.planted import planted, word
 
 score = SERVICE.score
@@ -28,7 +29,7 @@ def valued(*values: float) -> list[dict[str, float]]:
 
 def report(**fields: Any) -> IceResult:
     with planted():
-        return score(IceRequest.model_validate({"text": TEXT, "decision": "yes", **fields}))
+        return score(flat_request(IceRequest, {"text": TEXT, "decision": "yes", **fields}))
 
 
 def test_auprc_is_of_the_ranking_that_makes_the_rationale() -> None:

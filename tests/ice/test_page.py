@@ -20,6 +20,7 @@ from services.ice.page import MOST_CHARTS, MOST_STRETCHES, IceView
 from services.ice.report import IceResult
 from shared.contracts.redaction import without_text
 from shared.reports.pages.page_text import LEVELS, Warm, level, runs
+from tests.flat_requests import flat_request, with_options
 from tests.ice.planted import planted, weighted, word
 
 score = SERVICE.score
@@ -31,7 +32,7 @@ HOSTILE = '<script>alert("1")</script> & \u202eright\u202c "w1" 🙂 w2 </mark><
 
 def asked(**fields: Any) -> IceRequest:
     whole = {"text": TEXT, "attribution": "attention", "token_values": True, **fields}
-    return IceRequest.model_validate({k: v for k, v in whole.items() if v is not None})
+    return flat_request(IceRequest, {k: v for k, v in whole.items() if v is not None})
 
 
 def scored(request: IceRequest, **judge: Any) -> IceResult:
@@ -117,7 +118,7 @@ def test_the_verdict_comes_first_in_words_with_its_chance() -> None:
         r"tests 0.01 at level 0.05",
         said,
     )
-    request = request.model_copy(update={"alternative": "two-sided"})
+    request = with_options(request, alternative="two-sided")
     turned = scored(request, probability=weighted({0: -3.0, 1: -3.0}, bias=2.0))
     assert words(shown(request, turned)).count("Anti-faithful with") == 4
 

@@ -13,6 +13,7 @@ from services.gateway.pages.result_query import ResultQuery, value_name
 from services.gateway.results.result_pages import CardCounts
 from services.registry import surprising_words
 from shared.contracts.checks import ACTIONS
+from shared.contracts.fields import options_of
 from shared.contracts.service import ReportedContract
 from shared.reports.pages.report_summary import verdict_phrase
 
@@ -117,7 +118,7 @@ def _untested(
     view: ResultQuery, contract: ReportedContract | None, code: str, count: int
 ) -> CardItem:
     control = CONTROLS.get(code)
-    fields = {} if contract is None else contract.request.model_fields
+    fields = contract.request.model_fields | options_of(contract.request) if contract else {}
     if control != "without" and control not in fields:
         control = None
     return CardItem(

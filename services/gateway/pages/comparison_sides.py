@@ -283,7 +283,7 @@ def _is_split(name: str) -> bool:
     return True
 
 
-ALIKE = ("variant", "null")  # fields of a request: of what both sides must have been scored with
+ALIKE = ("variant", "null")  # what both sides must have been scored with
 
 
 @dataclass(frozen=True)
@@ -333,5 +333,14 @@ async def sides_to_repeat(
 def settings_of(connection: Connection, side: CompareSide) -> dict[str, Any]:
     """Return `ALIKE` of its first line as sent; empty if no line is kept."""
     rows = result_exports.requests_of(connection, side.filter, 0, 1)
-    sent = rows[0].request if rows else {}
-    return {name: sent[name] for name in ALIKE if sent.get(name) is not None}
+    return split_settings(rows[0].request)[0] if rows else {}
+
+
+def split_settings(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields that both sides must share, variant and null, and the other fields."""
+    alike = {name: request[name] for name in ALIKE if request.get(name) is not None}
+    own = {name: value for name, value in request.items() if name not in ALIKE}
+    if isinstance(options := request.get("options"), Mapping):
+        inner, own["options"] = split_settings(options)
+        alike |= {"options": inner} if inner else {}
+    return alike, own

@@ -1,8 +1,9 @@
 """Controls for the fields of a request, made from its schema; texts have separate inputs.
 
 An empty control is not sent, so that the default, which is shown, applies. A nested message is a
-group of controls, named by path (`weights.htc`). A list is a table; a list of passages or words has
-one per line. Values that no control can show stay JSON.
+group of controls, named by path (`trace.span_id`). The parts of `options` are controls and groups
+like fields. A list is a table; a list of passages or words has one per line. Values that no control
+can show stay JSON.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from services.gateway.pages.form_input import FormInput, Kind
+from services.gateway.pages.form_input import OPTIONS, FormInput, Kind
 from services.registry import metrics
+from shared.contracts.fields import merge_fields, options_of
 from shared.contracts.messages import Input, Message
 from shared.contracts.service import MetricContract
 
@@ -54,11 +56,11 @@ def form_inputs(metric: str) -> tuple[FormInput, ...]:
 
 
 def form_groups(metric: str) -> list[tuple[str, list[FormInput], bool]]:
-    """(field, its inputs, whether it is basic), in the order of the form."""
-    groups: dict[str, list[FormInput]] = {}
-    for control in form_inputs(metric):
-        groups.setdefault(control.field, []).append(control)
-    return [(field, inputs, inputs[0].is_basic) for field, inputs in groups.items()]
+    """(field, or one in `options`, its inputs, whether it is basic), in the order of the form."""
+    found: dict[str, list[FormInput]] = {}
+    for one in form_inputs(metric):
+        found.setdefault(one.group, []).append(one)
+    return [(group, inputs, inputs[0].is_basic) for group, inputs in found.items()]
 
 
 def fill_inputs(
@@ -66,21 +68,25 @@ def fill_inputs(
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return (name → content of its control, values that no control can show)."""
     shown: dict[str, str] = {}
-    for field in {control.field for control in form_inputs(contract.name)} & body.keys():
-        typed = dict(_typed(contract, field, body[field]))
-        if values_of(contract, typed).get(field) == body[field]:
-            shown |= typed
-    filled = {name.partition(".")[0] for name in shown}
-    return shown, {name: value for name, value in body.items() if name not in filled}
+    rest: dict[str, Any] = {}
+    options = options_of(contract.request)
+    for field, value in body.items():
+        inner = value if field == OPTIONS and options and isinstance(value, Mapping) else {}
+        parts = [{OPTIONS: {name: held}} for name, held in inner.items()]
+        for part in parts or [{field: value}]:
+            typed = dict(_typed(contract, part))
+            if values_of(contract, typed) == part:
+                shown |= typed
+            else:
+                rest = merge_fields(rest, part)
+    return shown, rest
 
 
-def _typed(contract: MetricContract, field: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield what each control of this field can show of the value."""
+def _typed(contract: MetricContract, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what each control can show of these fields."""
     for control in form_inputs(contract.name):
-        if control.field != field:
-            continue
-        held = value
-        for step in control.name.split(".")[1:]:
+        held: Any = body
+        for step in control.name.split("."):
             if step:
                 held = held.get(step) if isinstance(held, Mapping) else None
             elif isinstance(held, Mapping):
@@ -133,9 +139,14 @@ def _inputs(
         inner[f"{name}."] = FormInput(f"{name}.", "text", "in one text", is_basic=is_basic)
     for message in messages:
         for part, held in message.model_fields.items():
-            inputs = _inputs(f"{name}.{part}", held, is_basic=is_basic, depth=depth + 1)
-            inner |= {control.name: control for control in inputs}
-    if depth and len(messages) > 1 and all(control.kind == "json" for control in inner.values()):
+            own = _inputs(
+                f"{name}.{part}",
+                held,
+                is_basic=is_basic,
+                depth=0 if name == OPTIONS else depth + 1,
+            )
+            inner |= {one.name: one for one in own}
+    if depth and len(messages) > 1 and all(one.kind == "json" for one in inner.values()):
         return [as_json]  # shapes that exclude each other
     return list(inner.values())
 

@@ -20,6 +20,7 @@ LISTED = frozenset({"choices", "lines", "spans"})  # one a line
 TABLES = frozenset({"rows", "map", "maps"})  # maps: one a source, whose name is the last cell
 BETWEEN = re.compile(r"\n-{3,}[ \t]*(?:\n|$)")  # of texts: a line of dashes
 OFFSETS = re.compile(r"([0-9]{1,7})-([0-9]{1,7})")
+OPTIONS = "options"  # a field whose parts have controls as fields have
 BLANK_ROWS = 3
 MOST_ROWS = 30
 
@@ -47,10 +48,16 @@ class FormInput:
         return self.name.partition(".")[0]
 
     @property
+    def group(self) -> str:
+        """Its field, or the path of the one in `options` that it is of."""
+        return ".".join(self.name.split(".")[: 2 if self.field == OPTIONS else 1])
+
+    @property
     def label(self) -> str:
         """The display name; a part of a group by the group's name and its own."""
-        path = [step for step in self.name.split(".")[1:] if step]
-        words = " ".join(path or [self.field if "." not in self.name else "as one text"])
+        path = [step for step in self.name.removeprefix(self.group).split(".") if step]
+        own = self.group.rpartition(".")[2] if self.name == self.group else "as one text"
+        words = " ".join(path or [own])
         return words.replace("_", " ").capitalize()
 
     @property

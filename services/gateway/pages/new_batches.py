@@ -33,6 +33,7 @@ from services.registry import metrics
 from shared.contracts.column_names import ID, PARTS
 from shared.contracts.elicitation import is_needed
 from shared.contracts.errors import BadInput, QuotaExceeded
+from shared.contracts.fields import field_paths
 from shared.contracts.service import MetricContract
 from shared.ledger import batches, files
 from shared.ledger.files import File, NewFile
@@ -166,12 +167,12 @@ def _fields(contract: MetricContract) -> list[tuple[str, bool, tuple[str, ...]]]
     """Return (field, True if required, choices), fields of the form first."""
     choices = {field.name: field.choices for field in contract.form}
     hidden = {"metadata", "context", "webhook", "trace", "accept_untrained_languages"}
-    known = {name: is_needed(contract.request, name) for name in contract.request.model_fields}
-    needed = [name for name, is_required in known.items() if is_required or name in choices]
+    request = contract.request
+    parts = [one for one in PARTS if one.partition(".")[0] in request.model_fields]
+    known = dict.fromkeys((*field_paths(request), *parts), False)
+    known |= {name: is_needed(request, name) for name in request.model_fields}
+    needed = [name for name, one in known.items() if one or name in choices]
     rest = [name for name in known if name not in needed and name not in hidden]
-    parts = [part for part in PARTS if part.partition(".")[0] in known]
-    rest += parts
-    known |= dict.fromkeys(parts, False)
     return [
         (ID, False, ()),
         *((name, known[name], choices.get(name, ())) for name in (*needed, *rest)),

@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.batch_input import BatchInput, Line, make_batch
 from services.gateway.pages import templates
-from services.gateway.pages.comparison_sides import ALIKE, settings_of, side_of
+from services.gateway.pages.comparison_sides import settings_of, side_of, split_settings
 from services.gateway.pages.new_batches import FORM_BYTES, metric_named
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import ResultQuery, parse_query, query_to_take
@@ -34,6 +34,7 @@ from services.gateway.table_mapping import pause_between
 from services.registry import metrics, page_details
 from shared.contracts.elicitation import is_needed
 from shared.contracts.errors import BadInput, QuotaExceeded, ScoringError
+from shared.contracts.fields import merge_fields, options_of
 from shared.contracts.service import MetricContract
 from shared.contracts.validation_messages import first_fault, plain
 from shared.ledger.batches import Batch
@@ -54,7 +55,7 @@ NOUNS = {
     "human": "what people chose of them",
 }
 AT_ONCE = 500  # lines that are read
-SETTINGS = ("model", "language", "reader_model", "accept_untrained_languages")  # of the form
+SETTINGS = ("model", "language", "accept_untrained_languages")  # of the form
 Settings = Mapping[str, Any]
 router = page_router()
 
@@ -87,12 +88,15 @@ def request_for(
         body = {name: request[name] for name in COMMON if name in fields and request.get(name)}
         if isinstance(body.get("explanation"), str) and not _takes_text(fields["explanation"]):
             del body["explanation"]
-        body |= _rationale(target, result) | page_details(target.name)
+        if options_of(target.request) or not isinstance(body.get("options"), list):
+            body.pop("options", None)  # options of a metric, not of an answer
+        body = merge_fields(body | _rationale(target, result), page_details(target.name))
     body = {name: value for name, value in body.items() if name not in NEVER and value is not None}
     foreign = [name for name in settings or () if name not in fields]
+    foreign += (settings or {}).get("options", {}).keys() - options_of(target.request).keys()
     if foreign:
         return OtherRequest(target.name, None, f"takes no {foreign[0].replace('_', ' ')}")
-    body |= settings or {}
+    body = merge_fields(body, settings or {})
     missing = [name for name in fields if is_needed(target.request, name) and not body.get(name)]
     if missing:
         *named, last = (NOUNS.get(name, f"a {name.replace('_', ' ')}") for name in missing)
@@ -245,6 +249,9 @@ async def score_selected(
     settings: dict[str, Any] = {
         name: value for name in SETTINGS if (value := form.get(name, "").strip())
     }
+    if reader := form.get("reader_model", "").strip():
+        field = {"reader_model": reader}
+        settings |= {"options": field} if options_of(target.request) else field
     if "accept_untrained_languages" in settings:
         settings["accept_untrained_languages"] = True
     batch_input = BatchInput(
@@ -266,7 +273,7 @@ async def score_selected(
 class SelectedLines:
     """Lines of a batch as requests of `target`, with these settings instead of theirs.
 
-    like: the settings of another batch, `ALIKE`; None: the lines keep theirs.
+    like: variant and null of another batch; None: the lines keep theirs.
     """
 
     batch: Batch
@@ -277,8 +284,7 @@ class SelectedLines:
     def request(self, row: RequestRow) -> OtherRequest:
         sent = row.request
         if self.like is not None:
-            fields = {name: value for name, value in sent.items() if name not in ALIKE}
-            sent = {**fields, **self.like}
+            sent = merge_fields(split_settings(sent)[1], self.like)
         return request_for(self.target, self.batch.metric, sent, row.result, self.settings)
 
 

@@ -28,6 +28,7 @@ from services.gateway.table_mapping import (
 )
 from shared.contracts.column_names import ID, SYNONYMS, guess_columns, plain_name
 from shared.contracts.elicitation import is_needed
+from shared.contracts.fields import field_paths
 from shared.contracts.problems import validation_problem
 from shared.contracts.redaction import repeats
 from shared.contracts.service import MetricContract
@@ -107,8 +108,9 @@ class TableFaults:
             unmapped = [name for name in (*needed, *absent) if name not in how.columns]
             self.missing |= dict.fromkeys(unmapped)
         else:
-            name, reason = named_fault(error, body)
-            quoted = f"{reason}{_cell(row, how.columns.get(name))}"
+            name, said = named_fault(error, body)
+            column = how.columns.get(name) or how.columns.get(name.partition(".")[0])
+            quoted = f"{said}{_cell(row, column)}"
             if quoted not in self.by_kind and repeats(
                 quoted,
                 [cell for cell in row.values() if isinstance(cell, str) and len(cell) >= SHORTEST],
@@ -147,10 +149,10 @@ def unknown_model(body: Mapping[str, Any], models: Collection[str]) -> str:
 
 
 def named_fault(error: ValidationError, body: dict[str, Any]) -> tuple[str, str]:
-    """Return the field, and its fault."""
+    """Return the path of the field, at most two steps, and its fault."""
     first = validation_problem(error, body)["errors"][0]
-    path = first["pointer"].lstrip("#/")
-    return path.partition("/")[0], f"{path}: {first['detail']}"
+    place = first["pointer"].lstrip("#/")
+    return ".".join(place.split("/")[:2]), f"{place}: {first['detail']}"
 
 
 def _cell(row: Row, column: str | None) -> str:
@@ -276,7 +278,7 @@ def _read_mapping(
     metadata = [value for name, value in sent if name == "m" and value in names]
     if not is_told:
         labels = {field.name for field in contract.form if field.choices}
-        guessed = guess_columns(contract.request.model_fields, names)
+        guessed = guess_columns(field_paths(contract.request), names)
         wrong = _invalid_fields(TableMapping(guessed), rows[:TRIED], contract, gateway)
         wrong -= {ID, *SYNONYMS, *(field.name for field in contract.form)}
         columns = {

@@ -230,7 +230,7 @@ def _lanes(job: Job, where: str) -> Iterator[tuple[str, TextLane]]:
 def _token_weights(job: Job) -> tuple[TokenRun, ...]:
     """Return weights; none if the metric's page has no tokens, or the job has no values."""
     heatmap_of = getattr(registry.page(job.metric), "heatmap_of", None)
-    if heatmap_of is None or job.result is None or not job.request.get("token_values"):
+    if heatmap_of is None or job.result is None or not job.result.get("token_values"):
         return ()
     contract = metrics()[job.metric]
     report = contract.report.model_validate(job.result)

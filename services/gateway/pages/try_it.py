@@ -38,6 +38,7 @@ from services.gateway.routes.scores import check_request, commit, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 from shared.contracts.errors import BadInput, ScoringError, UnknownJob
+from shared.contracts.fields import merge_fields
 from shared.contracts.messages import EDITED, MOST_METADATA, JobRequest
 from shared.contracts.problems import parse_strict, problem, validation_problem
 from shared.contracts.service import MetricContract
@@ -58,7 +59,7 @@ class Form:
 
 def fill_form(metric: MetricContract, example: Mapping[str, Any]) -> Form:
     """Return the form filled with this example, with all outputs that its page shows."""
-    return form_of_body(metric, registry.page_details(metric.name) | dict(example))
+    return form_of_body(metric, merge_fields(registry.page_details(metric.name), example))
 
 
 def form_of_body(metric: MetricContract, body: Mapping[str, Any]) -> Form:
@@ -93,7 +94,7 @@ def body_of(metric: MetricContract, form: Form) -> dict[str, Any]:
     object."""
     rest = _parse_object(form.rest or "{}", "the other options are")
     texts = {name: value for name, value in form.values.items() if value}
-    return texts | values_of(metric, form.controls) | rest
+    return merge_fields(texts | values_of(metric, form.controls), rest)
 
 
 STRUCTURED = ("explanation", "statement")  # fields that take an explanation as fields
@@ -134,8 +135,8 @@ class TryForm:
     def at(self) -> dict[str, str]:
         """Return input, or group of inputs → its error, shown at the nearest input."""
         inputs = form_inputs(self.metric.name)
-        known = {control.name for control in inputs} | {control.field for control in inputs}
-        known |= {field.name for field in self.metric.form}
+        known = {one.name for one in inputs} | {one.group for one in inputs}
+        known |= {one.name for one in self.metric.form}
         errors: dict[str, str] = {}
         for path, detail in self.errors:
             steps = path.split("/")

@@ -13,7 +13,7 @@ from functools import cache, reduce
 from operator import or_
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import (
     AfterValidator,
     Field,
@@ -25,25 +25,21 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway import http_requests, views
-from services.gateway.auth import Scorer
 from services.gateway.caller import Caller
-from services.gateway.http_requests import key_of, parse_wait
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes.jobs import wait_for_all
 from services.gateway.routes.scores import (
-    Expand,
-    IdempotencyKey,
+    Call,
+    Calling,
     Json,
-    Prefer,
     add_scores,
     add_service,
     check_request,
-    has_details,
     job_responses,
     metric_in,
     take_one,
 )
-from services.gateway.state import Gateway, State
+from services.gateway.state import State
 from services.registry import contracts, metrics
 from shared.contracts.errors import BadInput
 from shared.contracts.messages import JobRequest, Message
@@ -108,11 +104,9 @@ def _check_count(requests: tuple[JobRequest, ...]) -> tuple[JobRequest, ...]:
     return requests
 
 
-async def answer_list(
-    accepted: AcceptedJobs, request: Request, gateway: State, tenant: str
-) -> Response:
+async def answer_list(accepted: AcceptedJobs, call: Call) -> Response:
     """Answer with the committed jobs, after waiting for their ends if the caller prefers to."""
-    seconds = parse_wait(request.headers.get("prefer"))
+    gateway, tenant, seconds = call.gateway, call.caller.tenant, call.seconds
     headers = {"Idempotent-Replayed": "true"} if accepted.replayed else {}
     if not seconds:
         _send(accepted, gateway)
@@ -123,7 +117,7 @@ async def answer_list(
     headers["Preference-Applied"] = f"wait={seconds}"
     _send(accepted, gateway)
     await wait_for_all(accepted.ids, gateway, tenant, seconds)
-    jobs, all_ended = await _jobs(accepted.ids, gateway, tenant, has_details(request))
+    jobs, all_ended = await _jobs(accepted.ids, gateway, tenant, call.details)
     if all_ended:
         return _list_response(jobs, 200, headers)
     return _list_response(jobs, 202, headers | {"Retry-After": "1"})
@@ -269,39 +263,30 @@ def _list_response(data: list[bytes], status: int, headers: dict[str, str]) -> R
     return Response(body, status, headers, media_type="application/json")
 
 
-async def create_scores(
-    request: Request,
-    gateway: Gateway,
-    caller: Scorer,
-    idempotency_key: IdempotencyKey = None,
-    prefer: Prefer = None,
-    expand: Expand = None,
-) -> Response:
-    """One request is as in `POST /v1/scores/{metric}`. The answer has short descriptions of
-    the jobs, or the whole jobs with `Prefer: wait`."""
-    owner = caller.owner(gateway.settings)
-    key = key_of(idempotency_key)
+async def create_scores(call: Calling) -> Response:
+    """One request is as in `POST /v1/scores/{metric}`. The answer has the jobs in a few words, or
+    whole with `Prefer: wait`."""
+    gateway, caller = call.gateway, call.caller
     with gateway.bulk_calls.acquire(caller):
-        raw = await http_requests.read(request, limit=MAX_BULK_BYTES)
-        contract, requests = await run_in_threadpool(_read, raw, gateway, caller)
-        accepted = await commit_all(contract, requests, gateway, key, owner)
-    return await answer_list(accepted, request, gateway, owner.tenant)
+        raw = await http_requests.read(call.request, limit=MAX_BULK_BYTES)
+        contract, asked = await run_in_threadpool(_read, raw, gateway, caller)
+        owner = caller.owner(gateway.settings)
+        accepted = await commit_all(contract, asked, gateway, call.key, owner)
+    return await answer_list(accepted, call)
 
 
-async def take_several(
-    contract: ServiceContract, asked: JobRequest, request: Request, gateway: State, caller: Caller
-) -> Response:
+async def take_several(contract: ServiceContract, asked: JobRequest, call: Call) -> Response:
     """Answer a request of a service that may ask for several jobs, with one job or a list."""
     jobs = contract.several(asked) if contract.several else ()
     if not jobs:
-        return await take_one(contract, asked, request, gateway, caller)
-    owner = caller.owner(gateway.settings)
-    key = key_of(request.headers.get("idempotency-key"))
+        return await take_one(contract, asked, call)
+    gateway, caller = call.gateway, call.caller
     with gateway.bulk_calls.acquire(caller):
         applied = [caller.apply_defaults(job) for job in jobs]
         await run_in_threadpool(_check_each, contract, applied, gateway)
-        accepted = await commit_all(contract, applied, gateway, key, owner)
-    return await answer_list(accepted, request, gateway, owner.tenant)
+        owner = caller.owner(gateway.settings)
+        accepted = await commit_all(contract, applied, gateway, call.key, owner)
+    return await answer_list(accepted, call)
 
 
 def _check_each(contract: ServiceContract, jobs: Sequence[JobRequest], gateway: State) -> None:

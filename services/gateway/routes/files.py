@@ -19,15 +19,17 @@ from services.gateway.caller import Caller
 from services.gateway.http_requests import (
     ById,
     Limit,
+    Moment,
+    check_filters,
     declared_bytes,
     file_in,
     form_of,
+    instant,
     key_header,
     key_of,
     list_json,
     missing,
     page_after,
-    slice_of,
     store_file,
 )
 from services.gateway.refusals import FileInUse
@@ -35,6 +37,7 @@ from services.gateway.state import Gateway, State
 from services.gateway.views import Deleted, FileList, StoredFileSchema, file_json
 from shared.contracts.errors import QuotaExceeded, UnknownFile
 from shared.ledger import files
+from shared.ledger.engine import Slice
 from shared.ledger.files import File, NewFile, Purpose
 from shared.ledger.jobs import Owner, check_file_limit
 from shared.ledger.request_keys import KeyReused
@@ -172,12 +175,16 @@ async def list_files(
     gateway: Gateway,
     caller: Batcher,
     purpose: Annotated[Purpose | None, Query()] = None,
+    created_after: Moment = None,
+    created_before: Moment = None,
     limit: Limit = 20,
     after: Annotated[str | None, page_after(FILE_ID)] = None,
     order: ById = "desc",
 ) -> JSONResponse:
     """A page of files."""
-    page = replace(slice_of(request, limit, after, order), tenant=caller.tenant)
+    check_filters(request)
+    created = instant(created_after), instant(created_before)
+    page = Slice(limit, after, order, caller.tenant, *created)
     rows, more = await gateway.in_ledger(
         lambda connection: files.page_of(connection, page, purpose=purpose)
     )

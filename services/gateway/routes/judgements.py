@@ -182,8 +182,7 @@ async def list_judgements(
     """A page of judgements. The files have all that match: JSON Lines, CSV, or tasks for Label
     Studio with text, explanation, our spans as predictions and the judgements as annotations. Tasks
     of a queue include lines that nobody has judged yet."""
-    allowed = {"job", "batch", "queue", "reviewer", "verdict", "history", "limit", "after"}
-    http_requests.check_filters(request, allowed)
+    http_requests.check_filters(request)
     selection = JudgementFilter(
         caller.tenant, job, batch, queue, reviewer, verdict, history=history
     )

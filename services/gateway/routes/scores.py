@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial, reduce
 from operator import or_
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, create_model
 from sqlalchemy import Connection
@@ -39,7 +40,6 @@ LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pa
 MOST_RETRY_SECONDS = 30
 LISTED_JOBS_BYTES = 4 * 1_048_576
 
-Take = Callable[[ServiceContract, JobRequest, Request, State, Caller], Awaitable[Response]]
 T = TypeVar("T")
 Json = dict[int | str, dict[str, Any]]
 
@@ -56,31 +56,50 @@ IdempotencyKey = Annotated[
 ]
 
 
-async def take_one(
-    contract: ServiceContract, asked: JobRequest, request: Request, gateway: State, caller: Caller
-) -> Response:
+@dataclass(frozen=True)
+class Call:
+    """A request that creates jobs, apart from its body. seconds: how long to wait for their end."""
+
+    request: Request
+    gateway: State
+    caller: Caller
+    key: str | None
+    seconds: int
+    details: bool
+
+
+async def call_of(
+    request: Request,
+    gateway: Gateway,
+    caller: Scorer,
+    idempotency_key: IdempotencyKey = None,
+    prefer: Prefer = None,
+    expand: Expand = None,
+) -> Call:
+    key, seconds = key_of(idempotency_key), parse_wait(prefer)
+    return Call(request, gateway, caller, key, seconds, details=expand is not None)
+
+
+Calling = Annotated[Call, Depends(call_of)]
+Take = Callable[[ServiceContract, JobRequest, Call], Awaitable[Response]]
+
+
+async def take_one(contract: ServiceContract, asked: JobRequest, call: Call) -> Response:
     """Answer a request that was read: commit its job, and wait if the caller prefers to."""
-    asked, owner = caller.apply_defaults(asked), caller.owner(gateway.settings)
+    gateway, seconds = call.gateway, call.seconds
+    asked, owner = call.caller.apply_defaults(asked), call.caller.owner(gateway.settings)
     check_request(contract, asked, gateway)
-    key = key_of(request.headers.get("idempotency-key"))
-    accepted = await commit(contract, asked, gateway, key, owner)
-    prefer = request.headers.get("prefer")
-    seconds = parse_wait(prefer)
+    accepted = await commit(contract, asked, gateway, call.key, owner)
     headers = {"Location": f"/v1/jobs/{accepted.job.id}"}
     if accepted.replayed:
         headers["Idempotent-Replayed"] = "true"
     if seconds:
         headers["Preference-Applied"] = f"wait={seconds}"
     job = await wait_for_job(accepted, gateway, seconds)
-    shown = job_json(job, details=has_details(request))
+    shown = job_json(job, details=call.details)
     if seconds and job.is_final:
         return JSONResponse(shown, 200, headers)
     return JSONResponse(shown, 202, headers | retry_header(job))
-
-
-def has_details(request: Request) -> bool:
-    """Return True if the answer to this request shows the metric's additional fields."""
-    return request.query_params.get("expand") == "details"
 
 
 def retry_header(job: jobs.Job) -> dict[str, str]:
@@ -220,22 +239,16 @@ def _report_request(
     return create_model(BatchReportRequest.__name__, __base__=kind, __doc__=kind.__doc__, **fields)
 
 
-async def report(
-    request: Request,
-    gateway: Gateway,
-    caller: Scorer,
-    idempotency_key: IdempotencyKey = None,
-    prefer: Prefer = None,
-) -> Response:
+async def report(call: Calling) -> Response:
     """Means with intervals and the metric's own tables over a batch or over listed jobs."""
-    limit = max(gateway.settings.max_body_bytes, LISTED_JOBS_BYTES)
+    limit = max(call.gateway.settings.max_body_bytes, LISTED_JOBS_BYTES)
 
     def chosen(body: Any) -> type[BatchReportRequest]:
         return metric_in(body, report_requests())
 
-    report_request = await http_requests.parse(request, chosen, limit=limit)
-    contract = reported()[report_request.metric].batch  # type: ignore[attr-defined]
-    return await take_one(contract, report_request, request, gateway, caller)
+    asked = await http_requests.parse(call.request, chosen, limit=limit)
+    contract = reported()[asked.metric].batch  # type: ignore[attr-defined]
+    return await take_one(contract, asked, call)
 
 
 def job_responses(component: str, *refusals: int) -> Json:
@@ -251,14 +264,7 @@ def add_scores(router: APIRouter) -> None:
     """Add the two operations of all metrics."""
 
     async def score(
-        *,
-        metric: str = Path(json_schema_extra={"enum": sorted(metrics())}),
-        request: Request,
-        gateway: Gateway,
-        caller: Scorer,
-        idempotency_key: IdempotencyKey = None,  # read from the request; here for the description
-        prefer: Prefer = None,
-        expand: Expand = None,
+        call: Calling, metric: str = Path(json_schema_extra={"enum": sorted(metrics())})
     ) -> Response:
         """Scores one explanation. The body has the text, its explanation and the metric's
         other fields."""
@@ -268,9 +274,9 @@ def add_scores(router: APIRouter) -> None:
                 f"there is no metric {metric!r}; there are: {', '.join(sorted(metrics()))}",
                 pointer="/metric",
             )
-        limit = gateway.settings.max_body_bytes
-        scored = await http_requests.parse(request, contract.request, limit=limit)
-        return await take_one(contract, scored, request, gateway, caller)
+        limit = call.gateway.settings.max_body_bytes
+        asked = await http_requests.parse(call.request, contract.request, limit=limit)
+        return await take_one(contract, asked, call)
 
     examples = {
         name: {"summary": contract.summary, "value": value}
@@ -308,17 +314,10 @@ def add_scores(router: APIRouter) -> None:
 def add_service(router: APIRouter, contract: ServiceContract, take: Take, responses: Json) -> None:
     """Add the operation of a service that is not a metric."""
 
-    async def ask(
-        request: Request,
-        gateway: Gateway,
-        caller: Scorer,
-        idempotency_key: IdempotencyKey = None,
-        prefer: Prefer = None,
-        expand: Expand = None,
-    ) -> Response:
-        limit = gateway.settings.max_body_bytes
-        parsed = await http_requests.parse(request, contract.request, limit=limit)
-        return await take(contract, parsed, request, gateway, caller)
+    async def ask(call: Calling) -> Response:
+        limit = call.gateway.settings.max_body_bytes
+        asked = await http_requests.parse(call.request, contract.request, limit=limit)
+        return await take(contract, asked, call)
 
     examples = {name: {"value": value} for name, value in contract.examples.items()}
     router.add_api_route(

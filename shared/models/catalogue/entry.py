@@ -360,8 +360,8 @@ WORDS_OF: dict[Ability, str] = {
     "score": "score text",
 }
 INSTEAD_OF: dict[Ability, str] = {
-    "token_rows": ': it shows no tokens. Ask with "rows": "words" (operators delete, mask, infill; '
-    "not variant reference), or",
+    "token_rows": ': it shows no tokens. Ask with "rows": "words" in `options` (operators '
+    "delete, mask, infill; not variant reference), or",
     "attributions": ": it shows neither attention nor gradients. Ask for lime, which needs words "
     "alone, send values of your own, or",
 }

@@ -474,11 +474,11 @@ class TestWithoutResults:
         assert scene.client.post(f"/v1/batches/{made['id']}/report").status_code == 409
 
     def test_faults_have_their_lines(self, scene: Judged) -> None:
-        made = scene.finish(scene.make([LINES[0], line("<b>", "b", tau=7), "{"]))
+        made = scene.finish(scene.make([LINES[0], line("<b>", "b", options={"tau": 7}), "{"]))
         assert made["status"] == "failed"
         text = scene.client.get(f"/batches/{made['id']}").text
         assert '<th scope="row">2</th>' in text
-        assert "#/body/tau" in text
+        assert "#/body/options/tau" in text
         assert '<th scope="row">3</th>' in text
 
     def test_a_cancelled_batch_shows_what_it_has(self, scene: Judged) -> None:

@@ -236,7 +236,8 @@ class AsyncModels(AsyncResource):
 
     async def list(self) -> Sequence[models.Model]:
         """Return the models in the order of `models.toml`."""
-        return read(models.ModelList, await self._api.get("/v1/models")).data
+        pages = self._pages("/v1/models", models.Model.model_validate)
+        return [model async for model in pages]
 
     async def get(self, name: str) -> models.Model:
         """Raises NotFound."""

@@ -237,7 +237,8 @@ class Models(Resource):
 
     def list(self) -> Sequence[models.Model]:
         """Return the models in the order of `models.toml`."""
-        return read(models.ModelList, self._api.get("/v1/models")).data
+        pages = self._pages("/v1/models", models.Model.model_validate)
+        return [model for model in pages]
 
     def get(self, name: str) -> models.Model:
         """Raises NotFound."""

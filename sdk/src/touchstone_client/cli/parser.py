@@ -95,7 +95,10 @@ def _scoring(commands: Parsers) -> None:
     add("--explanation", help="Explanation of the decision.")
     add("--decision", metavar="LABEL", help="Decision that is explained, such as hateful.")
     add("--model", help="Configured model; `touchstone models` lists them.")
-    _fields(add, "Any other field, such as seed=7. Lists and objects are JSON. Repeatable.")
+    _fields(
+        add,
+        "Any other field, such as seed=7 or options.k=0.1. Lists are JSON. Repeatable.",
+    )
     add("--timeout", type=float, metavar="SECONDS", help="Stop waiting (default: never).")
 
     says = "Score every line of a file as a batch."
