@@ -219,7 +219,7 @@ def main() -> None:
 
 MEASURED_JOBS = 48
 TEXTS = ("text", "premise", "reasoning")  # fields that are made to differ
-ALIKE = ("options", "human", "predictions", "counterfactuals", "infill_pool")
+ALIKE = ("options", "human", "predictions", "counterfactuals")
 STAGES = ("touchstone_inference_seconds_sum", "touchstone_similarity_seconds_sum")
 ROWS = ("touchstone_inference_batch_rows_sum", "touchstone_similarity_batch_inputs_sum")
 

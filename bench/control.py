@@ -98,7 +98,7 @@ def reported(
     common: dict[str, Any] = {
         "decision": label,
         "language": "en",
-        "control_draws": draws,
+        "options": {"control_draws": draws},
     }
     requests = [
         HatexscoreRequest(text=text, explanation="", seed=number, **common)
@@ -237,7 +237,7 @@ def _passages(row: dict[str, Any], number: int) -> Iterator[tuple[str, tuple[Spa
 
 def milliseconds(jobs: int) -> float:
     """Return the mean processor time of a whole request, scored alone."""
-    requests = [one.request().model_dump() | {"control_draws": None} for one in rationales()]
+    requests = [one.request().model_dump() | {"options": {}} for one in rationales()]
     scored = [HatexscoreRequest.model_validate(body) for body in requests[: jobs + 1]]
     CONTRACT.judged(SERVICE.score(scored[0]))  # loads the models
     started = time.process_time()

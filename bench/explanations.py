@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.contract import HatexscoreOptions, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
 from services.hatexscore.verdict import MATTER, checks, quotes
@@ -65,7 +65,7 @@ class Explained:
             text=self.text,
             explanation=self.explanation if explanation is None else explanation,
             decision=self.decision,
-            control_draws=0,
+            options=HatexscoreOptions(control_draws=0),
         )
 
 
@@ -164,7 +164,7 @@ def told_apart(rows: Sequence[Explained]) -> dict[str, Any]:
 def since_first_version(rows: Sequence[Explained]) -> dict[str, Any]:
     """Compare QF and the control's verdict by version 1.0's rules, which `paper` keeps (|dp|, any
     judge, more than half of 20 draws beaten is "beyond chance"), with the present ones."""
-    bodies = [one.request().model_dump() | {"control_draws": None} for one in rows]
+    bodies = [one.request().model_dump() | {"options": {}} for one in rows]
     before, now = (
         SERVICE.score_batch(
             [HatexscoreRequest.model_validate(body | {"variant": variant}) for body in bodies]

@@ -46,7 +46,7 @@ FILES = {"ftc": "esnli.jsonl", "haf": "haf_explanations.jsonl"}  # of the others
 RATIONALES = "hatexplain.jsonl"
 LONGEST = 60  # tokens of a post
 MORE: dict[str, Json] = {
-    "ice": {"draws": 99},
+    "ice": {"options": {"draws": 99}},
     "consistency": {"draws": 19, "model": "embedded-hate"},
     "hatexscore": {"decision": "hateful"},
 }

@@ -20,17 +20,23 @@ TEMPLATE = {"prefix": "Text: ", "suffix": "\nHateful:", "verbalizers": {"yes": "
 METHODS = ["attention", "gradient", {"name": "lime", "samples": 50}]
 
 ICE: Json = {
-    "masks": ATTENTION | {"operators": ["delete", "mask", "mask_unk"]},
-    "padding": ATTENTION | {"operators": ["mask_pad"], "draws": 20},
-    "infill": ATTENTION | {"operators": ["infill"], "infill_pool": POOL, "infills": 2},
+    "masks": ATTENTION | {"options": {"operators": ["delete", "mask", "mask_unk"]}},
+    "padding": ATTENTION | {"options": {"operators": ["mask_pad"], "draws": 20}},
+    "infill": ATTENTION | {"options": {"operators": ["infill"], "infill_pool": POOL, "infills": 2}},
     "excluded words": ATTENTION
-    | {"operators": ["infill"], "infill_pool": POOL, "infill_excluded": ["garden"]},
-    "budgets": ATTENTION | {"k": [0.1, 0.3, 0.5], "alpha": 0.1, "seed": 5},
-    "methods": {"text": TEXT, "attribution": METHODS, "token_values": True},
+    | {
+        "options": {
+            "operators": ["infill"],
+            "infill_pool": POOL,
+            "infill_excluded": ["garden"],
+        }
+    },
+    "budgets": ATTENTION | {"seed": 5, "options": {"k": [0.1, 0.3, 0.5], "alpha": 0.1}},
+    "methods": {"text": TEXT, "attribution": METHODS, "options": {"token_values": True}},
     "integrated gradients": {
         "text": TEXT,
         "attribution": {"name": "integrated_gradients", "steps": 8},
-        "rank_by": "magnitude",
+        "options": {"rank_by": "magnitude"},
     },
     "own values": {
         "text": TEXT,
@@ -41,17 +47,26 @@ ICE: Json = {
         "explanations": [{"name": "mine", "rationale": [{"start": 0, "end": 16}]}],
         "human": [{"start": 6, "end": 28}],
     },
-    "a pair": PAIR | {"attribution": "attention", "decision": "entailment", "draws": 30},
-    "all tokens": PAIR | {"attribution": "gradient", "eligible": "all", "variant": "reference"},
-    "behind a server": {"text": TEXT, "model": NAME, "template": TEMPLATE, "attribution": "lime"},
+    "a pair": PAIR
+    | {"attribution": "attention", "decision": "entailment", "options": {"draws": 30}},
+    "all tokens": PAIR
+    | {"attribution": "gradient", "options": {"eligible": "all"}, "variant": "reference"},
+    "behind a server": {
+        "text": TEXT,
+        "model": NAME,
+        "attribution": "lime",
+        "options": {"template": TEMPLATE},
+    },
     "too costly": ATTENTION
     | {
         "text": "so " * 200,
-        "k": [0.1, 0.2, 0.3, 0.4, 0.5],
-        "draws": 10_000,
-        "operators": ["delete", "mask", "infill"],
-        "infill_pool": POOL,
-        "infills": 32,
+        "options": {
+            "k": [0.1, 0.2, 0.3, 0.4, 0.5],
+            "draws": 10_000,
+            "operators": ["delete", "mask", "infill"],
+            "infill_pool": POOL,
+            "infills": 32,
+        },
     },
     "a span outside": {"text": "short", "rationale": [{"start": 0, "end": 99}]},
     "nothing to test": {"text": TEXT},
@@ -64,15 +79,17 @@ HATE = {
     "decision": "hateful",
 }
 HATEXSCORE: Json = {
-    "weighed": HATE | {"weights": {"htc": 2.0, "qf": 0.5, "tgi": 1.0, "cc": 0.0}, "tau": 0.1},
-    "another rule": HATE | {"consistency_rule": "eq5", "decision": "non-hateful"},
-    "a platform's policy": HATE | {"policy": "meta", "language": "en", "control_draws": 5},
+    "weighed": HATE
+    | {"options": {"weights": {"htc": 2.0, "qf": 0.5, "tgi": 1.0, "cc": 0.0}, "tau": 0.1}},
+    "another rule": HATE | {"options": {"consistency_rule": "eq5"}, "decision": "non-hateful"},
+    "a platform's policy": HATE
+    | {"language": "en", "options": {"policy": "meta", "control_draws": 5}},
     "no explanation": HATE | {"explanation": ""},
     "no label": {"text": HATE["text"], "explanation": "I cannot tell."},
     "another model": HATE | {"model": "embedded-sentiment"},
-    "no list in Chinese": HATE | {"policy": "meta", "language": "zh"},
-    "a wrong field": HATE | {"tua": 0.2},
-    "a wrong type": HATE | {"tau": "high"},
+    "no list in Chinese": HATE | {"options": {"policy": "meta"}, "language": "zh"},
+    "a wrong field": HATE | {"options": {"tua": 0.2}},
+    "a wrong type": HATE | {"options": {"tau": "high"}},
     "unknown model": HATE | {"model": "nobody"},
     "a model of another kind": HATE | {"model": "embedded-similarity"},
     "with metadata": HATE | {"metadata": {"dataset": "a"}, "context": {"puid": "p-1"}},

@@ -169,7 +169,8 @@ def compare(
 
 def request_of(text: str, method: str) -> IceRequest:
     """Return a request of variant `reference`, which draws as the package does."""
-    fields = {"text": text, "template": TEMPLATE, "attribution": method, "draws": DRAWS}
+    options = {"template": TEMPLATE, "draws": DRAWS}
+    fields = {"text": text, "attribution": method, "options": options}
     return IceRequest.model_validate(fields | {"variant": "reference", "seed": SEED})
 
 

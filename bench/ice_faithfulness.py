@@ -29,6 +29,7 @@ from services.ice.report import (
     IceConfigurationResult,
 )
 from services.worker import local
+from shared.contracts.fields import merge_fields
 from shared.contracts.messages import Scored
 from shared.contracts.reports import Interval
 from shared.models import ports
@@ -64,9 +65,9 @@ def main() -> None:
     ports.bind(local(load_catalogue(asked.models)))
     for study in asked.studies:
         bodies = islice(STUDIES[study](asked.data), asked.examples)
-        how: Json = {} if asked.draws is None else {"draws": asked.draws}
-        how |= {"aspects": asked.aspects}
-        requests = [IceRequest.model_validate(body | how) for body in bodies]
+        options: Json = {} if asked.draws is None else {"draws": asked.draws}
+        how = {"options": options | {"aspects": asked.aspects}}
+        requests = [IceRequest.model_validate(merge_fields(body, how)) for body in bodies]
         started = time.perf_counter()
         scored = asked_of(requests)
         seconds = (time.perf_counter() - started) / len(requests)
@@ -125,8 +126,7 @@ def operators(data: Path) -> Iterator[Json]:
             "text": row["text"],
             "model": "embedded-hate",
             "attribution": COMPUTED[:2],
-            "operators": ["delete", "mask_unk", "infill"],
-            "infill_pool": pool,
+            "options": {"operators": ["delete", "mask_unk", "infill"], "infill_pool": pool},
         }
 
 

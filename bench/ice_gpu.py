@@ -20,7 +20,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from services.ice.contract import IceRequest
+from services.ice.contract import IceOptions, IceRequest
 from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
@@ -53,7 +53,7 @@ LLAMA_8B = LlamaConfig(
     **QUIET,
 )
 EXAMPLES, LENGTH, DRAWS, REPEATS = 32, 40, 50, 5
-ONE_SIDE: dict[str, Any] = {"aspects": ("sufficiency",)}
+OPTIONS = IceOptions(template=TEMPLATE, draws=DRAWS, aspects=("sufficiency",))
 LOOPED = 2  # examples that go through the loop: it is slow
 SHAPES = {"gpt2": GPT2, "llama_8b": LLAMA_8B}
 SQUARE = 8_192  # of the matrices that the peak is measured on
@@ -107,9 +107,7 @@ def request_of(number: int) -> IceRequest:
     """Return a request with a different text of 40 words per number."""
     drawn = np.random.default_rng(number).integers(100, 1_000, LENGTH)
     text = " ".join(f"w{word}" for word in drawn)
-    return IceRequest(
-        text=text, template=TEMPLATE, attribution="attention", draws=DRAWS, **ONE_SIDE
-    )
+    return IceRequest(text=text, attribution="attention", options=OPTIONS)
 
 
 def reading_ids(ids: Sequence[int], subset: Sequence[int]) -> list[int]:

@@ -27,7 +27,7 @@ score_batch = SERVICE.score_batch
 EXAMPLES = Path("examples/posts.jsonl")
 CLIENTS = (1, 8)
 WAIT = {"Prefer": "wait=30"}
-SETTINGS = {"draws": 50, "aspects": ["sufficiency"]}
+OPTIONS = {"draws": 50, "aspects": ["sufficiency"]}
 
 Json = dict[str, Any]
 
@@ -55,7 +55,12 @@ def bodies(number: int) -> list[Json]:
     """This many requests, all of different texts."""
     rows = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
     return [
-        {"text": f"{place} {row['text']}", "attribution": "attention", "seed": place, **SETTINGS}
+        {
+            "text": f"{place} {row['text']}",
+            "attribution": "attention",
+            "seed": place,
+            "options": OPTIONS,
+        }
         for place, row in enumerate(islice(cycle(rows), number))
     ]
 

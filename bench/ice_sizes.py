@@ -26,6 +26,7 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceTest
 from services.worker import local
+from shared.contracts.fields import merge_fields
 from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.statistics.intervals import mean
@@ -46,12 +47,15 @@ SENTENCES = (
     "trains run late when it snows",
 )
 DESIGN = {
-    "operators": OPERATORS,
-    "aspects": ["sufficiency"],
-    "draws": DRAWS,
-    "infill_pool": SENTENCES,
-    "infills": 1,
+    "options": {
+        "operators": OPERATORS,
+        "aspects": ["sufficiency"],
+        "draws": DRAWS,
+        "infill_pool": SENTENCES,
+        "infills": 1,
+    },
 }
+SPANS, WORDS = {"options": {"null": "spans"}}, {"options": {"null": "words"}}
 EVERYDAY = [word for sentence in SENTENCES for word in sentence.split()]
 
 Json = dict[str, Any]
@@ -69,7 +73,7 @@ def main() -> None:
     asked = parser.parse_args()
     ports.bind(local(load_catalogue(asked.models)))
     texts = list(everyday(asked.texts)) if asked.data is None else posts(asked.data, asked.texts)
-    more = {"aspects": asked.aspects, "operators": asked.operators}
+    more = {"options": {"aspects": asked.aspects, "operators": asked.operators}}
     found = sizes(texts, asked.kinds, more)
     print("\n".join(markdown(found)), flush=True)
     figures = {name: vars(one) for name, one in found.items()}
@@ -111,7 +115,7 @@ def sizes(
         for kind, body in bodies(text, number):
             if kind not in kinds:
                 continue
-            asked = body | DESIGN | (more or {}) | {"text": text}
+            asked = merge_fields(merge_fields(body, DESIGN), more or {}) | {"text": text}
             report = SERVICE.score(IceRequest.model_validate(asked))
             for test in report.components.tests:
                 if test.p_two_sided is not None:
@@ -128,10 +132,10 @@ def bodies(text: str, number: int) -> Iterator[tuple[str, Json]]:
     length = int(random.integers(2, 6))
     starts = random.integers(0, len(words) - length + 1, EACH).tolist()
     runs = [{"start": words[s]["start"], "end": words[s + length - 1]["end"]} for s in starts]
-    yield "contiguous", {"null": "spans", "explanations": named([[run] for run in runs])}
+    yield "contiguous", {"explanations": named([[run] for run in runs])} | SPANS
     picks = [sorted(random.choice(len(words), 3, replace=False).tolist()) for _ in range(EACH)]
     own = [[words[place] for place in pick] for pick in picks]
-    yield "whole words", {"null": "words", "explanations": named(own)}
+    yield "whole words", {"explanations": named(own)} | WORDS
     values = [
         {"name": f"random {n}", "attributions": [one | {"value": float(random.random())}
                                                  for one in words]}

@@ -50,8 +50,10 @@ class Asked:
                 "text": self.text.text,
                 "rationale": self.text.spans(self.places),
                 "decision": self.target,
-                "null": self.kind,
-                "alternative": "two-sided" if self.two_sided else "greater",
+                "options": {
+                    "null": self.kind,
+                    "alternative": "two-sided" if self.two_sided else "greater",
+                },
             }
         )
 

@@ -78,7 +78,7 @@ def compared(model: str, rows: Sequence[LabelledExplanation]) -> list[ReadTwice]
     requests = [
         HatexscoreRequest.model_validate(
             {"text": TEXT, "explanation": row.explanation, "language": row.language,
-             "reader": "llm", "reader_model": model}
+             "options": {"reader": "llm", "reader_model": model}}
         )
         for row in rows
     ]  # fmt: skip

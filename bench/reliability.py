@@ -183,8 +183,8 @@ def win_rates(design: Design, data: Path, held_back: set[str]) -> dict[str, Floa
     found = {name: np.full(shape, np.nan) for name in EXPLANATIONS}
     for number in range(design.adapters):
         for seed in range(design.seeds):
-            asked = {"model": f"adapter{number}", "seed": seed, "infill_pool": pool}
-            bodies = [_body(row, design) | asked for row in chosen]
+            asked = {"model": f"adapter{number}", "seed": seed}
+            bodies = [_body(row, design, pool) | asked for row in chosen]
             reports = SERVICE.score_batch([IceRequest.model_validate(body) for body in bodies])
             for text, report in enumerate(reports):
                 for test in report.components.tests:
@@ -196,17 +196,20 @@ def win_rates(design: Design, data: Path, held_back: set[str]) -> dict[str, Floa
     return {name: values[whole] for name, values in found.items()}
 
 
-def _body(row: Json, design: Design) -> Json:
+def _body(row: Json, design: Design, pool: Sequence[str]) -> Json:
     """Return a body with the same explained label for all adapters, for comparability."""
     return {
         "text": row["text"],
         "decision": "hateful",
         "attribution": COMPUTED[:2],
         "explanations": [{"name": "human", "rationale": list(marked_spans(row))}],
-        "operators": OPERATORS,
-        "infills": design.infills,
-        "draws": design.draws,
-        "aspects": ["sufficiency"],
+        "options": {
+            "operators": OPERATORS,
+            "infills": design.infills,
+            "infill_pool": pool,
+            "draws": design.draws,
+            "aspects": ["sufficiency"],
+        },
     }
 
 
@@ -218,7 +221,8 @@ def quotations(design: Design, data: Path, held_back: set[str]) -> dict[str, Flo
     found = {name: np.full(shape, np.nan) for name in QUOTATIONS}
     for number in range(design.adapters):
         for seed in range(design.seeds):
-            asked = {"model": f"adapter{number}", "seed": seed, "control_draws": design.draws}
+            options = {"control_draws": design.draws}
+            asked = {"model": f"adapter{number}", "seed": seed, "options": options}
             bodies = [_quoting(row, runs) | asked for row, runs in chosen]
             reports = HATEXSCORE.score_batch([HatexscoreRequest.model_validate(b) for b in bodies])
             for text, report in enumerate(reports):

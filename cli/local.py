@@ -47,7 +47,7 @@ SCORES = "/v1/scores/"
 
 class LocalService:
     """The metrics of this checkout, with the models of a `models.toml`, bound for the whole
-    process. device: of the models whose entry has `auto`."""
+    process. device: for models whose entry has `auto`."""
 
     def __init__(
         self, models_file: str | PathLike[str] | None = None, device: str | None = None

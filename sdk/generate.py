@@ -84,7 +84,7 @@ def main() -> None:
 
 
 def models() -> str:
-    """The content of models.py."""
+    """Return the content of models.py."""
     schemas = described()
     return generated(
         schemas,
@@ -99,7 +99,7 @@ def models() -> str:
 
 
 def requests() -> str:
-    """The content of _requests.py: dictionaries in which every field may be left out."""
+    """Return the content of _requests.py: dictionaries in which every field may be left out."""
     schemas = described()
     names = [name for name in schemas if REQUEST.fullmatch(name)]
     for name in names:
@@ -114,7 +114,7 @@ def requests() -> str:
 
 
 def with_references(names: list[str], schemas: dict[str, Any]) -> list[str]:
-    """These schemas and all that they refer to."""
+    """Return these schemas and all schemas that they refer to."""
     known = list(names)
     for name in known:  # which grows
         for other in re.findall(r'"#/components/schemas/(\w+)"', json.dumps(schemas[name])):
@@ -124,12 +124,12 @@ def with_references(names: list[str], schemas: dict[str, Any]) -> list[str]:
 
 
 def described() -> dict[str, Any]:
-    """The schemas of the service's description, without limits, examples and titles."""
+    """Return the schemas of the service's description, without limits, examples and titles."""
     return simplified(json.loads(DESCRIPTION.read_text("utf-8"))["components"]["schemas"], True)
 
 
 def generated(schemas: dict[str, Any], *, output_model_type: str, **options: Any) -> str:
-    """Python types of these schemas. Needs datamodel-code-generator."""
+    """Return Python types of these schemas. Needs datamodel-code-generator."""
     from datamodel_code_generator import DataModelType, InputFileType, LiteralType, generate
     from datamodel_code_generator.format import Formatter, PythonVersion
 
@@ -158,7 +158,7 @@ def generated(schemas: dict[str, Any], *, output_model_type: str, **options: Any
 
 
 def terms() -> str:
-    """The content of _terms.py."""
+    """Return the content of _terms.py."""
     heading = HEADING.format(source="services/gateway/pages/terms.toml")
     groups = tomllib.loads(PLAIN_NAMES.read_text("utf-8"))
     lines = [f'"""The names of the parts of a result."""\n\n{heading}']
@@ -171,7 +171,7 @@ def terms() -> str:
 
 
 def languages() -> str:
-    """The content of _languages.py: the service's own, without what only its authors look for."""
+    """Return the content of _languages.py: the service's file, without notes for its authors."""
     _, names = LANGUAGE_NAMES.read_text("utf-8").split("from __future__ import annotations\n")
     heading = HEADING.format(source="shared/contracts/language_names.py")
     said = '"""The names of languages: tables use `Korean (ko)`, messages use the code."""'
@@ -179,14 +179,14 @@ def languages() -> str:
 
 
 def columns() -> str:
-    """The content of data/_columns.py: the guesses that the browser makes, too."""
+    """Return the content of data/_columns.py: the same guesses as in the browser."""
     heading = HEADING.format(source="shared/contracts/column_names.py")
     docstring, code = COLUMN_NAMES.read_text("utf-8").split("from __future__", 1)
     return f"{docstring}{heading}\nfrom __future__{code}"
 
 
 def simplified(node: Any, named: bool = False) -> Any:
-    """The same schema without limits, examples and titles. named: its keys are names."""
+    """Return the schema without limits, examples and titles. named: its keys are names."""
     if isinstance(node, list):
         return [simplified(one) for one in node]
     if not isinstance(node, dict):
@@ -201,7 +201,7 @@ def simplified(node: Any, named: bool = False) -> Any:
 
 
 def bases(schemas: dict[str, Any]) -> dict[str, str]:
-    """component -> its base, of those that have one of their own."""
+    """Return component -> its base, for components with their own base."""
     return {
         name: f"{BASE}.{base}"
         for name, schema in schemas.items()
@@ -211,7 +211,7 @@ def bases(schemas: dict[str, Any]) -> dict[str, str]:
 
 
 def synchronous() -> dict[str, str]:
-    """file of `_sync` -> its content."""
+    """Return file of `_sync` -> its content."""
     return {
         path.name: without_async(path.read_text("utf-8"), path.name)
         for path in sorted((PACKAGE / "_async").glob("*.py"))
@@ -219,7 +219,7 @@ def synchronous() -> dict[str, str]:
 
 
 def without_async(source: str, name: str) -> str:
-    """The same code, blocking."""
+    """Return the code in its blocking form."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     lines = source.splitlines(keepends=True)
     made, row, column = [], 1, 0

@@ -1,4 +1,5 @@
-"""The services. Whatever computes imports this package first: MKL's mode is chosen here, once."""
+"""The services. Every process that computes imports this package first, because it sets MKL's
+mode."""
 
 from shared.process.numerics import ensure_mode
 

@@ -32,7 +32,7 @@ NO_SCORE = SurprisingRule(name="no-score", path="$ ? (@.score == null)", says="i
 
 @lru_cache(maxsize=1)
 def contracts() -> dict[str, ServiceContract]:
-    """name → contract, in the order of names."""
+    """Return name → contract, in the order of names."""
     folders = sorted(
         folder.name
         for folder in pkgutil.iter_modules(services.__path__)
@@ -46,72 +46,75 @@ def contracts() -> dict[str, ServiceContract]:
 
 @lru_cache(maxsize=1)
 def metrics() -> dict[str, MetricContract]:
-    """Those that score explanations."""
-    found = contracts().items()
-    return {name: one for name, one in found if isinstance(one, MetricContract)}
+    """Return the contracts of metrics, which score explanations."""
+    items = contracts().items()
+    return {name: contract for name, contract in items if isinstance(contract, MetricContract)}
 
 
 @lru_cache(maxsize=1)
 def reported() -> dict[str, ReportedContract]:
-    """Those whose many results are summed up: the metrics, and whatever else has batch reports."""
-    found = contracts().items()
-    return {name: one for name, one in found if isinstance(one, ReportedContract)}
+    """Return the contracts with batch reports: the metrics, and some other services."""
+    items = contracts().items()
+    return {name: contract for name, contract in items if isinstance(contract, ReportedContract)}
 
 
 @lru_cache(maxsize=1)
 def all_contracts() -> dict[str, ServiceContract]:
-    """name → contract of everything that takes jobs: the services, and the batch reports."""
-    batches = [one.batch for one in reported().values()]
+    """Return name → contract of everything that accepts jobs: the services, and the batch
+    reports."""
+    batches = [contract.batch for contract in reported().values()]
     return {**contracts(), **{batch.name: batch for batch in batches}}
 
 
 def process_settings() -> Settings:
-    """The settings of this process; wrong ones end it, also where they name a service that there is
-    not, whose queues nobody would miss."""
-    chosen = settings_or_exit()
-    named = {service for services in chosen.queue_servers.values() for service in services}
-    if unknown := sorted(named - contracts().keys()):
-        known = ", ".join(contracts())
-        sys.stderr.write(f"{QUEUES}: no such service: {', '.join(unknown)}; there are: {known}\n")
+    """Return the settings of this process. Exit if they are wrong, or if they name an unknown
+    service."""
+    settings = settings_or_exit()
+    services_named = {
+        service for services in settings.queue_servers.values() for service in services
+    }
+    if unknown := sorted(services_named - contracts().keys()):
+        names = ", ".join(contracts())
+        sys.stderr.write(f"{QUEUES}: no such service: {', '.join(unknown)}; there are: {names}\n")
         raise SystemExit(2)
-    return chosen
+    return settings
 
 
 def service(name: str) -> Service:
-    """What answers to this name: the `SERVICE` of its `metric.py` or `service.py`."""
+    """Return the service with this name: the `SERVICE` of its `metric.py` or `service.py`."""
     module = next(
         module
         for module in (f"services.{name}.metric", f"services.{name}.service")
         if importlib.util.find_spec(module) is not None
     )
-    found: Service = importlib.import_module(module).SERVICE
-    return found
+    instance: Service = importlib.import_module(module).SERVICE
+    return instance
 
 
 @lru_cache(maxsize=64)
 def page(name: str) -> ModuleType | None:
-    """The module that shows a result of this service: its `page.py`; None where it has none."""
+    """Return the module that shows a result of this service: its `page.py`; None if it has none."""
     module = f"services.{name}.page"
-    known = name in contracts() and importlib.util.find_spec(module) is not None
-    return importlib.import_module(module) if known else None
+    is_present = name in contracts() and importlib.util.find_spec(module) is not None
+    return importlib.import_module(module) if is_present else None
 
 
 def page_details(name: str) -> dict[str, Any]:
-    """Fields of a request that only the page of this metric needs."""
-    found: dict[str, Any] = getattr(page(name), "DETAILS", {})
-    return found
+    """Return the fields of a request that only the page of this metric needs."""
+    details: dict[str, Any] = getattr(page(name), "DETAILS", {})
+    return details
 
 
 @lru_cache(maxsize=256)  # a name may come from an address
 def page_file(name: str, file: str) -> Path | None:
-    """A file of this service's page (`page.html`, `page.css`); None where there is none."""
+    """Return a file of this service's page (`page.html`, `page.css`); None if it does not exist."""
     package = importlib.util.find_spec(f"services.{name}") if name in contracts() else None
     folders = (package and package.submodule_search_locations) or ()
-    return next((path for one in folders if (path := Path(one) / file).is_file()), None)
+    return next((path for folder in folders if (path := Path(folder) / file).is_file()), None)
 
 
 def surprising_rules(metric: str) -> SurprisingRules:
-    """Rules for surprising results: problems, the metric's own rules, and no score."""
+    """Return the rules for surprising results: problems, the metric's own rules, and no score."""
     contract = reported().get(metric)
     if contract is None:
         return SurprisingRules((NO_SCORE,))
@@ -128,13 +131,14 @@ def surprising_rules(metric: str) -> SurprisingRules:
 
 
 def surprising_words(metric: str) -> dict[str, str]:
-    """reason → how a line of this metric says it."""
+    """Return reason → its words in a table of this metric."""
     rules = surprising_rules(metric).listed
     return {**{rule.name: rule.says for rule in rules}, FAILED: "the job failed"}
 
 
 def fact_plan(name: str) -> FactPlan | None:
-    """How results become rows of the results table; None for those that stand in none."""
+    """Return the conversion of results into rows of the results table; None for services
+    without such rows."""
     contract = reported().get(name)
     if name in all_contracts() and (contract is None or contract.facts is None):
         return None

@@ -2,7 +2,7 @@
 
 `encoder` and `causal` are in this process; `scored` and `chat` are doubles of language-model
 servers over the same weights as `causal`, `served-head` one of a classification server over those
-of `encoder`; `silent` is a server that tells no log-probabilities.
+of `encoder`; `silent` is a server that returns no log-probabilities.
 """
 
 from __future__ import annotations

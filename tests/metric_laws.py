@@ -20,7 +20,7 @@ from bench.agreement import difference
 from services.registry import service
 from shared.contracts import messages
 from shared.contracts.errors import BadInput
-from shared.contracts.fields import messages_in
+from shared.contracts.fields import merge_fields, messages_in, options_of, value_at
 from shared.contracts.messages import (
     LONGEST_REASON,
     TRANSPORT,
@@ -37,6 +37,7 @@ from shared.contracts.null_report import Null
 from shared.contracts.redaction import RUN, all_internal, repeats, sent, without_text
 from shared.contracts.service import MetricContract
 from shared.reports.metric import Metric
+from tests.flat_requests import flat_request
 
 AnyMetric = Metric[Any, Any, Any, Any]
 
@@ -56,10 +57,10 @@ ANSWERLESS = ("inconclusive", "not_tested")
 def cheap_examples(contract: MetricContract) -> dict[str, Json]:
     """The examples by name, with few draws and perturbations: no law depends on their number, and
     the examples' own take minutes."""
-    draws = {"draws": 19} if contract.name == "ice" else {}
+    draws = {"options": {"draws": 19}} if contract.name == "ice" else {}
     few = json.dumps({"name": "lime", "samples": 20})
     return {
-        name: json.loads(json.dumps(example).replace('"lime"', few)) | draws
+        name: merge_fields(json.loads(json.dumps(example).replace('"lime"', few)), draws)
         for name, example in contract.examples.items()
     }
 
@@ -72,7 +73,7 @@ def example_requests(contract: MetricContract) -> list[ScoreRequest]:
             try:
                 found.append(contract.request.model_validate(body | {"variant": variant}))
             except ValidationError:
-                continue
+                assert variant != "robust", "an example must be valid"
     return found
 
 
@@ -180,7 +181,7 @@ def nulls_of(message: Message) -> Iterator[Null]:
 
 def parameters_are_in_the_provenance(metric: AnyMetric) -> None:
     """Each parameter, set to another valid value, as sent or as it is in force."""
-    names = set(metric.contract.request.model_fields) - metric.contract.not_parameters
+    names = set(flat_fields(metric.contract)) - metric.contract.not_parameters
     names.discard("explain")  # in the place of an explanation: `tests/explanations`
     changed: set[str] = set()
     for body in metric.contract.examples.values():
@@ -198,7 +199,9 @@ def parameters_are_in_the_provenance(metric: AnyMetric) -> None:
                 own = collected
             value = metric.parameters(request, own)[name]
             if name not in metric.in_force(request, own):
-                assert value == request.model_dump(mode="json")[name]
+                dumped = request.model_dump(mode="json")
+                options = dumped if name in dumped else dumped["options"]
+                assert value == options[name]
     free = {name for name in names if not needs_a_model(metric.contract, name)}
     assert free <= changed, f"no other value was found for {free - changed}"
 
@@ -255,14 +258,26 @@ def with_another(contract: MetricContract, body: Json, name: str) -> ScoreReques
     """The example with another value of this field; None where none is valid."""
     before = contract.request.model_validate(body)
     schema = contract.request.model_json_schema()
-    for value in values_of(schema["properties"][name], schema.get("$defs", {})):
+    definitions = schema.get("$defs", {})
+    path = f"options.{name}" if name in options_of(contract.request) else name
+    options = type(value_at(before, "options")).__name__
+    properties = schema if path == name else definitions[options]
+    for value in values_of(properties["properties"][name], definitions):
         try:
-            request = contract.request.model_validate(body | {name: value})
+            request = flat_request(contract.request, body | {name: value})
         except ValidationError:
             continue
-        if getattr(request, name) != getattr(before, name):
+        if value_at(request, path) != value_at(before, path):
             return request
     return None
+
+
+def flat_fields(contract: MetricContract) -> dict[str, FieldInfo]:
+    """The fields of a request, those in its `options` in the place of `options`."""
+    fields, options = contract.request.model_fields, options_of(contract.request)
+    return {name: field for name, field in fields.items() if not options or name != "options"} | (
+        options
+    )
 
 
 def values_of(schema: Json, definitions: Mapping[str, Json]) -> Iterator[Any]:
@@ -315,7 +330,7 @@ def objects_of(schema: Json, definitions: Mapping[str, Json]) -> Iterator[Json]:
 def strings_are_marked(contract: MetricContract) -> None:
     """Every field that may hold the caller's words is an `Input`, a `Parameter` or a model's
     name."""
-    for name, field in contract.request.model_fields.items():
+    for name, field in flat_fields(contract).items():
         if name in TRANSPORT or {Input, Parameter} & marks_of(field):
             continue
         assert not holds_text(field_type(field)), f"{contract.name}: {name} is not marked"
@@ -353,15 +368,14 @@ def is_model_name(annotated: tuple[Any, ...]) -> bool:
 
 def no_text_stays(metric: AnyMetric) -> None:
     """With `do_not_store_text` no run of an input is left in the result."""
-    inputs = {
-        name
-        for name, field in metric.contract.request.model_fields.items()
-        if Input in marks_of(field)
-    }
+    fields = flat_fields(metric.contract).items()
+    inputs = {name for name, field in fields if Input in marks_of(field)}
     ours = all_internal(metric.contract.report.model_fields["warnings"].annotation)
     told = Counter(one.sentence for _, report in scored_examples(metric) for one in report.checks)
     for request, report in scored_examples(metric):
-        sent = request.model_dump(mode="json", include=inputs)
+        dumped = request.model_dump(mode="json")
+        flat = dumped | (dumped["options"] if options_of(type(request)) else {})
+        sent = {name: value for name, value in flat.items() if name in inputs}
         texts = [text for text in strings(sent) if len(text) >= RUN]
         private = request.model_copy(update={"do_not_store_text": True})
         result = without_text(report, private)

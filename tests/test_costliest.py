@@ -28,6 +28,7 @@ from shared.models import ports
 from shared.models.ports import Floats, Models
 from shared.readers.model import OUTPUTS
 from tests.fakes import FakeModel, FakeModels
+from tests.flat_requests import flat_request
 from tests.ice.planted import planted, word
 
 ftc = FTC_SERVICE.score
@@ -78,7 +79,7 @@ def model() -> Iterator[Counting]:
 
 def accepted(metric: Any, **fields: Any) -> Any:
     """The request, if the gateway would accept it."""
-    request = metric.request.model_validate(fields)
+    request = flat_request(metric.request, fields)
     LIMIT.check(metric.work(request, 512))
     return request
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 DECISIVE = ("holds_up", "problem_found")
 FEWEST_DECISIVE, FEWEST_LANGUAGES = 9, 4  # of the demo's twelve posts
 NOT_TESTED = {  # examples that show a check without an answer
-    ("consistency", "a classifier, which explains nothing"),
+    ("consistency", "a classifier, which writes no explanation"),
     ("cot2el", "one pair is not in the reasoning"),
     ("hlv", "a classifier as the judge"),
     ("ice", "attention, which might be chance"),

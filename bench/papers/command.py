@@ -102,7 +102,7 @@ def resample_count(text: str) -> int:
     """Parse a number of resamples, at most that of a batch report."""
     if not text.isdecimal() or not FEWEST_RESAMPLES <= int(text) <= MOST_RESAMPLES:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no number from {FEWEST_RESAMPLES} to {MOST_RESAMPLES}"
+            f"{text!r} is not a number from {FEWEST_RESAMPLES} to {MOST_RESAMPLES}"
         )
     return int(text)
 
@@ -110,7 +110,7 @@ def resample_count(text: str) -> int:
 def _add_requests(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--set", nargs="+", default=[], dest="parameters", metavar="SERVICE.FIELD=VALUE",
-        help="Field of the requests, such as hatexscore.tau=0.4. Lists and objects are JSON.",
+        help="Field of the requests, such as hatexscore.options.tau=0.4. Lists are JSON.",
     )  # fmt: skip
     made.add_argument(
         "--shots", nargs="+", type=int, default=[0], help="Numbers of demonstrations (default 0)."
@@ -182,7 +182,9 @@ def options_of(asked: argparse.Namespace) -> RunOptions:
         service, dot, field = name.partition(".")
         if not dot or service not in contracts():
             raise ValueError(f"{name}: say SERVICE.FIELD=VALUE, of {', '.join(contracts())}")
-        parameters.setdefault(service, {})[field] = _value(value)
+        whole, dot, part = field.partition(".")
+        fields = parameters.setdefault(service, {})
+        fields[whole] = {**fields.get(whole, {}), part: _value(value)} if dot else _value(value)
     return RunOptions(
         seed=asked.seed,
         labels=cell_labels(asked.label),

@@ -9,6 +9,7 @@ from bench.papers.answers import KeptAnswer, PaperRequest
 from bench.papers.columns import MacroF1Column, Observation, ShareColumn, TableColumn
 from bench.papers.protocol import Case, Incomplete, RunOptions
 from services.explanations.contract import CONTRACT as EXPLANATIONS
+from shared.contracts.fields import merge_fields
 
 OF_DECIDED = (
     "accuracy and macro-F1 are of the rows that the model decided and that have a gold label"
@@ -31,8 +32,7 @@ def request_about(
             **language_field(case),
             "seed": options.seed,
             "metadata": {"dataset": case.row.dataset, "model": case.model},
-            **fields,
-            **options.fields(service),
+            **merge_fields(fields, options.fields(service)),
         },
     )
 

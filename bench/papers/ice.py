@@ -55,7 +55,7 @@ class IcePaper:
         if options.templates:
             if case.setting not in _settings_of(case.row.dataset, options):
                 return
-            fields["template"] = dict(options.templates[case.setting].fields)
+            fields["options"] = {"template": dict(options.templates[case.setting].fields)}
         yield request_about(self.name, case, ("text",), options, fields)
 
     def observations(
@@ -149,7 +149,7 @@ def _methods(options: RunOptions) -> tuple[str, ...]:
 
 def _budgets(options: RunOptions) -> tuple[float, ...]:
     """Return shares k of the text, if the run names several."""
-    told: Any = options.fields(CONTRACT.name).get("k", ())
+    told: Any = options.fields(CONTRACT.name).get("options", {}).get("k", ())
     return tuple(told) if isinstance(told, list | tuple) else (told,)
 
 

@@ -34,28 +34,28 @@ REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(@\S+)?")
 NAME = re.compile(r"[A-Za-z0-9][\w.:/-]{0,127}")
 VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 SAY_SO = (
-    "; here: --label LABEL=OUTPUT[,OUTPUT], --ignore '*' for the rest, --outputs, --activation, "
-    "--task"
+    "; as options: --label LABEL=OUTPUT[,OUTPUT], --ignore '*' for the rest, --outputs, "
+    "--activation, --task"
 )
 SERVER_OUTPUTS = (
-    "its outputs are asked for when it is first used; servers that number them (vLLM, SGLang) need "
-    "--outputs, in order"
+    "its outputs are requested at the first use; servers that number them (vLLM, SGLang) "
+    "need --outputs, in order"
 )
 PICKLED = "it has no safetensors: run `touchstone models convert NAME` before it is used"
 NO_TOKENIZER = (
-    "it has no tokenizer: put tokenizer.json, or the files of its vocabulary, beside its weights "
-    "before it is used"
+    "it has no tokenizer: put tokenizer.json, or the files of its vocabulary, next to its"
+    " weights before it is used"
 )
 TINY_TOKENIZER = (
-    "its tokenizer.json has only {entries} entries, which is next to nothing: put the one that it "
-    "was trained with beside its weights before it is used"
+    "its tokenizer.json has only {entries} entries: put the tokenizer of its training "
+    "next to its weights before it is used"
 )
 FEW_ENTRIES = 10  # of a vocabulary; its special tokens are five or so
 MOST_BYTES = 100_000  # of a tokenizer.json that may hold so few
 TOKENIZERS = ("tokenizer*", "vocab*", "*.model", "*.codes")  # one of them is of a tokenizer
 SERVE_GGUF = (
-    ": weights of that form are not read here: serve it (llama.cpp, Ollama), and name it as "
-    "openai:http://host:8080/v1"
+    ": weights in this format are not supported here: serve it (llama.cpp, Ollama), and "
+    "name it as openai:http://host:8080/v1"
 )
 
 
@@ -144,9 +144,7 @@ def _free_name(options: Namespace, source: Found, file: Path) -> str:
         last = (options.served_name or base).rstrip("/").rpartition("/")[2]
         name = re.sub(r"[^a-z0-9.]+", "-", last.lower()).strip("-") or "model"
     if not NAME.fullmatch(name):
-        raise CommandError(
-            f"{name!r} is no name that requests can say: letters, digits and ._:/- alone"
-        )
+        raise CommandError(f"{name!r} is not a valid name: use letters, digits and ._:/- only")
     existing = read_catalogue(file).entries if file.exists() and not options.replace else ()
     if any(entry.name == name for entry in existing):
         raise CommandError(
@@ -179,7 +177,7 @@ def _variable(name: str | None) -> str | None:
     if name is not None and not VARIABLE.fullmatch(name):
         raise CommandError(
             "--api-key-env is the name of the environment variable that holds the key, as in "
-            "VLLM_API_KEY; the key itself is written nowhere"
+            "VLLM_API_KEY; the key itself is not stored"
         )
     return name
 
@@ -210,14 +208,14 @@ def resolve_source(source: str, settings: Settings) -> Found:
     if REPOSITORY.fullmatch(source):
         return _repository(source, settings)
     raise CommandError(
-        f"{source!r} is no source: hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL"
+        f"{source!r} is not a source: hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL"
     )
 
 
 def _folder(text: str, beside: Path) -> Found:
     """Resolve a folder of this machine; a relative one is relative to models.toml or to here."""
     if not text.strip():
-        raise CommandError("path: names no folder: write path:/models/mine")
+        raise CommandError("path: has no folder: write path:/models/mine")
     path = Path(text).expanduser()
     starts = [path] if path.is_absolute() else [beside.resolve() / path, Path.cwd() / path]
     folder = next((folder for folder in starts if folder.is_dir()), None)
@@ -265,7 +263,7 @@ def _weights_notes(folder: Path) -> tuple[str, ...]:
     if any(folder.glob("*.gguf")):
         raise CommandError(f"{folder} holds a GGUF file{SERVE_GGUF}")
     if not is_pickled:
-        raise CommandError(f"{folder} holds no safetensors: weights are read from nothing else")
+        raise CommandError(f"{folder} has no safetensors, the only supported format of weights")
     return (PICKLED,)
 
 
@@ -305,7 +303,7 @@ def _validate_model(folder: Path, name: str) -> Checkpoint:
     except ValueError as error:
         raise CommandError(f"{name}: {error}") from None
     if checkpoint is None:
-        raise CommandError(f"{name}: there is no config.json: it is no model of Transformers")
+        raise CommandError(f"{name}: there is no config.json: it is not a model of Transformers")
     if checkpoint.own_code:
         files = sorted(
             {
@@ -314,7 +312,7 @@ def _validate_model(folder: Path, name: str) -> Checkpoint:
             }
         )
         raise CommandError(
-            f"{name} needs its own code ({', '.join(files)}), and a model's own code is never run: "
+            f"{name} needs its own code ({', '.join(files)}), and code of a model is never run: "
             "serve it elsewhere, and name it as openai: or classify:"
         )
     if checkpoint.quantised:
@@ -346,7 +344,7 @@ def _kind(source: Found, preset_name: str | None, requested: str | None) -> str:
     kind = requested or fixed_kind(source.source) or of_preset or stated
     if kind is None:
         raise CommandError(
-            "its files do not say what kind it is: add --kind classifier, causal, similarity or "
+            "its files do not state its kind: add --kind classifier, causal, similarity or "
             "cross-encoder"
         )
     return str(kind)

@@ -74,7 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("names", nargs="*", metavar="NAME", help="Names of models (default: all).")
     parser.add_argument("--json", action="store_true", help="Print one JSON document.")
     parser.add_argument(
-        "--memory", action="store_true", help="Print only the bytes that a worker with all needs."
+        "--memory",
+        action="store_true",
+        help="Print only the bytes that a worker needs to hold all of them.",
     )
     return parser
 

@@ -82,16 +82,16 @@ def parser() -> argparse.ArgumentParser:
     option("--name", help="Name of the model in requests.")
     option("--replace", action="store_true", help="Replace the entry of this name.")
     option("--preset", help=f"Well-known model to take the keys of: {', '.join(preset_names())}.")
-    option("--kind", choices=KINDS, help="Kind of the model, if its files do not say it.")
+    option("--kind", choices=KINDS, help="Kind of the model, if its files do not state it.")
     option("--task", choices=TASKS, help="Meaning of its labels; free: unknown.")
     option(
         "--label", action="append", default=[], metavar="LABEL=OUTPUT[,OUTPUT]",
-        help="Outputs that stand for a label, such as hateful=hate,offensive; of a causal model "
-        "the words that it writes, such as hateful=yes,Yes. Repeatable.",
+        help="Outputs of a label, such as hateful=hate,offensive; for a causal model the "
+             "words that it writes, such as hateful=yes,Yes. Repeatable.",
     )  # fmt: skip
-    option("--ignore", metavar="OUTPUT[,OUTPUT]", help="Outputs of no label; * means the rest.")
+    option("--ignore", metavar="OUTPUT[,OUTPUT]", help="Outputs without a label; * means the rest.")
     option("--outputs", metavar="OUTPUT[,OUTPUT]", help="Names for LABEL_0, LABEL_1 and so on.")
-    option("--activation", choices=ACTIVATIONS, help="Activation, if its files do not say it.")
+    option("--activation", choices=ACTIVATIONS, help="Activation, if its files do not state it.")
     option("--languages", metavar="TAG[,TAG]", help="Languages that it knows, such as en,hi-Latn.")
     option("--protocol", choices=PROTOCOLS, help="Protocol of a classify: server that names none.")
     option("--served-name", metavar="NAME", help="Name on its server (default: --name).")
@@ -102,7 +102,7 @@ def parser() -> argparse.ArgumentParser:
     says = "Convert the pickled weights of a model into safetensors."
     command("convert", says, convert)("name", metavar="NAME", help="Name of the model.")
     commands.add_parser("check", help="Load models, and send each some texts.", add_help=False)
-    option = command("list", "List the configured models, and which weights are here.", show)
+    option = command("list", "List the configured models, and the weights on this machine.", show)
     option("--json", action="store_true", help="Print one JSON document instead of a table.")
     option = command("reload", "Make all processes read models.toml again.", request_reload)
     option("--var", type=Path, help="Folder of a `make serve` (default var).")
@@ -175,7 +175,7 @@ def _download_entry(entry: ModelEntry, settings: Settings) -> None:
         raise CommandError(
             f"{entry.name}: its weights have SHA-256 {sha256}, configured is {entry.sha256}"
         )
-    _print_line(f"{entry.name}: whole, sha256 {sha256}")
+    _print_line(f"{entry.name}: complete, sha256 {sha256}")
     if entry.sha256 is None and sha256 is not None:
         try:
             entries.set_key(settings.models_file, entry.name, "sha256", sha256)

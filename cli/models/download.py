@@ -44,7 +44,7 @@ def download_model(entry: ModelEntry, settings: Settings, *, pickles: bool = Fal
     for path in changed_files(folder):
         path.resolve().unlink()
         path.unlink()
-        raise CommandError(f"{entry.name}: {path.name} came altered and was deleted: pull again")
+        raise CommandError(f"{entry.name}: {path.name} arrived altered and was deleted: pull again")
     return folder
 
 
@@ -60,7 +60,7 @@ def _fetch(entry: ModelEntry, file: str, url: str, token: str | None) -> None:
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     except ModuleNotFoundError:
         raise CommandError(
-            "pull needs the hub's client: pip install 'path/to/touchstone[command]'"
+            "pull needs the client of the hub: pip install 'path/to/touchstone[command]'"
         ) from None
     label = f"{entry.name} {file}"
     try:
@@ -75,7 +75,9 @@ def _fetch(entry: ModelEntry, file: str, url: str, token: str | None) -> None:
         )
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         first = str(error).strip().partition("\n")[0]
-        raise CommandError(f"{label}: {first}; what came is kept, pull again to go on") from None
+        raise CommandError(
+            f"{label}: {first}; the received part is kept; pull again to continue"
+        ) from None
 
 
 def _lines(label: str) -> Any:

@@ -86,8 +86,8 @@ class Hub:
             ) from None
         if answer.status_code in (401, 403):
             raise CommandError(
-                f"{repository}: the hub asks who you are (it may be gated or not exist): accept "
-                "its terms on its page, and set HF_TOKEN"
+                f"{repository}: the hub asks for a login (the repository may be gated or not "
+                "exist): accept its terms on its page, and set HF_TOKEN"
             )
         if answer.status_code == 404:
             raise CommandError(f"{repository}: the hub has no such repository, revision or file")

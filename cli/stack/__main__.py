@@ -70,9 +70,11 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         metavar="SERVICE",
         help="serve only these",
     )
-    parser.add_argument("--models", type=Path, help="the models.toml (default: the checkout's)")
+    parser.add_argument("--models", type=Path, help="models.toml to use (default: the checkout's)")
     parser.add_argument(
-        "--wait-models", action="store_true", help="say that it listens when all models are loaded"
+        "--wait-models",
+        action="store_true",
+        help="report that it listens only when all models are loaded",
     )
     parser.add_argument("--examples", type=Path, default=EXAMPLES, help="JSONL for the demo")
     options = parser.parse_args(arguments)

@@ -42,7 +42,7 @@ class Backups:
         """
         with dump.open("rb") as stream:
             if stream.read(len(MAGIC)) != MAGIC:
-                raise ValueError(f"{dump} is no dump of pg_dump --format custom")
+                raise ValueError(f"{dump} is not a dump of pg_dump --format custom")
         source, root = _filesystem_of(files)
         _check_mounted(source, root, files)
         sizes = _sizes(source, root, FILE)

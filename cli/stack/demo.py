@@ -72,9 +72,7 @@ class Patience:
         ):  # each has to look
             self._moved = time.monotonic()
         elif time.monotonic() - self._moved > STALLED_SECONDS:
-            raise DemoFailed(
-                f"nothing has moved for {STALLED_SECONDS:g} s; waited for {waited_for}"
-            )
+            raise DemoFailed(f"no progress for {STALLED_SECONDS:g} s; waited for {waited_for}")
 
 
 def _score_lines(

@@ -176,5 +176,5 @@ class Liveness:
             return
         silence = round(time.monotonic() - self.good)
         logger.warning("child.silent", name=self.child.name, seconds=silence, ready=self.ready)
-        self.child.fate = f"was silent for {silence} s and was killed"
+        self.child.fate = f"did not respond for {silence} s and was killed"
         self.child.kill()

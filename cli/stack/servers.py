@@ -67,7 +67,7 @@ class Child:
     fate: str = "died"  # how its last life ended
 
     def start(self, logs: Path) -> None:
-        """Start it in a new session, so that Ctrl-C reaches us first."""
+        """Start the server in a new session, so that Ctrl-C reaches us first."""
         log: IO[bytes]
         with (logs / f"{self.name}.log").open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - our own command line

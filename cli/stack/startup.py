@@ -38,7 +38,9 @@ def await_ready(supervisor: Supervisor, logs: Path, patience: float, say: Say) -
             return
         for process in waiting:
             if time.monotonic() - process.moved > patience:
-                silence = f"{process.child.name} has not moved for {patience:g} s while starting "
+                silence = (
+                    f"{process.child.name} made no progress for {patience:g} s while starting "
+                )
                 raise NotReady(
                     f"{silence}({'; '.join(process.waits_for)}){tail(process.child, logs)}"
                 )

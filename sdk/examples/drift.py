@@ -1,4 +1,4 @@
-"""For cron: exit 1 where today's explanations are worse than last week's."""
+"""For cron: exit 1 if today's explanations are worse than last week's."""
 
 import sys
 

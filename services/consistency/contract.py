@@ -252,8 +252,8 @@ class ConsistencyRequest(ExplainableRequest):
 _TEXT = "Those immigrants are ruining our lovely old town again"
 _CLASSIFIER = {
     "text": _TEXT,
-    "explanation": 'It says "immigrants are ruining our lovely old town", which blames a group of '
-    "people for what goes wrong.",
+    "explanation": 'It says "immigrants are ruining our lovely old town", which blames a '
+    "group of people for what goes wrong.",
     "model": "embedded-hate",
     "draws": 19,
 }
@@ -396,14 +396,14 @@ CONTRACT = MetricContract(
     writers=("reader_model",),
     examples={
         "your own predictions": _PREDICTIONS,
-        "edits with what a reader expects": _EXPECTED,
-        "a classifier, which explains nothing": _CLASSIFIER,
+        "edits with a reader's expected answers": _EXPECTED,
+        "a classifier, which writes no explanation": _CLASSIFIER,
     },
     batch_report=ConsistencyBatchReport,
     batch_summary="Means of both tests with intervals, and how often they beat chance",
     batch_intervals=12,
     form=(
-        FormField(name="text", label="Text", hint="what the model answered"),
+        FormField(name="text", label="Text", hint="the model's answer"),
         FormField(name="explanation", label="Explanation", hint="in the model's own words"),
     ),
     finding=finding,

@@ -61,7 +61,7 @@ def precision(predicted: Predictions, changed: Bools, *, balanced: bool) -> Prec
 
 
 def agreeing(predicted: Predictions, changed: Bools) -> Bools:
-    """Return (K,) whether the answer is as predicted; False where the prediction is unknown."""
+    """Return (K,) whether the answer is as predicted; False if the prediction is unknown."""
     return np.asarray((predicted == changed) & (predicted != UNKNOWN))
 
 

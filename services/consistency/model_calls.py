@@ -99,7 +99,7 @@ DISAGREES = Obstacle(
     "the model gives another answer than the one that is explained",
 )
 CITES_NOTHING = "the explanation cites nothing that is in the text"
-NO_WRITER = "{model} is no language model, so it has no log-probabilities of the explanation"
+NO_WRITER = "{model} is not a language model, so it has no log-probabilities of the explanation"
 NO_LOGPROBS = "{model} returned no log-probabilities of the explanation"
 
 

@@ -197,6 +197,6 @@ def instance_score(set_scores: Sequence[float]) -> float:
 
 
 def harmonic(precision: float, recall: float) -> float:
-    """F1; 0 where both are 0."""
+    """F1; 0 if both are 0."""
     total = precision + recall
     return 2 * precision * recall / total if total else 0.0

@@ -255,7 +255,7 @@ def _warnings(collected: Cot2elCollected) -> Iterator[str]:
     if unread:
         yield f"polarity-unread: {unread} explanations are kept, since their units are unreadable"
     for key, count in collected.draft.unplaced:
-        yield f"the parse's key {key!r} is no option: {count} statements left out"
+        yield f"the parse's key {key!r} is not an option: {count} statements left out"
     if collected.measures is not None:
         yield from _missing_metrics(collected.measures, refinement.language)
 

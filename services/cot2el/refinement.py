@@ -264,12 +264,12 @@ class RefinedReasoning:
 
     @property
     def parsed(self) -> tuple[Explanation, ...]:
-        """EL."""
+        """The explanations of the parse (the set EL)."""
         return tuple(row.pair for row in self.refined)
 
     @property
     def aligned(self) -> tuple[tuple[RefinedExplanation, Unit], ...]:
-        """EL filtered, each with its unit."""
+        """The explanations of EL filtered, each with its unit."""
         return tuple(
             (row, self.units[row.alignment.unit])
             for row in self.refined
@@ -278,7 +278,7 @@ class RefinedReasoning:
 
     @property
     def filtered(self) -> tuple[Explanation, ...]:
-        """EL filtered, as pairs."""
+        """The explanations of EL filtered."""
         return tuple(
             row.pair.model_copy(update={"explanation": self.text[unit.start : unit.end]})
             for row, unit in self.aligned

@@ -129,7 +129,7 @@ class Cot2elValidation(Message):
 
 
 class Cot2elComponents(Message):
-    """Counts and shares; null where there is nothing to count."""
+    """Counts and shares; null if there is nothing to count."""
 
     faithfulness: Share | None = Field(description="explanations kept / explanations parsed")
     mean_similarity: Share | None = Field(description="mean similarity to the nearest unit")

@@ -88,7 +88,7 @@ class Answer:
 
     @property
     def own_text(self) -> str:
-        """The answer to the question."""
+        """The part of the text that answers the question."""
         return self.text[: self.own]
 
     @property

@@ -9,8 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Self
 
-from pydantic import Field, JsonValue, StringConstraints, ValidationError, model_validator
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import (
+    Field,
+    JsonValue,
+    PrivateAttr,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails
 
 from services.explanations.items import (
     MOST_DRAWS,
@@ -59,7 +66,7 @@ from shared.contracts.messages import (
 )
 from shared.contracts.request_cost import Size, Work, words_of
 from shared.contracts.service import ElicitedExplanation, FurtherRequest
-from shared.contracts.validation_messages import plain
+from shared.contracts.validation_messages import Path, fault_at, plain, refusal
 
 MOST_METRICS = 16
 MOST_SEED = 2**63 - 1
@@ -69,7 +76,6 @@ GOLD_KEY = GoldColumns().label  # reports read gold labels from this key
 
 MetricName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Parameters = dict[str, JsonValue]
-Path = tuple[int | str, ...]
 
 
 class ExplanationsRequest(JobRequest):
@@ -148,6 +154,8 @@ class ExplanationsRequest(JobRequest):
         "more than one needs a `temperature` above 0; not in lines of a batch",
     )
 
+    _further: tuple[FurtherRequest, ...] = PrivateAttr(())
+
     @property
     def full_prompt(self) -> ElicitationPrompt:
         if isinstance(self.prompt, ExplanationsOwnPrompt):
@@ -193,23 +201,7 @@ class ExplanationsRequest(JobRequest):
 
     def further(self) -> tuple[FurtherRequest, ...]:
         """Return the metrics' requests with a placeholder for the answer."""
-        decision = next(iter(self.full_prompt.labels), None) if self.target_label is None else None
-        token = WrittenToken(id=None, start=0, end=1, logprob=0.0)
-        explanation = self.elicited(
-            answer=".",
-            explanation=".",
-            decision=decision or self.target_label,
-            tokens=(token,),
-            reasoning=".",
-        )
-        return tuple(
-            FurtherRequest(
-                pointer=f"/score/{name}",
-                contract=scoring_metric(name),
-                request=self.score_request(name, explanation),
-            )
-            for name in self.parameters
-        )
+        return self._further
 
     @property
     def is_several(self) -> bool:
@@ -234,7 +226,7 @@ class ExplanationsRequest(JobRequest):
         try:
             return self.model_validate({**shared, **gold, **fields, **metadata})
         except ValidationError as error:
-            faults = [_fault(*fault_of_item(number, item, *fault)) for fault in _faults(error)]
+            faults = [fault_at(*fault_of_item(number, item, *fault)) for fault in _faults(error)]
             raise ValidationError.from_exception_data(type(self).__name__, faults) from None
 
     @model_validator(mode="after")
@@ -254,70 +246,74 @@ class ExplanationsRequest(JobRequest):
         names = (*INPUTS, "answer", "target_label", "gold")
         present = [name for name in names if getattr(self, name)]
         if self.items is not None and present:
-            raise _refusal((present[0],), f"give either `items` or `{present[0]}`")
+            raise refusal((present[0],), f"give either `items` or `{present[0]}`")
         answers = [self.answer, *(item.answer for item in self.items or ())]
         if self.draws > 1 and any(answers):
-            raise _refusal(("draws",), "your own answer is a single draw; leave out `draws`")
+            raise refusal(("draws",), "your own answer is a single draw; leave out `draws`")
         if self.draws > 1 and self.generation.temperature == 0:
             message = "greedy answers are all alike; set a `temperature` above 0"
-            raise _refusal(("draws",), message)
+            raise refusal(("draws",), message)
 
     def _check_prompt(self) -> None:
         try:
             prompt = self.full_prompt
         except ValueError as error:
-            raise _refusal(("prompt",), str(error)) from None
+            raise refusal(("prompt",), str(error)) from None
         if missing := [name for name in prompt.inputs if name not in self.inputs]:
-            raise _refusal((missing[0],), f"the prompt {prompt.name} asks about `{missing[0]}`")
+            raise refusal((missing[0],), f"the prompt {prompt.name} asks about `{missing[0]}`")
         if ("label" in prompt.placeholders or prompt.reader == "none") != bool(self.target_label):
             verb = "needs" if self.target_label is None else "has no place for"
-            raise _refusal(("target_label",), f"the prompt {prompt.name} {verb} a `target_label`")
+            raise refusal(("target_label",), f"the prompt {prompt.name} {verb} a `target_label`")
         if self.policy is not None and "policy" not in prompt.placeholders:
-            raise _refusal(("policy",), f"the prompt {prompt.name} has no place for a policy")
+            raise refusal(("policy",), f"the prompt {prompt.name} has no place for a policy")
         if "policy" in prompt.placeholders and self.policy is None and prompt.policy is None:
-            raise _refusal(("policy",), f"the prompt {prompt.name} needs a policy")
+            raise refusal(("policy",), f"the prompt {prompt.name} needs a policy")
         if self.shots > len(prompt.shots):
-            raise _refusal(("shots",), f"the prompt {prompt.name} has {len(prompt.shots)} of them")
+            raise refusal(("shots",), f"the prompt {prompt.name} has {len(prompt.shots)} of them")
         values = prompt.values(self.inputs, self.policy_text, self.target_label, self.language)
         if (length := prompt.longest(values, self.style)) > MOST_CHARACTERS:
-            raise _refusal(("prompt",), TOO_LONG.format(length=length, most=MOST_CHARACTERS))
+            raise refusal(("prompt",), TOO_LONG.format(length=length, most=MOST_CHARACTERS))
 
     def _store_gold(self) -> None:
         if self.gold is None:
             return
         if self.metadata.get(GOLD_KEY, self.gold) != self.gold:
-            raise _refusal(("gold",), f"`metadata` has another `{GOLD_KEY}`; send one of them")
+            raise refusal(("gold",), f"`metadata` has another `{GOLD_KEY}`; send one of them")
         if len(self.metadata | {GOLD_KEY: self.gold}) > MOST_METADATA:
             message = f"`metadata` has {MOST_METADATA} pairs already; leave out one"
-            raise _refusal(("gold",), message)
+            raise refusal(("gold",), message)
         self.metadata[GOLD_KEY] = self.gold
 
     def _check_metrics(self) -> Self:
+        decision = next(iter(self.full_prompt.labels), None) if self.target_label is None else None
+        token = WrittenToken(id=None, start=0, end=1, logprob=0.0)
+        explanation = self.elicited(
+            answer=".",
+            explanation=".",
+            decision=decision or self.target_label,
+            tokens=(token,),
+            reasoning=".",
+        )
+        further: list[FurtherRequest] = []
         faults: list[InitErrorDetails] = []
         for name in self.parameters:
             try:
-                self.model_copy(update={"score": {name: self.parameters[name]}}).further()
+                request, pointer = self.score_request(name, explanation), f"/score/{name}"
+                contract = scoring_metric(name)
+                further.append(FurtherRequest(pointer=pointer, contract=contract, request=request))
             except ValidationError as error:
-                faults += [_fault(("score", name, *path), text) for path, text in _faults(error)]
+                faults += [fault_at(("score", name, *path), text) for path, text in _faults(error)]
             except ValueError as error:
-                faults.append(_fault(("score", name), str(error)))
+                faults.append(fault_at(("score", name), str(error)))
         if faults:
             raise ValidationError.from_exception_data(type(self).__name__, faults)
+        self._further = tuple(further)
         return self
 
 
 def _faults(error: ValidationError) -> Iterator[tuple[Path, str]]:
     for fault in error.errors(include_input=False, include_url=False):
         yield fault["loc"], plain(fault)
-
-
-def _fault(path: Path, detail: str) -> InitErrorDetails:
-    error = PydanticCustomError("explanations", "{detail}", {"detail": detail})
-    return InitErrorDetails(type=error, loc=path, input=None)
-
-
-def _refusal(path: Path, detail: str) -> ValidationError:
-    return ValidationError.from_exception_data("ExplanationsRequest", [_fault(path, detail)])
 
 
 def cost(request: ExplanationsRequest, reads: int) -> Sequence[Work]:

@@ -25,6 +25,7 @@ from shared.contracts.elicitation import (
     has_own_model,
 )
 from shared.contracts.errors import BadInput
+from shared.contracts.fields import field_at, path_of, value_at
 from shared.contracts.messages import TRANSPORT, JobRequest
 from shared.contracts.problems import pointer
 from shared.contracts.service import MetricContract, ServiceContract
@@ -105,11 +106,12 @@ def _policy(
     request: ExplainableRequest, explain: Explain
 ) -> PolicyName | ExplanationsOwnPolicy | None:
     """Return the metric's policy if it is stated in words and the prompt has a place for it."""
-    field, policy = type(request).model_fields.get("policy"), getattr(request, "policy", None)
-    if field is None or policy == field.default:
-        return None  # the prompt has the same default
+    path = path_of(type(request), "policy")
+    policy = value_at(request, path)
     if not isinstance(policy, str) or not policy.strip():
         return None
+    if policy == field_at(type(request), path).default:
+        return None  # the prompt has the same default
     if not _takes_policy(explain.prompt or type(request).explain_prompt):
         return None
     names: tuple[PolicyName, ...] = get_args(PolicyName)
@@ -132,8 +134,8 @@ def _own_pointer(contract: MetricContract, request: ExplainableRequest, path: st
         return path.removeprefix(score)
     name = path.split("/")[1] if path.startswith("/") else ""
     explain = request.explain if isinstance(request.explain, Explain) else None
-    if name == "policy" and not (explain and explain.policy):
-        return f"/{name}"  # the metric's own
+    if name == "policy" and not (explain and explain.policy):  # the metric's own
+        return f"/{path_of(contract.request, name).replace('.', '/')}"
     if name in OF_EXPLAIN or (name == "model" and explain and explain.model is not None):
         return f"/explain{path}"
     return path

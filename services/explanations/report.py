@@ -71,14 +71,14 @@ class ExplanationsBatchReportRequest(BatchReportRequest):
 
 
 class ExplanationsBatchReport(BatchReport):
-    """Many answers: how they end, what they decide, and the metrics' scores."""
+    """A summary of many answers: their outcomes, their decisions, and the metrics' scores."""
 
     undefined: int = Field(ge=0, description="answers that refuse or cannot be read")
     score: Interval = Field(
         default=Interval(value=None, low=None, high=None, of=0),
         description="null, since an answer has no score; see `scores`",
     )
-    outcomes: dict[Outcome, ExplanationsOutcomeShare] = Field(description="how the answers end")
+    outcomes: dict[Outcome, ExplanationsOutcomeShare] = Field(description="outcomes of the answers")
     decisions: dict[str, Count] = Field(description="decision → answers")
     scores: tuple[ExplanationsScoreMean, ...] = Field(description="one row per metric")
 

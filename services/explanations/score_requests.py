@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from services.registry import metrics
+from shared.contracts.fields import merge_fields, options_of
 from shared.contracts.messages import TRANSPORT, ScoreRequest
 from shared.contracts.service import ElicitedExplanation, MetricContract
-
-REPLACEABLE = frozenset({"model", "policy"})  # parameters may override these
 
 
 def scoring_metric(name: str) -> MetricContract:
@@ -37,7 +36,8 @@ def score_request(
     metric = scoring_metric(name)
     fields = metric.elicited(explanation) if metric.elicited else {}
     present = {key: value for key, value in fields.items() if value is not None}
-    fixed = TRANSPORT | (present.keys() - REPLACEABLE)
+    replaceable = {"model", "options"} if options_of(metric.request) else {"model"}
+    fixed = TRANSPORT | (present.keys() - replaceable)
     if refused := sorted(fixed & parameters.keys()):
         raise ValueError(
             f"`{refused[0]}` cannot be set here: the explanation request sets it; leave it out"
@@ -45,4 +45,4 @@ def score_request(
     if missing := sorted(fields.keys() - present.keys() - parameters.keys()):
         raise ValueError(f"{name} needs `{'`, `'.join(missing)}`; add it to its parameters")
     shared = {key: value for key, value in common.items() if key in metric.request.model_fields}
-    return metric.request.model_validate(present | {**shared, **parameters})
+    return metric.request.model_validate(merge_fields(present, {**shared, **parameters}))

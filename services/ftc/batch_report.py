@@ -278,7 +278,7 @@ def las(sums: Floats) -> Floats:
 def lra_literal(stable: Floats, gain: Floats) -> Floats:
     """Eq. 4 as printed, (N,) of 0 and 1: is 1[f(x) = f(x')] the simulator's gain?
 
-    stable: (N,) 1 where the model's label survives the noise; gain: (N,) in {-1, 0, 1}.
+    stable: (N,) 1 if the model's label survives the noise; gain: (N,) in {-1, 0, 1}.
 
     A gain of -1 never matches, and 0 matches a label that flipped: not the test that is described.
     """
@@ -288,7 +288,7 @@ def lra_literal(stable: Floats, gain: Floats) -> Floats:
 def lra_stability(stable: Floats, simulated_stable: Floats) -> Floats:
     """The test that is described, (N,) of 0 and 1: label and explanation both stable or both not.
 
-    simulated_stable: (N,) 1 where the simulator says the same from (x, e) and (x', e').
+    simulated_stable: (N,) 1 if the simulator says the same from (x, e) and (x', e').
     """
     return np.asarray(stable == simulated_stable, dtype=np.float64)
 
@@ -306,7 +306,7 @@ def rank_sum(agreeing: Floats, disagreeing: Floats) -> tuple[float, float] | Non
 
     agreeing: (n,) scores where people agree with the model; disagreeing: (m,) where they do not.
 
-    Ties count half. None where a group is empty; p is 1 where all scores are the same.
+    Ties count half. None if a group is empty; p is 1 if all scores are the same.
     """
     if not agreeing.size or not disagreeing.size:
         return None
@@ -535,7 +535,7 @@ def _majority(covered: Sequence[Row]) -> list[FtcSatisfaction]:
 
 
 LEAST_ROOM = 0.05  # between the best such answer and 1; below it a ratio to it says nothing
-NO_ROOM = "{name} earns {score:.3f} without the explanation: there is no room above it"
+NO_ROOM = "{name} scores {score:.3f} without the explanation: too high to measure a gain"
 
 
 def skills_of(rows: Sequence[Row], over: Statistics) -> Iterator[FtcSkill]:

@@ -1,7 +1,6 @@
-"""FTC: does the logic of an explanation hold when a counterfactual hypothesis is built from it?
+"""FTC: does the logic of an explanation hold for a counterfactual hypothesis built from it?
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469. Messages and costs.
-See docs/methods/ftc.md.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469. Messages and costs. See docs/methods/ftc.md.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class FtcSupplied(Message):
     """A counterfactual hypothesis that the caller made."""
 
     kind: Kind = Field(
-        description="`substituted` where the label is entailment or contradiction; else `a`, `b`"
+        description="`substituted` if the label is entailment or contradiction; else `a`, `b`"
     )
     text: Sentence
 
@@ -69,80 +68,82 @@ class FtcRequest(ExplainableRequest):
     explain_prompt: ClassVar[str] = "ftc-label"
 
     premise: Annotated[str, Input] = Field(
-        max_length=MAX_TEXT, description="what is taken to be true"
+        max_length=MAX_TEXT, description="the statement taken to be true"
     )
     hypothesis: Annotated[Sentence, Input] = Field(
-        description="what follows from it, contradicts it, or neither"
+        description="the statement that follows from it, contradicts it, or does neither"
     )
     explanation: Annotated[Explanation, Input] = Field(
         default="",
-        description="of the decision, as a text or as fields, of which `text` and `reasons` are "
-        "read, and `decision` if the request has none; a text that is a JSON object of the fields "
-        "is taken as these (`robust`); from an empty one nothing is extracted; needed unless "
-        "`explain`",
+        description="explanation of the decision, as a text or as fields. Of fields, `text` "
+        "and `reasons` are read, and `decision` if the request has none. `robust`"
+        " reads a text that is a JSON object of the fields as fields. An empty "
+        "one has no phrases to extract. Required unless `explain` is set",
     )
     decision: NliLabel | None = Field(
         default=None, description="the explained decision; absent: the model's own (faithfulness)"
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
         default=None,
-        description="how a causal model or a chat server is asked for the three labels, in the "
-        "place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)",
+        description="replaces keys of the model entry's `prompt`, if the entry has "
+        "`allow_request_prompt`. For causal models and chat servers",
     )
     extractor: Literal["rules", "llm"] = Field(
-        default="rules", description="what makes the counterfactuals; not used if they are sent"
+        default="rules",
+        description="the method that builds the counterfactuals; not used if they are sent",
     )
     writer: ModelName | None = Field(
-        default=None, description="the configured language model of the extractor `llm`"
+        default=None, description="configured language model of the extractor `llm`"
     )
     counterfactuals: Annotated[tuple[FtcSupplied, ...] | None, Input] = Field(
         default=None, min_length=1, max_length=2, description="bring your own"
     )
     targets: dict[Kind, FtcDistribution] = Field(
         default_factory=dict,
-        description="label distributions, human votes for instance, in place of the logic's own "
-        "target of a counterfactual",
+        description="label distributions, such as human votes, that replace the target that "
+        "the logic gives a counterfactual",
     )
     alpha: float = Field(
         default=0.7,
         ge=0.5,
         le=1,
-        description="distance of neutral from the other two labels, which are 1 apart; under 1/2 "
-        "it is no metric",
+        description="distance of neutral from the other two labels, whose distance is 1; "
+        "below 1/2 it is not a metric",
     )
     epsilon: float = Field(
         default=1e-6, gt=0, le=0.1, description="smallest probability that k distinguishes"
     )
     null: PhraseNull | None = Field(
         default=None,
-        description="what random phrases share with the explanation's: `phrases`, their type and "
-        "how much of them the premise holds, if 19 such phrases exist; `any`, their type; absent: "
-        "the variant's own, `phrases`, and `any` for `paper` and `reference`",
+        description="the properties that random phrases share with the explanation's; `phrases`: "
+        "their type and the share of their words in the premise, if 19 such phrases exist; `any`: "
+        "their type; absent: `phrases`, or `any` for variants `paper` and `reference`",
     )
     draws: int | None = Field(
         default=None,
         ge=0,
         le=200,
-        description="random substitutions, M, at most; 0: none; absent: the variant's own, 199, "
-        "and 50 for `paper` and `reference`. `robust` looks at the first 19, 39, 79 and 139 of "
-        "them, and stops as soon as it can",
+        description="maximum number of random substitutions, M; 0: none; `robust` looks after"
+        " 19, 39, 79 and 139 of them, and stops when the result is clear; absent:"
+        " 199, or 50 for variants `paper` and `reference`",
     )
     substitutes: Annotated[tuple[Phrase, ...], Input] = Field(
         default=(),
         max_length=2_000,
-        description="phrases of other examples to draw from; absent: the service's own list",
+        description="phrases of other examples to draw from; absent: the service's list",
     )
     study: FtcStudy | None = Field(default=None, description="for the batch report; never scored")
 
     @property
     def explanation_text(self) -> str:
-        """What is read, into which the offsets of evidence count: of fields, text and reasons."""
+        """The explanation as one text, which the offsets of evidence refer to; for fields,
+        their text and reasons."""
         explanation = self.explanation
         return explanation if isinstance(explanation, str) else explanation.prose
 
     @property
     def sent_decision(self) -> NliLabel | None:
-        """The decision that was sent, else the one of the explanation's fields."""
+        """The decision in the request, else the one in the explanation's fields."""
         fields = self.explanation
         if self.decision is not None or not isinstance(fields, ExplanationFields):
             return self.decision
@@ -154,10 +155,10 @@ class FtcRequest(ExplainableRequest):
         if self.counterfactuals is not None:
             kinds = [supplied.kind for supplied in self.counterfactuals]
             if sorted(kinds) not in (["substituted"], ["a"], ["b"], ["a", "b"]):
-                raise ValueError("give one `substituted`, or `a` and `b`, each at most once")
+                raise ValueError("give either one `substituted`, or `a` and `b`, each at most once")
             if self.decision is None:
                 raise ValueError(
-                    "counterfactuals of your own need the `decision` that they are for"
+                    "your own counterfactuals need the `decision` that they test; send it"
                 )
             if (kinds == ["substituted"]) == (self.decision == "neutral"):
                 raise ValueError(
@@ -197,7 +198,7 @@ _SUPPLIED = {
 
 
 def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
-    """At most so much: where nothing is extracted, nothing is asked."""
+    """Return an upper bound; if no phrase is extracted, no model is called."""
     made = 1 if request.sent_decision in ("entailment", "contradiction") else COUNTERFACTUALS
     words = max(1, min(reads, words_of(request.premise) + words_of(request.hypothesis)))
     words += prompt_tokens(request.prompt) if request.prompt else 0
@@ -215,7 +216,7 @@ def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
-    """Faithful to whom? The model that decided is the one that is asked, where it tells labels."""
+    """Return a request to the model that decided, if it gives label probabilities."""
     decided = {} if found.decision is None else {"decision": found.decision}
     return {
         **decided,
@@ -229,7 +230,7 @@ def elicited(found: ElicitedExplanation) -> dict[str, Any]:
 CONTRACT = MetricContract(
     name="ftc",
     version="2.0",
-    summary="Does the logic of an explanation hold in a hypothesis that is built from it?",
+    summary="Does the logic of an explanation hold in a hypothesis built from it?",
     request=FtcRequest,
     report=FtcResult,
     model_kinds=("classifier", "causal"),
@@ -246,7 +247,7 @@ CONTRACT = MetricContract(
     },
     batch_request=FtcBatchReportRequest,
     batch_report=FtcBatchReport,
-    batch_summary="A row a label, with intervals, baselines, nulls and the human ceiling",
+    batch_summary="One row per label, with intervals, baselines, nulls and the human ceiling",
     batch_needs_text=True,
     clustered_by=("premise", "hypothesis"),
     explained="decision",
@@ -255,13 +256,13 @@ CONTRACT = MetricContract(
         FormField(name="premise", label="Premise"),
         FormField(name="hypothesis", label="Hypothesis"),
         FormField(
-            name="explanation", label="Explanation", hint="what a model said about its decision"
+            name="explanation", label="Explanation", hint="the model's explanation of its decision"
         ),
         FormField(
             name="decision",
             label="Decision",
             choices=("entailment", "neutral", "contradiction"),
-            hint="empty: the model's own",
+            hint="empty: the model's decision",
             required=False,
         ),
     ),

@@ -171,7 +171,7 @@ SHORT_B = r"(?P<b>.+?)"
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A relation in words; group `a` may be absent, `b` never is."""
+    """A pattern for a relation between two phrases; group `b` always matches, `a` need not."""
 
     name: str
     expression: re.Pattern[str]

@@ -1,6 +1,6 @@
 """Grammar of edited sentences: verb forms, articles, agreement, joints; and is it a sentence?
 
-Inflections are lemminflect's; every function returns None where the phrase cannot take the form.
+Inflections are lemminflect's; every function returns None if the phrase cannot take the form.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def be(plural: bool) -> str:
 
 
 def verb_phrase(phrase: Phrase, tag: str) -> str | None:
-    """A verb phrase whose verb (and those joined to it) has this form, without its auxiliaries."""
+    """Return a verb phrase in this form of the verb (and of verbs joined to it), without
+    auxiliaries."""
     words, head = phrase.words, phrase.head
     if negated(words) or words[head].lemma == "be":
         return None
@@ -72,7 +73,7 @@ def verb_phrase(phrase: Phrase, tag: str) -> str | None:
 
 
 def complement(phrase: Phrase) -> str | None:
-    """The phrase as it stands after a form of `be`."""
+    """Return the phrase in the form that follows `be`."""
     head = phrase.words[phrase.head]
     if phrase.type == "verb":
         passive = head.tag == "VBN" and not any(w.lemma == "have" for w in phrase.words)
@@ -83,13 +84,13 @@ def complement(phrase: Phrase) -> str | None:
 
 
 def lower_first(words: Words) -> str:
-    """The words as they stand within a sentence."""
+    """Return the words as in the middle of a sentence, without a capital at the beginning."""
     text = text_of(words)
     return text if words[0].pos == "PROPN" or words[0].text == "I" else text[:1].lower() + text[1:]
 
 
 def statement(shape: Shape, phrase: Phrase) -> str | None:
-    """A sentence that says the phrase of the hypothesis' subject."""
+    """Return a sentence that states the phrase about the hypothesis' subject."""
     predicate = complement(phrase)
     if shape.who is None or predicate is None:
         return None
@@ -99,7 +100,7 @@ def statement(shape: Shape, phrase: Phrase) -> str | None:
 
 
 def existence(phrase: Phrase) -> str | None:
-    """A sentence that says no more than that there is such a thing."""
+    """Return a sentence that states only that such a thing exists."""
     if phrase.type != "noun" or phrase.words[phrase.head].pos == "PRON" or negated(phrase.words):
         return None
     plural = is_plural((phrase.words[phrase.head],), 0)  # of two joined nouns the first decides
@@ -199,7 +200,7 @@ def _in_number(core: tuple[TaggedWord, ...], head: TaggedWord, *, plural: bool) 
 
 
 def finish(text: str, like: str) -> str:
-    """A sentence with its joints, articles, capital and full stop as those of the original."""
+    """Return the sentence with spacing, articles, capital and full stop as in the original."""
     for joint, written in _JOINTS:
         text = joint.sub(written, text)
     text = _ARTICLE.sub(_article, text.strip())

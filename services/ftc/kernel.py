@@ -53,7 +53,7 @@ def k(answers: Floats, targets: Floats, epsilon: float) -> Floats:
 
 
 def floored(answers: Floats, targets: Floats, epsilon: float) -> NDArray[np.bool_]:
-    """(N,) whether `k` took epsilon in place of a smaller probability."""
+    """Return (N,) whether `k` uses epsilon instead of a smaller probability."""
     return np.asarray(((answers < epsilon) & (targets > 0)).any(axis=1))
 
 

@@ -114,7 +114,7 @@ def _next_draws(
 ) -> int | None:
     """Return the number of random phrases at the next look, or None if every test stops.
 
-    Each counterfactual is tested, and so is their mean. drawn: phrases so far.
+    Each counterfactual is tested, and also their mean. drawn: phrases so far.
     """
     tests = []
     for hypothesis, row in zip(derived.hypotheses, targets_of(request, derived), strict=True):
@@ -260,7 +260,7 @@ class NliPredictions:
         return use if brought is None else use.model_copy(update={"prompt_sha256": brought})
 
     def of(self, premise: str, hypothesis: str) -> Floats:
-        """(3,) probabilities of entailment, neutral, contradiction. Raises DegenerateInput where
+        """(3,) probabilities of entailment, neutral, contradiction. Raises DegenerateInput if
         they were not read, or are shares of too few votes."""
         return self._row(self._found[premise, hypothesis].fine())
 

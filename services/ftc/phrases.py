@@ -148,7 +148,7 @@ class Phrase:
 
 
 def stems(words: Words) -> frozenset[str]:
-    """The stems of content words, or of all words where there is none."""
+    """Return the stems of content words, or of all words if there are none."""
     content = frozenset(word.stem for word in words if word.content)
     return content or frozenset(word.stem for word in words if word.pos != "PUNCT")
 

@@ -1,4 +1,4 @@
-"""FTC's messages: counterfactuals, how far the model bears them out, chance; tables of batches.
+"""FTC's messages: counterfactuals, the model's agreement with them, chance; tables of batches.
 
 Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2; of studies sections 3.3, 3.4 and 6.4; of
 the tables Tables 4 to 6 and 10. Part of the contract: pydantic only.
@@ -49,70 +49,71 @@ class FtcDistribution(Message):
 
 
 class FtcSatisfaction(Message):
-    """How far an answer agrees with the target; higher is better in every field."""
+    """Agreement of an answer with the target; higher is better in every field."""
 
     delta: Share = Field(description="1: the answer's label is the target")
     k: float = Field(le=1, description="1 - KL(target || answer), natural logarithm")
     w: float = Field(ge=0, le=1, description="1 - Wasserstein-1 distance, as printed")
     w_normalized: float = Field(
-        ge=0, le=1, description="the same over the largest distance that the target allows"
+        ge=0, le=1, description="`w` scaled by the largest distance that the target allows"
     )
     geometric_mean_p: Share = Field(
-        description="exp(k - 1): for a hard target the answer's probability of it; of several, "
-        "their geometric mean"
+        description="exp(k - 1): the answer's probability of a hard target; over several "
+        "answers, their geometric mean"
     )
 
 
 class FtcComponents(Message):
-    """Means over the counterfactuals; all null where the metric abstains."""
+    """Means over the counterfactuals; all null if the metric abstains."""
 
     delta: Share | None = Field(description="share whose likeliest label is the target")
     k: float | None = Field(le=1, description="1 - KL(target || answer), natural logarithm")
     w: float | None = Field(ge=0, le=1, description="1 - Wasserstein-1 distance, as printed")
     w_normalized: float | None = Field(
-        ge=0, le=1, description="the same over the largest distance that the target allows"
+        ge=0, le=1, description="`w` scaled by the largest distance that the target allows"
     )
     geometric_mean_p: Share | None = Field(description="exp(k - 1)")
     gain: float | None = Field(
         default=None,
         ge=-1,
         le=1,
-        description="w_normalized less the mean of its random phrases, over the counterfactuals "
-        "that have some: what the explanation's words earn beyond being there; chance is 0",
+        description="w_normalized minus the mean of its random phrases, over counterfactuals "
+        "with random phrases; chance is 0",
     )
 
 
 class FtcSpanEvidence(Evidence):
-    """A span of the explanation, A or B, or the span of the hypothesis that gave way."""
+    """A span of the explanation, A or B, or the span of the hypothesis that was replaced."""
 
     kind: Literal["a", "b", "replaced"] = Field(
-        description="`a`, `b`: the two sides of the relation; `replaced`: what gave way to one"
+        description="`a`, `b`: the two sides of the relation; `replaced`: the span that one "
+        "of them replaces"
     )
     offsets_into: Literal["explanation", "hypothesis"]
-    phrase: PhraseType | None = Field(description="null where the type is not known")
+    phrase: PhraseType | None = Field(description="null if the type is not known")
 
 
 class FtcNull(Null):
-    """What random phrases do in the place of the explanation's: W normalized."""
+    """The scores of random phrases that replace the explanation's phrase: W normalized."""
 
     kind: PhraseNull = Field(
         default="any",
-        description="`phrases`: of the same type, and the premise holds as much of them; `any`: of "
-        "the same type, which also stand in where fewer than 19 of the others exist",
+        description="`phrases`: of the same type, with the same share of their words in the "
+        "premise; `any`: of the same type, also used if fewer than 19 of the former exist",
     )
-    draws: int = Field(ge=1, description="random substitutions, M; distinct")
+    draws: int = Field(ge=1, description="number of different random substitutions, M")
     premise_overlap: Share | None = Field(
         default=None,
-        description="share of the content words of the explanation's phrase that the premise "
-        "holds; of `phrases` all random ones are of its class: none, at most half, more, all",
+        description="share of the content words of the explanation's phrase in the premise; "
+        "random `phrases` have the same class: none, at most half, more, all",
     )
     statistic: Literal["w_normalized"] = "w_normalized"
-    observed: float = Field(ge=0, le=1, description="of the counterfactual")
+    observed: float = Field(ge=0, le=1, description="score of the counterfactual")
     mean: float = Field(ge=0, le=1, description="over the draws")
-    win_rate: Share = Field(description="draws that score lower, ties half; chance is 0.5")
+    win_rate: Share = Field(description="share of draws that score lower, ties half; chance is 0.5")
     p_value: PValue = Field(
-        description="one-sided: a draw scores as high; where draws go on look by look, p of "
-        "stage-wise order"
+        description="one-sided p-value of a draw scoring at least as high; by stage-wise "
+        "ordering if the draws were extended in steps"
     )
     satisfaction: FtcSatisfaction | None = Field(
         default=None, description="mean over the draws; null in results of earlier versions"
@@ -120,106 +121,112 @@ class FtcNull(Null):
 
 
 class FtcCounterfactual(Message):
-    """A hypothesis made from the explanation, what should follow, and what the model says."""
+    """A hypothesis built from the explanation, its target label, and the model's answer."""
 
     kind: Kind = Field(
-        description="`substituted` for entailment and contradiction; `a` and `b` for neutral: the "
-        "hypothesis that states A without B, and the one that states B"
+        description="`substituted` for entailment and contradiction; `a` and `b` for neutral:"
+        " the hypotheses that state A without B, and B"
     )
     text: str
-    target: FtcDistribution = Field(description="what the explanation's logic demands")
-    answer: FtcDistribution = Field(description="the model's probabilities")
-    predicted: NliLabel | None = Field(description="its label; null where two labels tie")
-    satisfaction: FtcSatisfaction
-    floored: bool = Field(description="whether epsilon stood in for a smaller probability in k")
-    blank_premise: FtcSatisfaction | None = Field(
-        description="the same with an empty premise: what the hypothesis alone gives away"
+    target: FtcDistribution = Field(
+        description="the label distribution that the explanation's logic demands"
     )
-    null: FtcNull | None = Field(description="null where undefined; see `warnings`")
+    answer: FtcDistribution = Field(description="the model's probabilities")
+    predicted: NliLabel | None = Field(description="label of the answer; null if two labels tie")
+    satisfaction: FtcSatisfaction
+    floored: bool = Field(description="whether k uses epsilon because a probability is smaller")
+    blank_premise: FtcSatisfaction | None = Field(
+        description="agreement with the target for an empty premise: shows what the "
+        "hypothesis alone gives away"
+    )
+    null: FtcNull | None = Field(description="null if undefined; see `warnings`")
 
 
 class FtcBaselines(Message):
-    """What answers without any explanation earn on the same targets."""
+    """Scores of answers without an explanation on the same targets."""
 
     always_entailment: FtcSatisfaction = Field(description="a model that always says entailment")
     uniform: FtcSatisfaction = Field(description="a model that says one third each")
     unedited: FtcSatisfaction | None = Field(
-        description="the model's answer to the hypothesis as sent; null where no model was called"
+        description="the model's answer to the original hypothesis; null if no model was called"
     )
     blank_premise: FtcSatisfaction | None = Field(
-        description="the model's answer to the counterfactuals without the premise"
+        description="the model's answers to the counterfactuals without the premise"
     )
     null_win_rate: Share | None = Field(
         description="mean over the counterfactuals that have a null; chance is 0.5"
     )
     null_p_value: float | None = Field(
-        gt=0, le=1, description="of the mean over the counterfactuals, draw by draw"
+        gt=0, le=1, description="p-value of the mean over the counterfactuals, draw by draw"
     )
     null_attainable_p: float | None = Field(
         default=None,
         gt=0,
         le=1,
-        description="the least that null_p_value could have been: above 0.05 chance cannot be "
-        "ruled out, whatever the explanation",
+        description="the least possible null_p_value; above 0.05, no explanation of this pair"
+        " can rule out chance",
     )
 
 
 class FtcExtraction(Message):
-    """How the counterfactuals came about."""
+    """The provenance of the counterfactuals."""
 
     extractor: Literal["rules", "llm", "supplied"]
     rule: Annotated[str, Word] | None = Field(
-        description="the pattern that fired; null unless by rules"
+        description="the pattern that matched; null unless rules built the counterfactuals"
     )
     transformation: Annotated[str, Word] | None = Field(
-        description="how the hypothesis was changed"
+        description="the way the hypothesis was changed"
     )
     completions: tuple[str, ...] = Field(
-        default=(), description="what the language model wrote, in the order of the steps"
+        default=(), description="the language model's answers, in the order of the steps"
     )
 
 
 class FtcResult(ExplainableReport):
-    """Higher is better. An explanation without a usable counterfactual is abstained from."""
+    """The result. Higher is better. The metric abstains if the explanation gives no usable
+    counterfactual."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: FtcComponents
     evidence: tuple[FtcSpanEvidence, ...]
     control: FtcBaselines | None
     decision: NliLabel | None = Field(
-        description="the explained decision: as sent, else the model's own; null where that was "
-        "not asked"
+        description="the explained decision: as sent, else the model's own; null if no model "
+        "was asked"
     )
     decision_source: Literal["request", "model"]
     original: FtcDistribution | None = Field(
-        description="the model's answer to the hypothesis as sent; null where no model was called"
+        description="the model's answer to the original hypothesis; null if no model was called"
     )
     abstained: Annotated[str, Word] | None = Field(
-        description="why there is no score; null where there is one"
+        description="why there is no score; null if there is one"
     )
     extraction: FtcExtraction
     counterfactuals: tuple[FtcCounterfactual, ...] = Field(max_length=2)
 
 
 class FtcSimulation(Message):
-    """What a simulator, trained with explanations, takes the model's label to be."""
+    """Predictions of the model's label by a simulator that was trained with explanations."""
 
-    from_input: NliLabel = Field(description="shown premise and hypothesis")
-    from_input_and_explanation: NliLabel = Field(description="shown the explanation too")
+    from_input: NliLabel = Field(description="prediction from premise and hypothesis")
+    from_input_and_explanation: NliLabel = Field(
+        description="prediction from premise, hypothesis and explanation"
+    )
     from_explanation: NliLabel | None = Field(
-        default=None, description="shown the explanation alone; LAS needs it"
+        default=None, description="prediction from the explanation alone; needed for LAS"
     )
 
 
 class FtcPerturbation(Message):
     """The same item with noise on the model's input embeddings."""
 
-    variance: float = Field(ge=0, le=1e6, description="of the zero-mean Gaussian noise")
+    variance: float = Field(ge=0, le=1e6, description="variance of the zero-mean Gaussian noise")
     label: NliLabel = Field(description="the model's label under noise")
     simulated: NliLabel | None = Field(
         default=None,
-        description="the simulator's label from the noisy input and the explanation that was "
-        "generated from it; the stability form of LRA needs it",
+        description="the simulator's label from the noisy input and the explanation generated"
+        " from it; needed for the stability form of LRA",
     )
 
 
@@ -233,7 +240,7 @@ class FtcStudy(Message):
     )
     inputs: Inputs | None = Field(
         default=None,
-        description="what the explanation was generated from; `another_item`: it belongs to "
+        description="the input that the explanation was generated from; `another_item`: "
         "another pair of sentences",
     )
 
@@ -249,20 +256,20 @@ class FtcScores(Message):
 
 
 class FtcCaseScores(Message):
-    """One row of the table: an original label, of neutral also each of its counterfactuals."""
+    """One row of the table: an original label; for neutral, also each of its counterfactuals."""
 
     case: Case
     coverage: Interval = Field(description="share of the label's results that have a score")
     scores: FtcScores
     human_ceiling: float | None = Field(
-        description="delta of people in the paper (Table 10): what even a perfect model cannot "
-        "be expected to exceed; null for the mean of both"
+        description="delta of people in the paper (Table 10), which even a perfect model is "
+        "not expected to exceed; null for the mean of both"
     )
     null_win_rate: Interval = Field(description="mean over results; chance is 0.5")
 
 
 class FtcBaselineScores(Message):
-    """What an answer that has not seen the explanation earns, over the covered results."""
+    """Scores of an answer without the explanation, over the covered results."""
 
     name: Literal["always_entailment", "majority", "uniform", "unedited", "blank_premise"]
     delta: float
@@ -272,14 +279,14 @@ class FtcBaselineScores(Message):
 
 
 class FtcAgainstRandom(Message):
-    """Explanations beside random phrases in their place, on the results that have both: means over
-    the counterfactuals of each, then over results. What is chance depends on the texts."""
+    """Explanations compared with random phrases, on results that have both: means over the
+    counterfactuals of each, then over results. The chance level depends on the texts."""
 
     results: Count
     explanations: FtcScores
     random_phrases: FtcScores
     difference: dict[Statistic, Interval] = Field(
-        description="explanations - random phrases, result by result; 0 is chance"
+        description="mean of explanations - random phrases, result by result; 0 is chance"
     )
 
 
@@ -287,7 +294,7 @@ class FtcLas(Message):
     """Leakage-adjusted simulatability (Hase et al., 2020)."""
 
     las: Interval = Field(description="mean of the two groups, [-1, 1]")
-    leaking: float | None = Field(description="where the explanation alone gives the label away")
+    leaking: float | None = Field(description="items where the explanation alone reveals the label")
     not_leaking: float | None
     of_leaking: int
     of_not_leaking: int
@@ -302,7 +309,8 @@ class FtcLra(Message):
 
 
 class FtcSimulatability(Message):
-    """Do scores tell where people agree with the model's label of the counterfactual?"""
+    """Tests whether scores predict where people agree with the model's label of a
+    counterfactual."""
 
     case: Case
     statistic: Statistic
@@ -311,7 +319,10 @@ class FtcSimulatability(Message):
     )
     p_value: float | None = Field(ge=0, le=1, description="Wilcoxon rank-sum, two-sided")
     p_adjusted: float | None = Field(
-        default=None, ge=0, le=1, description="Holm over all cases and statistics of the report"
+        default=None,
+        ge=0,
+        le=1,
+        description="p-value after Holm over all cases and statistics of the report",
     )
     agreeing: int
     disagreeing: int
@@ -319,7 +330,7 @@ class FtcSimulatability(Message):
 
 
 class FtcInputScores(Message):
-    """Explanations that were generated from these inputs."""
+    """Explanations generated from these inputs."""
 
     inputs: Inputs
     results: int
@@ -341,14 +352,14 @@ UnexplainedAnswer = Literal[
 
 
 class FtcSkill(Message):
-    """What the explanations earn beyond the best answer that has not seen them, on one label, or on
-    the three, each alike."""
+    """The explanations' skill: their score above that of the best answer without them, for one
+    label, or as the mean of all three."""
 
     label: Literal["macro", "entailment", "neutral", "contradiction"]
     skill: float | None = Field(
         le=1,
-        description="(score - baseline_score) / (1 - baseline_score): 1 perfect, 0 no better, "
-        "negative worse; null where less than 0.05 is left above the baseline, see `reason`",
+        description="(score - baseline_score) / (1 - baseline_score): 1 perfect, 0 no better,"
+        " negative worse; null if the baseline is above 0.95, see `reason`",
     )
     score: float = Field(ge=0, le=1, description="mean w_normalized of the covered results")
     baseline: UnexplainedAnswer = Field(description="the best answer without the explanation")
@@ -357,20 +368,20 @@ class FtcSkill(Message):
         description="score - baseline_score, paired, with its interval over texts, [-1, 1]"
     )
     p_value: PValue | None = Field(
-        description="that the mean difference is 0, two-sided, by sign flips of whole texts"
+        description="two-sided p-value of a mean difference of 0, by sign flips of whole texts"
     )
     reason: Annotated[str, Word] | None = Field(description="why skill is null")
 
 
 class FtcBatchReport(BatchReport):
-    """Never pooled blindly: a row a label, then macro and micro."""
+    """Results by label, then their macro and micro means."""
 
     skill: tuple[FtcSkill, ...] = Field(
-        default=(), description="the headline; empty where no result has a score"
+        default=(), description="the headline; empty if no result has a score"
     )
     gain: Interval | None = Field(
         default=None,
-        description="mean over the labels' means of `gain`: w_normalized less that of random "
+        description="mean of the labels' means of `gain`: w_normalized minus that of random "
         "phrases; chance is 0",
     )
     coverage: Interval = Field(description="share of results that have a score")
@@ -380,14 +391,14 @@ class FtcBatchReport(BatchReport):
     baselines: tuple[FtcBaselineScores, ...]
     null_win_rate: Interval
     against_random: FtcAgainstRandom | None = Field(
-        default=None, description="null where no result has a null, and in earlier reports"
+        default=None, description="null if no result has random phrases, and in earlier reports"
     )
     null_significant: Interval = Field(
-        description="share of results with p <= 0.05, of those that could have reached it (`of`: "
-        "how many); 0.05 is expected by chance"
+        description="share of results with p <= 0.05 among those that could reach it (`of`: "
+        "their number); 0.05 is expected by chance"
     )
-    rules: dict[str, int] = Field(description="pattern that fired → results")
-    transformations: dict[str, int] = Field(description="how the hypothesis changed → results")
+    rules: dict[str, int] = Field(description="pattern that matched → results")
+    transformations: dict[str, int] = Field(description="way the hypothesis was changed → results")
     abstentions: dict[str, int] = Field(description="reason → results")
     las: FtcLas | None = Field(description="null unless results bring `study.simulation`")
     lra: tuple[FtcLra, ...] = Field(description="empty unless results bring `study.perturbations`")
@@ -400,4 +411,4 @@ class FtcBatchReport(BatchReport):
 
 
 class FtcBatchReportRequest(BatchReportRequest):
-    """Which results to sum up."""
+    """Selects the results to sum up."""

@@ -40,7 +40,7 @@ class Rivals:
     def sentence(self) -> str:
         """Return the comparison with them as a sentence, without a full stop."""
         wins = percent(self.win_rate)
-        return f"Its phrases beat {wins} of {self.phrases} in their place (chance: 50 %)"
+        return f"Its phrases beat {wins} of {self.phrases} (chance: 50 %)"
 
 
 def finding(report: FtcResult) -> Finding:
@@ -96,5 +96,5 @@ def _beats(rivals: Rivals | None) -> Check:
 
 def _phrases(report: FtcResult) -> str:
     kinds = {edited.null.kind for edited in report.counterfactuals if edited.null}
-    matched = "random phrases of the same type that the premise supports as much"
+    matched = "random phrases of the same type with as much support in the premise"
     return matched if kinds == {"phrases"} else "random phrases of other texts"

@@ -16,8 +16,8 @@ from services.registry import process_settings
 from shared.process import telemetry
 
 OPEN = {
-    None: "no API key is required until one is made; only this machine can reach the service",
-    False: "no API key is required: everybody who reaches the service can use it",
+    None: "no API key is required until one exists; only this machine can reach the service",
+    False: "no API key is required: everyone who can reach the service can use it",
 }
 
 logger = telemetry.logger(__name__)

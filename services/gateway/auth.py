@@ -39,7 +39,7 @@ BEARER = HTTPBearer(
     auto_error=False,
     scheme_name="key",
     bearerFormat="tsk_…",
-    description="an API key; made by `python -m services.gateway.keys create`",
+    description="an API key, created by `python -m services.gateway.keys create`",
 )
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
 
@@ -178,7 +178,7 @@ def with_session_check(request: Request, gateway: State, look: Look[T]) -> Look[
 
 
 def check_scope(caller: Caller, *scopes: Scope) -> None:
-    """Raises Forbidden if the caller has none of these scopes."""
+    """Raise Forbidden if the caller has none of these scopes."""
     if not caller.has_scope(*scopes):
         raise Forbidden(f"your key lacks the scope {' or '.join(scopes)}")
 

@@ -42,8 +42,8 @@ BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 
 
 def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -> Iterator[bytes]:
-    """Yield the file, some lines at a time, without a transaction open between them. contract: of
-    the batch's metric; None if this version lacks it: then there are no components."""
+    """Yield the file, some lines at a time, without a transaction open between them. contract:
+    that of the batch's metric; None, and no components, if this version lacks the metric."""
     return map(encode_rows, _tables(engine, batch, contract))
 
 

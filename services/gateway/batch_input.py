@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection
-from starlette.concurrency import run_in_threadpool
 
 from services.gateway.refusals import BodyTooLarge
 from services.gateway.state import State
@@ -26,8 +25,8 @@ Line = tuple[str, dict[str, Any]]  # custom id, body
 
 @dataclass(frozen=True)
 class BatchInput:
-    """The content of a new batch. lines: read once, in a thread. key: of the form, so that a second
-    click makes no second batch; None: each request makes one."""
+    """The content of a new batch. lines: read once, in a thread. key: the form's key, so that
+    a second click does not create a second batch; None: each request creates one."""
 
     contract: MetricContract
     lines: Iterable[Line]
@@ -44,13 +43,13 @@ async def make_batch(new: BatchInput, gateway: State, owner: Owner) -> Batch:
     if existing is not None:
         return existing
     file_id = files.new_id()
-    size = await run_in_threadpool(_write_lines, new, gateway, file_id)
+    size = await gateway.file_store.call(_write_lines, new, gateway, file_id)
     try:
         return await gateway.in_ledger(
             lambda connection: _insert(connection, new, gateway, owner, (file_id, size))
         )
     except ScoringError as error:
-        await run_in_threadpool(gateway.files.remove, file_id)
+        await gateway.file_store.remove(file_id)
         existing = await _find_made(new, gateway, owner) if isinstance(error, KeyReused) else None
         if existing is None:
             raise

@@ -303,7 +303,7 @@ class ConcurrentLimiter:
         """Count one more in the block. Raises QuotaExceeded."""
         key, limit, detail = None if caller.key is None else caller.key.id, self._limit, ""
         if self._open.total() >= limit.most:
-            detail = f"this service holds as many {limit.what} as it may"
+            detail = f"this service holds the maximum number of {limit.what}"
         elif key is not None and self._open[key] >= limit.most_of_a_key:
             detail = f"this key may hold {limit.most_of_a_key} {limit.what} at a time"
         if detail:

@@ -147,7 +147,7 @@ class LingeringTransport(asyncio.Transport):
 
 
 class StrictProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 with limits; a server shares `connections`."""
+    """uvicorn's HTTP/1.1 protocol with limits; all connections of a server share one counter."""
 
     connections_open: ConnectionCounter
     conn: StrictConnection
@@ -259,7 +259,9 @@ class StrictProtocol(H11Protocol):
         if self.transport.is_closing():
             return
         if self.conn.our_state is h11.IDLE and self.conn.trailing_data[0]:
-            self._close_with_error(RequestTimeout(f"the head did not come in time; {CLOSED}"))
+            self._close_with_error(
+                RequestTimeout(f"the request head did not arrive in time; {CLOSED}")
+            )
         else:
             HTTP_REFUSED.labels("head").inc()
             self._close()

@@ -27,14 +27,14 @@ class JobProgress(BaseModel):
     object: Literal["job"] = "job"
     status: JobStatus
     attempts: int
-    at: int | None = Field(description="unix seconds; null where it was not kept")
+    at: int | None = Field(description="unix seconds; null if it was not kept")
 
 
 class StreamEvent(BaseModel):
     """An event of a stream; `end` is the last one, without an id, and with data `{}`."""
 
     id: str | None = Field(
-        default=None, description="send the last one as `Last-Event-ID` to go on from there"
+        default=None, description="send the last one as `Last-Event-ID` to continue after it"
     )
     retry: int | None = Field(default=None, description="milliseconds until coming back")
 
@@ -64,8 +64,8 @@ class JobNotice(BaseModel):
     metric: str
     status: JobStatus
     batch_id: str | None
-    score: float | None = Field(description="null where it is undefined, and where there is none")
-    error_type: str | None = Field(description="the `type` of the problem of a failed job")
+    score: float | None = Field(description="score; null if undefined or missing")
+    error_type: str | None = Field(description="a failed job's problem `type`")
 
 
 class BatchNotice(BaseModel):

@@ -1,17 +1,31 @@
-"""A periodic check of the file store, so that no request waits for one."""
+"""Calls of the file store, and a periodic check of it. A store that hangs stops nothing else.
+
+A call that hangs keeps its thread. The file store therefore has its own threads, and gets no more
+calls once it does not answer.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import ParamSpec, TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from starlette.concurrency import run_in_threadpool
 
-from shared.contracts.errors import ScoringError
+from shared.contracts.errors import FileStoreAway, ScoringError
 from shared.ledger.file_store import FileStore
+from shared.process import telemetry
 
 LOOK_SECONDS = 10.0
 PATIENCE_SECONDS = 5.0
+THREADS = 16
 READY = "ready"
+HANGS = "the file store does not answer"
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class FileStoreWatch:
@@ -19,6 +33,7 @@ class FileStoreWatch:
 
     def __init__(self, store: FileStore) -> None:
         self._store = store
+        self._threads = CapacityLimiter(THREADS)
         self.state = READY  # or why it is away
 
     async def run(self) -> None:
@@ -27,7 +42,8 @@ class FileStoreWatch:
             look = asyncio.ensure_future(run_in_threadpool(self.look))
             await asyncio.wait([look], timeout=PATIENCE_SECONDS)
             if not look.done():
-                self.state = "the file store does not answer"
+                self.state = HANGS
+                telemetry.FILE_STORE_READY.set(0)
             await look
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -39,3 +55,22 @@ class FileStoreWatch:
             self.state = error.detail
         else:
             self.state = READY
+
+    async def call(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+        """Run `work`, which uses the store, in a thread.
+
+        Raises FileStoreAway, also at once while the store hangs.
+        """
+        if self.state == HANGS:
+            raise FileStoreAway(HANGS)
+        return await to_thread.run_sync(partial(work, *arguments, **options), limiter=self._threads)
+
+    async def iterate(self, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+        """Yield the pieces of a blob. Raises FileStoreAway."""
+        while piece := await self.call(next, pieces, b""):
+            yield piece
+
+    async def remove(self, file_id: str) -> None:
+        """Remove the blob of a file without a row; the scheduler removes it if this fails."""
+        with suppress(FileStoreAway):
+            await self.call(self._store.remove, file_id)

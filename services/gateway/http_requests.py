@@ -34,7 +34,7 @@ from shared.contracts.problems import (
     unique_members,
     validation_problem,
 )
-from shared.ledger.engine import Order, Slice
+from shared.ledger.engine import Order
 from shared.ledger.file_store import PIECE_BYTES, FileStore, store_error
 
 M = TypeVar("M", bound=Message)
@@ -47,13 +47,15 @@ SMALL_BYTES = 50_000  # larger bodies are parsed in a thread, so that other requ
 # Printable ASCII, in quotes or bare; a quote inside would need escapes.
 KEY_FORM = re.compile(r'"[ !#-~]{1,255}"|[!#-~]([ !#-~]{0,253}[!#-~])?')
 MOST_ON_A_PAGE = 100
+AFTER = "the `last_id` of the page before"
 MOST_SECONDS = 253_402_300_799  # 9999-12-31
 METADATA_KEY = r"[^\[\]\x00-\x1f\x7f]{1,64}"
 METADATA = re.compile(rf"metadata\[({METADATA_KEY})\]")
 METADATA_PARAMETER = {
     "name": "metadata",
     "in": "query",
-    "description": "keys and values of the request's metadata, as in `metadata[user]=u17`",
+    "description": "only jobs with these keys and values in their metadata, as in "
+    "`metadata[user]=u17`",
     "style": "deepObject",
     "explode": True,
     "schema": {
@@ -122,13 +124,13 @@ async def read_body(request: Request, *, limit: int) -> bytes:
     """Return the raw body; a body that declares more is not read. Raises BodyTooLarge."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limit:
-        raise BodyTooLarge(f"the body may have {limit} bytes")
+        raise BodyTooLarge(f"the body may have at most {limit} bytes")
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
         if size > limit:
-            raise BodyTooLarge(f"the body may have {limit} bytes")
+            raise BodyTooLarge(f"the body may have at most {limit} bytes")
         chunks.append(chunk)
     return b"".join(chunks)
 
@@ -189,27 +191,23 @@ def key_of(header: str | None) -> str | None:
 
 
 def key_header(effect: str) -> Any:
-    """Return the header's description. effect: of sending the same key again."""
+    """Return the header's description. effect: what sending the same key again does."""
     return Header(description=effect, json_schema_extra={"pattern": f"^({KEY_FORM.pattern})$"})
 
 
 def page_after(shape: re.Pattern[str]) -> Any:
     """Return the query parameter `after` of a list. shape: of its ids."""
-    return Query(description="the `last_id` of the page before", pattern=f"^{shape.pattern}$")
+    return Query(description=AFTER, pattern=f"^{shape.pattern}$")
 
 
-def slice_of(request: Request, limit: int, after: str | None, order: Order) -> Slice:
-    """Return the requested page. Raises BadInput."""
-    check_filters(request, {"limit", "after", "order", "purpose"})
-    return Slice(limit=limit, after=after, order=order)
-
-
-def check_filters(request: Request, allowed: set[str]) -> None:
-    """Raises BadInput for an unknown filter, which would otherwise be ignored."""
-    keyed = {name for name in request.query_params if METADATA.fullmatch(name)}
-    known = (allowed - {"metadata"}) | (keyed if "metadata" in allowed else set())
-    unknown = sorted(request.query_params.keys() - known)
-    if unknown:
+def check_filters(request: Request) -> None:
+    """Raises BadInput for a filter that the operation does not declare and so would ignore."""
+    route = request.scope["route"]
+    known = {field.alias for field in route.dependant.query_params}
+    more = (route.openapi_extra or {}).get("parameters", ())
+    if any(parameter["name"] == "metadata" for parameter in more):
+        known |= {name for name in request.query_params if METADATA.fullmatch(name)}
+    if unknown := sorted(request.query_params.keys() - known):
         raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
 
 
@@ -251,7 +249,7 @@ def declared_bytes(request: Request, *, limit: int) -> int:
     length = request.headers.get("content-length", "")
     declared = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else 0
     if declared > limit + FORM_BYTES:
-        raise BodyTooLarge(f"the file may have {limit} bytes")
+        raise BodyTooLarge(f"the file may have at most {limit} bytes")
     return max(0, declared - FORM_BYTES)
 
 
@@ -285,7 +283,7 @@ async def _read_chunks(request: Request, upload: Upload, limit: int) -> AsyncGen
     async for chunk in request.stream():
         size += len(chunk)
         if size > limit + FORM_BYTES:
-            raise BodyTooLarge(f"the file may have {limit} bytes")
+            raise BodyTooLarge(f"the file may have at most {limit} bytes")
         upload.receive(len(chunk))
         yield chunk
 
@@ -307,7 +305,7 @@ def store_file(file: BinaryIO, store: FileStore, file_id: str, *, limit: int) ->
     size = 0
     file.seek(0, 2)
     if file.tell() > limit:
-        raise BodyTooLarge(f"the file may have {limit} bytes")
+        raise BodyTooLarge(f"the file may have at most {limit} bytes")
     file.seek(0)
     with store.open_write(file_id) as target:
         while piece := file.read(PIECE_BYTES):

@@ -23,7 +23,7 @@ def job_types() -> Iterator[type[BaseModel]]:
         "metric": (Literal[tuple(sorted(all_contracts()))], ...),
         "result": (
             reduce(or_, results) | None,
-            Field(description="as `metric` says, where the job succeeded"),
+            Field(description="the result of `metric`, if the job succeeded"),
         ),
     }
     job: Any = create_model("Job", __base__=JobSchema, __doc__="A job in any state.", **fields)
@@ -42,7 +42,7 @@ def _result_of(contract: ServiceContract) -> Any:
 
 
 def _list_of(name: str, job: Any) -> type[BaseModel]:
-    says = "Jobs, in the order in which they were asked for."
+    says = "Jobs, in the order of their requests."
     fields: Any = {
         "object": (Literal["list"], "list"),
         "data": (list[job], ...),

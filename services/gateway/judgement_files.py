@@ -60,7 +60,7 @@ OF_AN_EXPORT = frozenset(COLUMNS)
 class JudgementLine(JudgementRequest):
     """A line of an import."""
 
-    reviewer: ReviewerName = Field(description="who judged")
+    reviewer: ReviewerName = Field(description="the person who judged")
 
 
 def file_chunks(engine: Engine, selection: JudgementFilter, form: FileFormat) -> Iterator[bytes]:
@@ -218,7 +218,9 @@ def read(raw: bytes) -> list[JudgementLine]:
         except ValidationError as error:
             faults += [{**item, "loc": (index, *item["loc"])} for item in error.errors()]
         except (ValueError, RecursionError):
-            faults.append({"loc": (index,), "type": "json", "msg": "this line is no JSON object"})
+            faults.append(
+                {"loc": (index,), "type": "json", "msg": "this line is not a JSON object"}
+            )
         if len(faults) >= MOST_FAULTS:
             break
     if faults:

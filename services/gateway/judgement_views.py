@@ -48,7 +48,7 @@ Words = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r
 class MarkedSpan(Message):
     """A marked passage of a text."""
 
-    of: Words = Field(default="text", description="the field of the request that holds them")
+    of: Words = Field(default="text", description="the field of the request that contains them")
     start: int = Field(ge=0, description="character offset into the text as sent")
     end: int = Field(ge=1, description="character offset, exclusive")
 
@@ -56,7 +56,7 @@ class MarkedSpan(Message):
 class JudgementFields(Message):
     """An opinion on a score, or on one of its parts."""
 
-    verdict: Opinion = Field(description="with the metric")
+    verdict: Opinion = Field(description="agreement with the metric")
     reviewer: ReviewerName | None = Field(
         default=None,
         description="the reviewer's name; a key with a reviewer may only judge under that name",
@@ -65,22 +65,28 @@ class JudgementFields(Message):
     human_score: float | None = Field(default=None, ge=0, le=1, description="the correct score")
     human_label: Words | None = Field(
         default=None,
-        description="the correct label; for jobs whose texts are not stored only a canonical one, "
-        "such as `hateful`",
+        description="the correct label; for jobs whose texts are not stored, only a canonical"
+        " label such as `hateful`",
     )
     spans: tuple[MarkedSpan, ...] = Field(
         default=(),
         max_length=MOST_SPANS,
-        description="words that decide; refused for jobs whose texts are not kept",
+        description="words that decide; rejected for jobs whose texts are not stored",
     )
     note: Annotated[str, StringConstraints(max_length=MOST_NOTE, pattern=r"^[^\x00]*$")] | None = (
-        Field(default=None, description="refused for jobs whose texts are not kept: notes quote")
+        Field(
+            default=None,
+            description="rejected for jobs whose texts are not stored, because notes may "
+            "quote them",
+        )
     )
     blind: bool = Field(default=False, description="whether the score was hidden")
     queue: Annotated[str, StringConstraints(pattern=f"^{QUEUE_ID}$")] | None = Field(
         default=None, description="the review queue that gave the line"
     )
-    seconds: float | None = Field(default=None, ge=0, le=86_400, description="that it took")
+    seconds: float | None = Field(
+        default=None, ge=0, le=86_400, description="seconds that the judgement took"
+    )
 
 
 class JudgementRequest(JudgementFields):
@@ -95,19 +101,22 @@ class ReviewQueueRequest(Message):
     batch: Annotated[str, StringConstraints(pattern=r"^batch_[0-9a-f]{32}$")]
     name: Words
     query: Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[ -~]*$")] = Field(
-        default="", description="filters, as the address of the batch's table has them"
+        default="", description="filters, as in the address of the batch's table"
     )
     order: QueueOrder = Field(
         default="random",
-        description="only figures of `random` queues hold for the batch; `uncertain`: closest to "
-        "the border of the verdict first",
+        description="order of the lines. Only figures of `random` queues apply to the whole "
+        "batch; `uncertain`: lines closest to the verdict's threshold first",
     )
-    lines: int = Field(default=60, ge=1, le=MOST_LINES, description="at most")
+    lines: int = Field(default=60, ge=1, le=MOST_LINES, description="maximum number of lines")
     per_line: int = Field(default=1, ge=1, le=5, description="people who judge each line")
-    blind: bool = Field(default=True, description="score and verdict come after the answer")
-    seed: int = Field(default=0, ge=0, le=2**31 - 1, description="of the random order")
+    blind: bool = Field(default=True, description="hide score and verdict until the answer")
+    seed: int = Field(default=0, ge=0, le=2**31 - 1, description="seed of the random order")
     rubric: tuple[Question, ...] = Field(
-        default=("agree",), min_length=1, max_length=len(QUESTIONS), description="what is asked"
+        default=("agree",),
+        min_length=1,
+        max_length=len(QUESTIONS),
+        description="the questions to reviewers",
     )
 
 
@@ -116,7 +125,7 @@ class LeaseRequest(Message):
 
     reviewer: ReviewerName | None = Field(default=None, description="who judges, if not the key")
     skip: int | None = Field(
-        default=None, ge=1, le=MOST_LINES, description="position of a line not to be given again"
+        default=None, ge=1, le=MOST_LINES, description="position of a line to skip"
     )
 
 
@@ -129,23 +138,25 @@ class ReviewerJudgementSchema(BaseModel):
     object: Literal["judgement"] = "judgement"
     job_id: str
     reviewer: str
-    verified: bool = Field(description="whether the key says who it is, not the caller")
+    verified: bool = Field(description="whether the name comes from the key, not from the caller")
     verdict: Opinion | Literal["withdrawn"]
     about: str = Field(description="`score`, or the name of a part")
     human_score: float | None = Field(description="[0, 1]")
     human_label: str | None
-    spans: list[MarkedSpan] = Field(description="words that decide, as they were marked")
+    spans: list[MarkedSpan] = Field(description="words that decide, as marked")
     note: str | None
     blind: bool = Field(description="whether the score was hidden")
     queue_id: str | None
-    seconds: float | None = Field(description="that it took")
+    seconds: float | None = Field(description="seconds that the judgement took")
     supersedes: str | None
     current: bool = Field(description="whether no other supersedes it")
-    source: str | None = Field(description="where it was made, if elsewhere")
+    source: str | None = Field(description="the system that it was imported from")
     created_at: int = Field(description="unix seconds")
-    key_id: str | None = Field(description="that sent it; for keys of scope `admin`")
+    key_id: str | None = Field(description="the key that sent it; for keys of scope `admin`")
     address_family: str | None = Field(description="IPv4 or IPv6; for keys of scope `admin`")
-    request_id: str | None = Field(description="that sent it; for keys of scope `admin`")
+    request_id: str | None = Field(
+        description="id of the request that sent it; for keys of scope `admin`"
+    )
 
 
 class JudgementList(ListPage[ReviewerJudgementSchema]):
@@ -159,7 +170,7 @@ class ImportSchema(BaseModel):
 
     object: Literal["judgement_import"] = "judgement_import"
     imported: int
-    unchanged: int = Field(description="that were there already")
+    unchanged: int = Field(description="judgements that already existed")
 
 
 class QueueProgressSchema(BaseModel):
@@ -183,7 +194,7 @@ class ReviewQueueSchema(BaseModel):
     name: str
     metric: str
     batch_id: str
-    query: list[list[str]] = Field(description="the filters in force when it was made")
+    query: list[list[str]] = Field(description="the filters when the queue was created")
     order: QueueOrder
     lines: int
     per_line: int
@@ -205,7 +216,7 @@ class ReviewItemSchema(BaseModel):
     model_config = ALWAYS_SENT
 
     position: int
-    line: int = Field(description="of the batch")
+    line: int = Field(description="line number in the batch")
     job_id: str
     leased_until: int = Field(description="unix seconds")
 
@@ -227,7 +238,7 @@ def origin_of(request: Request, caller: Caller, reviewer: str | None) -> Origin:
     of_key = None if caller.key is None else caller.key.reviewer
     if of_key is not None and reviewer is not None and reviewer != of_key:
         raise BadInput(
-            "this key may only give the judgements of its reviewer; leave out `reviewer`",
+            "this key may only send judgements of its own reviewer; leave out `reviewer`",
             pointer="/reviewer",
         )
     who = of_key or (reviewer or "").strip()
@@ -289,7 +300,7 @@ def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) 
         pointer = f"/spans/{index}"
         if request.get("do_not_store_text"):
             raise BadInput(
-                "the job's texts are not kept, so nothing can be marked", pointer="/spans"
+                "the job's texts are not stored, so no words can be marked", pointer="/spans"
             )
         text = request.get(span["of"])
         if not isinstance(text, str):

@@ -31,7 +31,7 @@ PIPE_COLUMNS = 200  # of a table, for who reads it line by line
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(prog="touchstone keys", description=__doc__)
-    result.add_argument("--var", type=Path, help="Folder of a running `make serve`, mostly var.")
+    result.add_argument("--var", type=Path, help="Folder of a running `make serve`, usually var.")
     commands = result.add_subparsers(dest="command", required=True)
     create = commands.add_parser("create", help="Create a key and print it.")
     create.add_argument(
@@ -52,12 +52,12 @@ def parser() -> argparse.ArgumentParser:
     create.add_argument(
         "--accept-untrained-languages",
         action="store_true",
-        help="Score requests in every language, with a warning, unless they say otherwise.",
+        help="Score texts in every language, with a warning, unless the request says otherwise.",
     )
     create.add_argument(
         "--reviewer",
         type=_reviewer,
-        help="Person who judges with this key (default: the user gives a name).",
+        help="Person who judges with this key (default: the user enters a name).",
     )
     create.add_argument("--days", type=_count, help="Days until the key expires (default: never).")
     listing = commands.add_parser("list", help="List all keys, or those of a tenant.")
@@ -109,7 +109,7 @@ def _run(options: argparse.Namespace, engine: Engine, console: Console) -> int:
                 console.print(table([revoked]))
                 return 0
     console.print(table([key]))
-    console.print("This is the only time that the key is shown:")
+    console.print("The key is shown only this once:")
     sys.stdout.write(secret + "\n")
     return 0
 
@@ -142,7 +142,7 @@ def table(rows: list[Key]) -> Table:
 
 
 def state(key: Key) -> str:
-    """Return if the key is valid, expired or revoked, with the time."""
+    """Return whether the key is valid, expired or revoked, with the time."""
     if key.revoked_at is not None:
         return f"revoked {key.revoked_at:%Y-%m-%d %H:%M}"
     if key.expires_at is None:

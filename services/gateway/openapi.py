@@ -52,32 +52,35 @@ LICENSE = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
 CONTACT = {"name": "Touchstone", "url": "https://touchstone.dev"}
 TAGS = {
     "scores": "Score explanations, one by one or up to 1,000 in a call.",
-    "jobs": "What was asked for, and what came of it.",
+    "jobs": "Jobs: requests and their results.",
     "batches": "Score every line of a file.",
     "files": "What batches read and write.",
-    "reports": "Sums over many results, with intervals.",
-    "models": "The configured models, how they are, and questions to one of them.",
-    "webhooks": "Addresses of yours that are told what has ended.",
-    "judgements": "What people think of scores, and queues of lines to judge.",
-    "health": "Whether the service is alive and ready.",
+    "reports": "Batch reports: summaries of many results, with intervals.",
+    "models": "The configured models, their state, and direct questions to a model.",
+    "webhooks": "Your addresses that receive events.",
+    "judgements": "People's judgements of scores, and queues of lines to judge.",
+    "health": "The health of the service: alive and ready.",
 }
 HEADERS: dict[str, tuple[str, Json]] = {
     "x-request-id": ("the request's id, in every log line about it", {"type": "string"}),
-    "x-touchstone-version": ("of the service", {"type": "string"}),
-    "Location": ("where the job is", {"type": "string"}),
+    "x-touchstone-version": ("version of the service", {"type": "string"}),
+    "Location": ("address of the job", {"type": "string"}),
     "Retry-After": ("seconds to wait before asking again", {"type": "integer", "minimum": 0}),
     "Preference-Applied": ("`wait=N`, the seconds of `Prefer` in force", {"type": "string"}),
     "Idempotent-Replayed": ("`true`: the answer to an earlier call", {"type": "string"}),
-    "RateLimit": ("what is left (draft-ietf-httpapi-ratelimit-headers)", {"type": "string"}),
+    "RateLimit": (
+        "the rest of the limit (draft-ietf-httpapi-ratelimit-headers)",
+        {"type": "string"},
+    ),
     "RateLimit-Policy": ("requests a key may make in a minute", {"type": "string"}),
 }
 REPLAYED = {"create_judgements"}  # without a key: what says the same again is the first
 HEADER = "#/components/headers/"
 LIMITED = ("RateLimit", "RateLimit-Policy")
 SIGNED = {
-    "webhook-id": "the same at every attempt: take it to see a repetition",
+    "webhook-id": "the same in every attempt: use it to detect repetitions",
     "webhook-timestamp": "of this attempt, unix seconds",
-    "webhook-signature": "`v1,` and base64, one for each secret in force (Standard Webhooks)",
+    "webhook-signature": "`v1,` and base64, one signature per valid secret (Standard Webhooks)",
 }
 RECEIVED = {
     "2XX": "received",
@@ -98,8 +101,8 @@ def install(app: FastAPI) -> None:
 
 
 def build_description(app: FastAPI) -> Json:
-    """The whole description, made anew."""
-    made = get_openapi(
+    """Return the whole description, built again."""
+    description = get_openapi(
         title=app.title,
         version=app.version,
         openapi_version=OPENAPI_VERSION,
@@ -111,27 +114,27 @@ def build_description(app: FastAPI) -> Json:
         tags=[{"name": name, "description": says} for name, says in TAGS.items()],
         routes=app.routes,
     )
-    made["security"] = KEY
-    found = [context.original_route for context in iter_route_contexts(app.routes)]
-    routes = {route.operation_id: route for route in found if isinstance(route, APIRoute)}
-    for _, operation in operations(made):
+    description["security"] = KEY
+    all_routes = [context.original_route for context in iter_route_contexts(app.routes)]
+    routes = {route.operation_id: route for route in all_routes if isinstance(route, APIRoute)}
+    for _, operation in operations(description):
         _complete(operation, routes[operation["operationId"]])
-    made["webhooks"] = {event: _webhook(event) for event in event_views.WEBHOOKS}
-    made["components"]["headers"] = {
+    description["webhooks"] = {event: _webhook(event) for event in event_views.WEBHOOKS}
+    description["components"]["headers"] = {
         name: {"description": says, "schema": schema} for name, (says, schema) in HEADERS.items()
     }
-    made["components"]["parameters"] = {
+    description["components"]["parameters"] = {
         name: {"name": name, "in": "header", "required": True, "description": says,
                "schema": {"type": "string"}}
         for name, says in SIGNED.items()
     }  # fmt: skip
-    made["components"]["schemas"] = _components(made)
-    made["components"]["responses"] = _share_problems(made)
-    return openapi_schemas.finished(made)
+    description["components"]["schemas"] = _components(description)
+    description["components"]["responses"] = _share_problems(description)
+    return openapi_schemas.finished(description)
 
 
 def operations(description: Json) -> Iterator[tuple[str, Json]]:
-    """Every operation with its path."""
+    """Yield every operation with its path."""
     for path, methods in description["paths"].items():
         for method in METHODS:
             if method in methods:
@@ -139,7 +142,7 @@ def operations(description: Json) -> Iterator[tuple[str, Json]]:
 
 
 def responses_of(description: Json, operation: Json) -> Iterator[tuple[str, Json]]:
-    """Every status with its response, also where that is a reference."""
+    """Return every status with its response, and resolve references."""
     shared = description["components"]["responses"]
     for status, response in operation["responses"].items():
         reference = response.get("$ref", "").rpartition("/")[2]
@@ -148,31 +151,33 @@ def responses_of(description: Json, operation: Json) -> Iterator[tuple[str, Json
 
 def _share_problems(made: Json) -> Json:
     """Replace the errors of all operations by references; return the components."""
-    found: dict[str, tuple[str, Json]] = {}
+    shared: dict[str, tuple[str, Json]] = {}
     for _, operation in operations(made):
         for status, response in operation["responses"].items():
             if status >= "400":
-                same = [one for one, _ in found.values() if one.startswith(f"Problem{status}")]
+                same = [
+                    name_ for name_, _ in shared.values() if name_.startswith(f"Problem{status}")
+                ]
                 name = f"Problem{status}" + (chr(ord("A") + len(same)) if same else "")
-                name, _ = found.setdefault(json.dumps(response), (name, response))
+                name, _ = shared.setdefault(json.dumps(response), (name, response))
                 operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
-    return dict(found.values())
+    return dict(shared.values())
 
 
 def _components(made: Json) -> Json:
-    asked: list[type[BaseModel]] = [
+    requests: list[type[BaseModel]] = [
         *(contract.request for contract in contracts().values()),
         described_report_request(),
         described_request(),
         *OTHER_REQUESTS,
     ]
     answered = [*job_views.job_types(), *event_views.event_types()]
-    others = {
+    other_models = {
         name: schema
         for name, schema in made["components"]["schemas"].items()
         if name not in ("HTTPValidationError", "ValidationError")
     }
-    return openapi_schemas.components(asked, answered, others)
+    return openapi_schemas.components(requests, answered, other_models)
 
 
 def _complete(operation: Json, route: APIRoute) -> None:
@@ -189,8 +194,10 @@ def _complete(operation: Json, route: APIRoute) -> None:
         parameter["schema"].pop("description", None)  # as the parameter's own
     _add_errors(operation, writes=not (route.methods or set()) <= {"GET", "HEAD"})
     for status, response in operation["responses"].items():
-        named = {*response.get("headers", ()), *_headers(status, operation)}
-        response["headers"] = {name: {"$ref": HEADER + name} for name in HEADERS if name in named}
+        header_names = {*response.get("headers", ()), *_headers(status, operation)}
+        response["headers"] = {
+            name: {"$ref": HEADER + name} for name in HEADERS if name in header_names
+        }
 
 
 def _scopes(dependant: Dependant) -> Iterator[str]:
@@ -205,9 +212,12 @@ def _add_errors(operation: Json, *, writes: bool) -> None:
     responses = operation["responses"]
     for status in [status for status in responses if _is_default_error(responses[status])]:
         del responses[status]
-    every = {421: "sent to another host's name", 500: "our fault; the log has it by this id"}
+    every = {
+        421: "sent to another host's name",
+        500: "an internal error; the log has it under this id",
+    }
     if writes:
-        every[403] = "a page of another site, or a key without the scope, asks for it"
+        every[403] = "a request from another site's page, or with a key without the scope"
     if "requestBody" in operation:
         every[408] = "the body came too slowly"
     for status, says in every.items():
@@ -225,8 +235,10 @@ def _is_default_error(response: Json) -> bool:
 
 
 def _headers(status: str, operation: Json) -> Iterator[str]:
-    named = {
-        one["name"].lower() for one in operation.get("parameters", ()) if one["in"] == "header"
+    parameter_names = {
+        parameter["name"].lower()
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] == "header"
     }
     is_success = status < "400"
     yield "x-request-id"
@@ -234,9 +246,11 @@ def _headers(status: str, operation: Json) -> Iterator[str]:
         yield from ("x-touchstone-version", *LIMITED)
     if status in ("202", "409", "429", "503", "507"):
         yield "Retry-After"
-    if is_success and "prefer" in named:
+    if is_success and "prefer" in parameter_names:
         yield "Preference-Applied"
-    if is_success and ("idempotency-key" in named or operation["operationId"] in REPLAYED):
+    if is_success and (
+        "idempotency-key" in parameter_names or operation["operationId"] in REPLAYED
+    ):
         yield "Idempotent-Replayed"
 
 

@@ -31,64 +31,66 @@ def components(
     answered: Sequence[type[BaseModel]],
     others: Mapping[str, Json],
 ) -> Json:
-    """Every component. others: those of answers that are described already."""
+    """Return every component. others: components of answers that are already described."""
     requests = _definitions(asked, "validation")
     answers = {**others, **_definitions(answered, "serialization")}
-    opened = {name: _open(one) for name, one in answers.items()}
+    opened = {name: _open(answer) for name, answer in answers.items()}
     return dict(sorted({**opened, **requests}.items()))
 
 
 def _definitions(messages: Sequence[type[BaseModel]], mode: JsonSchemaMode) -> Json:
-    wanted = [(message, mode) for message in messages]
-    _, found = models_json_schema(wanted, ref_template=TEMPLATE)
-    definitions: Json = found.get("$defs", {})
+    messages_by_mode = [(message, mode) for message in messages]
+    _, schema = models_json_schema(messages_by_mode, ref_template=TEMPLATE)
+    definitions: Json = schema.get("$defs", {})
     return definitions
 
 
 def finished(described: Json) -> Json:
-    """The same description with public names, without inner titles, in types that are told."""
+    """Return the description with public names, without inner titles, and with discriminators."""
     schemas = described["components"]["schemas"]
     names = {name: public(name) for name in schemas}
     if len(set(names.values())) < len(names):
-        raise ValueError("two components of the API's description would have one name")
-    named = renamed(described, names)
-    shaped: Json = _normalize(named)
+        raise ValueError("two components of the API's description have the same name")
+    described_publicly = renamed(described, names)
+    shaped: Json = _normalize(described_publicly)
     shaped["info"] = described["info"]
-    found = {names[name]: one for name, one in shaped["components"]["schemas"].items()}
-    for component, told_by in list(_discriminators(found)):
-        _set_required(found[component], told_by)
-    shaped["components"]["schemas"] = found
-    _share_fields(found, "checks", "MetricResult", "The fields that every metric's result has.")
-    _share_fields(found, "win_rate_draws", "Null", "The fields of every comparison with chance.")
+    by_name = {names[name]: schema for name, schema in shaped["components"]["schemas"].items()}
+    for component, told_by in list(_discriminators(by_name)):
+        _set_required(by_name[component], told_by)
+    shaped["components"]["schemas"] = by_name
+    _share_fields(by_name, "checks", "MetricResult", "The fields that every metric's result has.")
+    _share_fields(by_name, "win_rate_draws", "Null", "The fields of every comparison with chance.")
     for name, base in DERIVED.items():
-        _derive(found[name], base, found[base]["properties"])
+        _derive(by_name[name], base, by_name[base]["properties"])
     _inline_small(shaped)
     return shaped
 
 
 def _share_fields(schemas: Json, mark: str, base: str, about: str) -> None:
-    """Describe once, in a component `base`, what the components with the field `mark` share."""
-    members = [one for one in schemas.values() if mark in one.get("properties", ())]
+    """Move the shared fields of components with the field `mark` into a component `base`."""
+    members = [schema for schema in schemas.values() if mark in schema.get("properties", ())]
     first = members[0]
     shared = {
         name: field
         for name, field in first["properties"].items()
-        if all(one["properties"].get(name) == field for one in members)
-        and len({name in one["required"] for one in members}) == 1
+        if all(member["properties"].get(name) == field for member in members)
+        and len({name in member["required"] for member in members}) == 1
     }
     required = [name for name in first["required"] if name in shared]
-    for one in members:
-        _derive(one, base, shared)
+    for member in members:
+        _derive(member, base, shared)
     described = {"type": "object", "description": about}
     schemas[base] = {**described, "properties": shared, "required": required}
 
 
 def _derive(schema: Json, base: str, shared: Collection[str]) -> None:
     """Describe only the fields that this component adds to the component `base`."""
-    own = {name: schema.pop(name) for name in ("type", "properties", "required")}
-    own["properties"] = {n: field for n, field in own["properties"].items() if n not in shared}
-    own["required"] = [name for name in own["required"] if name not in shared]
-    schema["allOf"] = [{"$ref": REFERENCE + base}, own]
+    own_keys = {name: schema.pop(name) for name in ("type", "properties", "required")}
+    own_keys["properties"] = {
+        n: field for n, field in own_keys["properties"].items() if n not in shared
+    }
+    own_keys["required"] = [name for name in own_keys["required"] if name not in shared]
+    schema["allOf"] = [{"$ref": REFERENCE + base}, own_keys]
 
 
 def _inline_small(described: Json) -> None:
@@ -98,13 +100,15 @@ def _inline_small(described: Json) -> None:
     while True:
         uses = Counter(_strings(described))
         small = {
-            name: one
-            for name, one in schemas.items()
+            name: schema
+            for name, schema in schemas.items()
             if uses[REFERENCE + name] == 1
-            and 0 < len(one.get("properties", ())) <= SMALL
-            and not any(references(one))
+            and 0 < len(schema.get("properties", ())) <= SMALL
+            and not any(references(schema))
         }
-        homes = [one for name, one in schemas.items() if small.keys() & set(references(one))]
+        homes = [
+            schema for name, schema in schemas.items() if small.keys() & set(references(schema))
+        ]
         if not homes:
             return
         for home in homes:
@@ -116,9 +120,9 @@ def _put(node: Any, reference: str, schema: Json) -> None:
     """Replace the reference in this schema."""
     for inner in node.values() if isinstance(node, dict) else node:
         if isinstance(inner, dict) and inner.get("$ref") == reference:
-            said = {name: value for name, value in inner.items() if name != "$ref"}
+            siblings = {name: value for name, value in inner.items() if name != "$ref"}
             inner.clear()
-            inner.update(schema | said)
+            inner.update(schema | siblings)
         elif isinstance(inner, dict | list):
             _put(inner, reference, schema)
 
@@ -145,18 +149,18 @@ def _discriminators(node: Any) -> Iterator[tuple[str, str]]:
 
 
 def _set_required(schema: Json, field: str) -> None:
-    """What tells an arm of a union from the others must be there, so it needs no default."""
+    """Make the field that tells members of a union apart required, without a default."""
     schema["required"] = sorted({*schema.get("required", ()), field})
     schema["properties"][field].pop("default", None)
 
 
 def public(name: str) -> str:
-    """Of a class of ours: the schema of something bears its name."""
+    """Return the public name of our class: the name without the suffix `Schema`."""
     return name.removesuffix(SCHEMA)
 
 
 def renamed(node: Any, names: Mapping[str, str]) -> Any:
-    """The same with every reference to a component under its new name."""
+    """Return the node with every reference to a component under its new name."""
 
     def rename(value: str) -> str:
         name = value.removeprefix(REFERENCE)
@@ -176,7 +180,7 @@ def _map_str(node: Any, change: Callable[[str], str]) -> Any:
 def _open(schema: Any) -> Any:
     """The same without `additionalProperties: false`, at any depth."""
     if isinstance(schema, list):
-        return [_open(one) for one in schema]
+        return [_open(entry) for entry in schema]
     if not isinstance(schema, dict):
         return schema
     return {
@@ -192,17 +196,21 @@ def _normalize(node: Any, *, is_map: bool = False) -> Any:
     is_map: the keys are names of a caller's or of ours, not words of JSON Schema.
     """
     if isinstance(node, list):
-        return [_normalize(one) for one in node]
+        return [_normalize(entry) for entry in node]
     if not isinstance(node, dict):
         return node
-    kept = {
+    normalized = {
         name: value
         if name in VALUES and not is_map
         else _normalize(value, is_map=name == "properties")
         for name, value in node.items()
         if is_map or not _is_unused(name, value)
     }
-    return kept if is_map else _merge_null(_merge_enum(_convert_pattern(_convert_tuple(kept))))
+    return (
+        normalized
+        if is_map
+        else _merge_null(_merge_enum(_convert_pattern(_convert_tuple(normalized))))
+    )
 
 
 def _is_unused(name: str, value: Any) -> bool:
@@ -218,7 +226,9 @@ def _convert_tuple(schema: Json) -> Json:
     if not places:
         return schema
     rest = {name: value for name, value in schema.items() if name != "prefixItems"}
-    kinds = [{key: value for key, value in one.items() if key != "description"} for one in places]
+    kinds = [
+        {key: value for key, value in place.items() if key != "description"} for place in places
+    ]
     if any(kind != kinds[0] for kind in kinds):
         # nothing may follow; who does not read places takes each of them for any of the kinds
         return {**schema, "items": {"anyOf": kinds}}
@@ -263,7 +273,7 @@ def _words(schema: Json) -> list[str]:
 
 
 def references(node: Any) -> Iterator[str]:
-    """The names of all components that it refers to."""
+    """Return the names of all components that the node refers to."""
     if isinstance(node, dict):
         for name, value in node.items():
             if name == "$ref" and isinstance(value, str) and value.startswith(REFERENCE):

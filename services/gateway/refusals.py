@@ -52,7 +52,7 @@ class BodyTooLarge(ScoringError):
     slug = "body-too-large"
     title = "The body is too large"
     cure = (
-        "Send less at a time; the detail names the limit. Many requests go into a file: `POST "
+        "Send less at a time; `detail` names the limit. Send many requests as a file: `POST "
         "/v1/files`, then a batch."
     )
 
@@ -91,7 +91,7 @@ class Forbidden(ScoringError):
     status = 403
     slug = "forbidden"
     title = "This key may not do that"
-    cure = "Use a key with the scope that the detail names."
+    cure = "Use a key with the scope named in `detail`."
 
 
 class MethodNotAllowed(ScoringError):
@@ -100,7 +100,7 @@ class MethodNotAllowed(ScoringError):
     status = 405
     slug = "method-not-allowed"
     title = "Method Not Allowed"
-    cure = "Use one of the methods that the header `Allow` names."
+    cure = "Use one of the methods in the header `Allow`."
 
 
 class NotHttp(ScoringError):
@@ -109,7 +109,7 @@ class NotHttp(ScoringError):
     status = 400
     slug = "not-http"
     title = "This is not HTTP"
-    cure = "Use an HTTP client, and http:// or https:// as the service's address says."
+    cure = "Use an HTTP client, with the same http:// or https:// as in the service's address."
 
 
 class HeaderFieldsTooLarge(ScoringError):
@@ -118,7 +118,7 @@ class HeaderFieldsTooLarge(ScoringError):
     status = 431
     slug = "request-header-fields-too-large"
     title = "Too many header fields"
-    cure = "Send fewer header fields, and shorter ones; cookies of other sites are the usual cause."
+    cure = "Send fewer and shorter header fields; the usual cause are cookies of other sites."
 
 
 class BadRequest(ScoringError):
@@ -127,7 +127,9 @@ class BadRequest(ScoringError):
     status = 400
     slug = "http"
     title = "The request cannot be read"
-    cure = "Send it again; where it was written by hand, look at its first line and headers."
+    cure = (
+        "Send the request again. If it was written by hand, check its first line and its headers."
+    )
 
 
 class RequestTimeout(ScoringError):
@@ -136,7 +138,7 @@ class RequestTimeout(ScoringError):
     status = 408
     slug = "request-timeout"
     title = "The request took too long"
-    cure = "Send it again over a faster connection, or in smaller pieces."
+    cure = "Send the request again over a faster connection, or in smaller parts."
 
 
 class Busy(ScoringError):
@@ -145,7 +147,7 @@ class Busy(ScoringError):
     status = 503
     slug = "busy"
     title = "The service is busy"
-    cure = "Wait for `Retry-After` and send it again; open fewer connections at a time."
+    cure = "Wait for `Retry-After` and send the request again; open fewer connections at a time."
     retry_after = 2
 
 
@@ -156,8 +158,8 @@ class CrossOriginRequest(ScoringError):
     slug = "foreign-site"
     title = "This was sent by another site"
     cure = (
-        "Call the API from a program or from the service's own pages; where keys are asked "
-        "for, other sites may call it with one."
+        "Call the API from a program or from the service's own pages. If the service requires"
+        " keys, other sites can call it with a key."
     )
 
 
@@ -166,7 +168,7 @@ class MisdirectedRequest(ScoringError):
 
     status = 421
     slug = "misdirected-request"
-    title = "The service does not answer to this name"
+    title = "The service does not accept this host name"
     cure = (
         "Use the service's own name, or have the operator add this one to `TOUCHSTONE_HOST_NAMES`."
     )
@@ -187,7 +189,7 @@ class UnknownMetric(ScoringError):
     status = 404
     slug = "unknown-metric"
     title = "No such metric"
-    cure = "Use one of the metrics that the detail lists."
+    cure = "Use one of the metrics listed in `detail`."
 
 
 class FileInUse(ScoringError):
@@ -205,7 +207,7 @@ class NoReport(ScoringError):
     status = 409
     slug = "nothing-to-report"
     title = "There is nothing to report"
-    cure = "Wait until the batch has ended; one without any result has no report."
+    cure = "Wait until the batch has ended; a batch without results has no report."
 
 
 class UnknownPlot(NotThere):
@@ -213,7 +215,7 @@ class UnknownPlot(NotThere):
 
     slug = "unknown-plot"
     title = "No such plot"
-    cure = "Use one of the plots that the report's page shows."
+    cure = "Use one of the plots shown on the report's page."
 
 
 class AlreadyFinal(ScoringError):
@@ -222,7 +224,7 @@ class AlreadyFinal(ScoringError):
     status = 409
     slug = "already-final"
     title = "The job has already ended"
-    cure = "Nothing is to be done: the job has ended, and its state stays."
+    cure = "Do nothing: the job has ended, and its state is final."
 
 
 ROUTER_SLUGS = {404: NotThere.slug, 405: MethodNotAllowed.slug}

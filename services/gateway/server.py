@@ -47,8 +47,8 @@ def config_of(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 
 def connection_limit(connections: int) -> int:
-    """Return this many connections, or fewer if the limit of open files is lower. Without free
-    files no connection is accepted, not even a probe's."""
+    """Return this number, or fewer connections if the process may open fewer files. Without a free
+    file the process can accept no connection, not even a probe's."""
     needed = connections + SPARE + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
@@ -93,19 +93,19 @@ def render_metrics(engine: Engine) -> bytes:
     )
     oldest = Gauge(
         "touchstone_oldest_job_seconds",
-        "How long the oldest interactive job has been queued",
+        "Seconds that the oldest interactive job has been queued",
         ["metric"],
         registry=registry,
     )
     backlog = Gauge(
         "touchstone_backlog",
-        "Open jobs and batch lines without an answer, by which workers are scaled",
+        "Unfinished jobs and batch lines, used for scaling workers",
         ["metric"],
         registry=registry,
     )
     waiting = Gauge(
         "touchstone_batches_waiting",
-        "Open batches whose next step waits for the file store or a model's folder",
+        "Unfinished batches whose next step waits for the file store or a model's folder",
         registry=registry,
     )
     try:

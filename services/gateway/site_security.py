@@ -59,12 +59,12 @@ def origin_error(method: str, headers: Headers, settings: Settings) -> ScoringEr
     is_ours = is_named(host, settings.host_names) or is_loopback(name_of(host))
     if not is_ours and (is_loopback(settings.host) or settings.host_names):
         return MisdirectedRequest(
-            "without API keys the service answers to names of this machine only; "
+            "without API keys the service accepts host names of this machine only; "
             "TOUCHSTONE_HOST_NAMES allows more"
         )
     if method in READS or is_same_origin(headers):
         return None
-    return CrossOriginRequest("without API keys no other site may write")
+    return CrossOriginRequest("without API keys, pages of other sites may not write")
 
 
 def is_same_origin(headers: Headers) -> bool:

@@ -39,6 +39,7 @@ from services.gateway.results.result_pages import ResultSummary
 from services.gateway.spool import Spool
 from services.registry import contracts
 from shared.contracts.errors import ModelUnusable, Unavailable
+from shared.contracts.fields import value_at
 from shared.contracts.messages import JobRequest
 from shared.contracts.service import ServiceContract
 from shared.ledger import keys
@@ -95,7 +96,7 @@ class ModelBoard:
         for name, pointer in _named_models(contract, request):
             status = self._statuses.get(name)
             if status is not None and status.state in UNUSABLE:
-                advice = f"`touchstone models check {name}` says more; mended, it is read anew by"
+                advice = f"See `touchstone models check {name}`. After the repair, run"
                 detail = f"{status.reason}. {advice} `touchstone models reload`"
                 raise ModelUnusable(detail, pointer=pointer)
 
@@ -117,8 +118,8 @@ def _named_models(contract: ServiceContract, request: JobRequest) -> Iterator[tu
     if contract.model_kinds and name is not None:
         yield name, "/model"
     for named_by in contract.writers:
-        if (name := getattr(request, named_by)) is not None:
-            yield name, f"/{named_by}"
+        if (name := value_at(request, named_by)) is not None:
+            yield name, f"/{named_by.replace('.', '/')}"
     for other in contract.further(request) if contract.further else ():
         for name, _ in _named_models(other.contract, other.request):
             yield name, other.pointer
@@ -150,6 +151,10 @@ class State:
     summaries: TTLCache[str, ResultSummary] = field(  # by batch that has ended; likewise
         default_factory=lambda: TTLCache(MOST_SUMMARIES, SUMMARY_SECONDS)
     )
+
+    def model_names(self, *kinds: str) -> list[str]:
+        """Return the names of the configured models of these kinds."""
+        return [entry.name for entry in self.catalogue.entries if entry.kind in kinds]
 
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction, off the event loop. Raises Unavailable."""
@@ -249,7 +254,7 @@ class MessageSender:
 
 
 class JobWatcher:
-    """Waiting requests by job."""
+    """Wakes requests that wait for a job, when the ledger announces its end."""
 
     def __init__(self, database_url: str) -> None:
         self._url = database_url

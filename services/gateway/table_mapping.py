@@ -21,13 +21,14 @@ from itertools import chain
 from typing import IO, Any, TypeVar
 
 from shared.contracts.column_names import ID, is_gold
+from shared.contracts.fields import options_of
 from shared.contracts.messages import MOST_METADATA
 from shared.contracts.service import MetricContract
 
 DELIMITERS = (",", ";", "\t", "|")
 MOST_COLUMNS = 200
 NO_CSV = (
-    "is no CSV: its quotation marks do not pair, one cell is longer than "
+    "is not a CSV file: its quotation marks do not pair, one cell is longer than "
     f"{csv.field_size_limit():,} characters, or a line ends in the middle of one"
 )
 LONGEST_NAME = 200  # characters of a column's name
@@ -43,7 +44,8 @@ WORKBOOK = f"a workbook, as of Excel, which is not read: {AS_UTF_8}"
 BINARY = {
     b"PK\x03\x04": WORKBOOK,
     b"\xd0\xcf\x11\xe0": WORKBOOK,
-    b"PAR1": "Parquet: `touchstone submit` reads it; here only CSV and JSON Lines are read",
+    b"PAR1": "a Parquet file; only CSV and JSON Lines are supported here, but `touchstone "
+    "submit` reads Parquet",
 }
 SEPARATOR = "sep="  # Excel's own first line, as in `sep=;`
 WORK_SECONDS, REST_SECONDS = 0.01, 0.01
@@ -52,7 +54,7 @@ T = TypeVar("T")
 
 
 class TableError(ValueError):
-    """A fault in a line of the file. line: from 1."""
+    """A fault in a line of the file. line: number from 1."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")
@@ -64,8 +66,8 @@ class TableError(ValueError):
 class TableMapping:
     """field → column; field → cell → value; columns that become metadata.
 
-    A field may be part of an object, as `probabilities.original`. of_all: field → its value in
-    every row whose column is empty.
+    A field may be part of an object, as `probabilities.original` or `options.k`. of_all:
+    field → its value in every row whose column is empty.
     """
 
     columns: Mapping[str, str]
@@ -84,7 +86,8 @@ class TableMapping:
             value = _value(cell, contract, name)
             whole, _, part = name.partition(".")
             if part:
-                body.setdefault(whole, {})[part] = value
+                held = body.setdefault(whole, {})
+                body[whole] = {**held, part: value} if isinstance(held, Mapping) else held
             else:
                 body[name] = value
         of_metadata = {name: row[name] for name in self.metadata if row.get(name) not in (None, "")}
@@ -113,8 +116,8 @@ def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[s
     ]
     grouping = []
     for name in free:
-        held = [cell for row in rows if (cell := row.get(name)) not in (None, "")]
-        if has_few_values(held, min(MOST_VALUES, len(held) // 2)):  # each in two, by and large
+        cells = [cell for row in rows if (cell := row.get(name)) not in (None, "")]
+        if has_few_values(cells, min(MOST_VALUES, len(cells) // 2)):  # each in two, by and large
             grouping.append(name)
     columns = [*gold, *grouping][:MOST_METADATA]
     return [name for name in names if name in columns]
@@ -122,8 +125,8 @@ def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[s
 
 def has_few_values(cells: Iterable[Any], most: int) -> bool:
     """Return True if the non-empty cells hold at most `most` different short values."""
-    held = {str(cell) for cell in cells if cell not in (None, "")}
-    return 1 <= len(held) <= most and all(len(cell) <= LONGEST_VALUE for cell in held)
+    values = {str(cell) for cell in cells if cell not in (None, "")}
+    return 1 <= len(values) <= most and all(len(cell) <= LONGEST_VALUE for cell in values)
 
 
 def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
@@ -157,7 +160,7 @@ def _decode_lines(stream: IO[bytes]) -> Iterator[str]:
         if len(raw) > LONGEST_LINE:
             raise TableError(number, f"is longer than {LONGEST_LINE:,} bytes")
         if number > MOST_LINES:
-            raise TableError(number, f"a file may have {MOST_LINES:,} lines")
+            raise TableError(number, f"a file may have at most {MOST_LINES:,} lines")
         kind = next((BINARY[start] for start in BINARY if raw.startswith(start)), None)
         if number == 1 and kind is not None:
             raise TableError(1, f"the file is {kind}")
@@ -214,9 +217,9 @@ def _of_json(lines: Iterable[str], begin: int) -> Iterator[tuple[int, Row]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            raise TableError(number, "is no JSON") from None
+            raise TableError(number, "is not JSON") from None
         if not isinstance(row, dict):
-            raise TableError(number, "is no JSON object")
+            raise TableError(number, "is not a JSON object")
         if isinstance(row.get("body"), dict) and "url" in row:  # a line of a batch
             row = {ID: row.get(ID), **row["body"]}
         _check_columns(number, row)
@@ -229,7 +232,7 @@ def _of_json(lines: Iterable[str], begin: int) -> Iterator[tuple[int, Row]]:
                 text.encode()
             except UnicodeEncodeError:
                 raise TableError(
-                    number, "holds half a surrogate pair, which is no character"
+                    number, "has half of a surrogate pair, which is not a character"
                 ) from None
         yield number, row
 
@@ -242,7 +245,9 @@ def _check_columns(number: int, names: Collection[str]) -> None:
 
 def _value(cell: Any, contract: MetricContract, name: str) -> Any:
     """Return the cell's value: text for a text field, parsed JSON for any other."""
-    field = contract.request.model_fields.get(name.partition(".")[0])
+    whole, _, part = name.partition(".")
+    fields, options = contract.request.model_fields, options_of(contract.request)
+    field = options.get(part) if whole == "options" and part else fields.get(whole)
     if not isinstance(cell, str) or field is None or _is_text(field.annotation):
         return cell
     try:

@@ -62,9 +62,9 @@ class SdkError(BaseModel):
     """The problem in the form for SDKs of OpenAI."""
 
     message: str = Field(description="title, detail and place in one sentence")
-    type: str = Field(description="as in `invalid_request_error`; follows from the status")
+    type: str = Field(description="such as `invalid_request_error`; follows from the status")
     code: str = Field(description="the last part of the problem's `type`")
-    param: str | None = Field(description="the first place that is wrong, as in `requests.17.text`")
+    param: str | None = Field(description="the first invalid field, as in `requests.17.text`")
 
 
 class ProblemSchema(BaseModel):
@@ -86,8 +86,9 @@ class ProblemSchema(BaseModel):
     violated_policies: list[str] | None = Field(
         default=None,
         serialization_alias="violated-policies",
-        description="of a 429: `requests` (see RateLimit-Policy), `open-jobs`, `open-streams`, "
-        "`open-batches`, `stored-files`, `stored-bytes`, `uploads` or `bulk-calls`",
+        description="for status 429: `requests` (see RateLimit-Policy), `open-jobs`, "
+        "`open-streams`, `open-batches`, `stored-files`, `stored-bytes`, "
+        "`uploads` or `bulk-calls`",
     )
 
 
@@ -95,7 +96,7 @@ class WaitingFor(BaseModel):
     """The model that a queued job waits for."""
 
     model: str
-    state: ModelState | None = Field(default=None, description="how it was when it was last tried")
+    state: ModelState | None = Field(default=None, description="state at the last attempt")
     detail: str = Field(description="why it is not ready")
 
 
@@ -103,11 +104,12 @@ class JobTiming(BaseModel):
     """The times that a job waited and ran, to the millisecond."""
 
     queued_seconds: float | None = Field(
-        description="from its acceptance to its first start, or to its end where it never started; "
-        "null while queued"
+        description="seconds from its acceptance to its first start, or to its end if it "
+        "never started; null while queued"
     )
     run_seconds: float | None = Field(
-        description="from its first start to its end, further attempts among them; null until then"
+        description="seconds from its first start to its end, including further attempts; "
+        "null until then"
     )
 
 
@@ -126,20 +128,22 @@ class JobSchema(BaseModel):
     timing: JobTiming
     attempts: int
     request_id: str | None = Field(
-        description="x-request-id of the request that made it, or its batch; null for older jobs"
+        description="x-request-id of the request that created it or its batch; null for older jobs"
     )
     batch_id: str | None = None
     waiting_for: WaitingFor | None = Field(
-        default=None, description="while the job is queued because a model is not ready"
+        default=None,
+        description="the model that the job waits for; only while queued because a model "
+        "is not ready",
     )
     metadata: dict[str, str]
     context: Context | None
-    trace: Trace | None = Field(description="the evaluated trace, from the request")
+    trace: Trace | None = Field(description="the request's `trace`")
     request: dict[str, JsonValue] | None = Field(
-        description="with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts "
-        "are not stored"
+        description="the request with its defaults, only in `GET /v1/jobs/{id}`; null "
+        "elsewhere, and if its texts are not stored"
     )
-    error: ProblemSchema | None = Field(description="where the job failed")
+    error: ProblemSchema | None = Field(description="the problem of a failed job")
 
 
 class Deleted(BaseModel):
@@ -174,9 +178,11 @@ class JobSummary(BaseModel):
     object: Literal["job"] = "job"
     metric: str
     status: JobStatus
-    verdict: VerdictWord | None = Field(description="of a metric's result")
-    score: float | None = Field(description="of a metric's result; null where undefined")
-    decision: str | None = Field(description="that is explained, as sent or as the text states it")
+    verdict: VerdictWord | None = Field(description="verdict of a metric's result")
+    score: float | None = Field(description="score of a metric's result; null if undefined")
+    decision: str | None = Field(
+        description="the explained decision, as sent or as the explanation states it"
+    )
     batch_id: str | None
     metadata: dict[str, str]
     created_at: int = Field(description="unix seconds")
@@ -280,7 +286,7 @@ class BatchFault(BaseModel):
     code: str
     message: str
     param: str | None = Field(description="JSON pointer into the line")
-    line: int | None = Field(description="of the input file, from 1")
+    line: int | None = Field(description="line number in the input file, from 1")
 
 
 class BatchFaults(BaseModel):
@@ -325,7 +331,7 @@ class BatchSchema(BaseModel):
     cancelling_at: int | None
     cancelled_at: int | None
     request_counts: RequestCounts
-    erased: int = Field(description="lines that were deleted at request; the counts include them")
+    erased: int = Field(description="number of lines deleted on request; the counts include them")
     metadata: dict[str, str]
 
 

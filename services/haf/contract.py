@@ -44,26 +44,28 @@ DecisionTarget = Literal["sentence", "label"]
 
 
 class HafAnswerWeights(Message):
-    """w_S and w_N of Eqs. 9 and 11 (section 4.3): what a decision is worth."""
+    """The weights of the answers, w_S and w_N of Eqs. 9 and 11 (section 4.3)."""
 
     upheld: Weight = Field(default=1.0, description="sufficiency: sufficient; necessity: not")
     doubtful: Weight = Field(default=0.5, description="it may or may not suffice")
-    denied: Weight = Field(default=0.1, description="the contrary of `upheld`")
+    denied: Weight = Field(default=0.1, description="the opposite of `upheld`")
     unanswered: Weight = Field(default=0.1, description="irrelevant or unclear")
 
 
 class HafWeights(Message):
-    """Shares of confidence against similarity or diversity, and what answers are worth."""
+    """Weights of confidence against similarity or diversity, and weights of the answers."""
 
     sos_confidence: Weight = Field(default=0.8, description="w_c of Eq. 5; w_g is the rest")
     uii_confidence: Weight = Field(default=0.5, description="w_c of Eq. 7")
     uei_confidence: Weight = Field(default=0.5, description="w_c of Eq. 7 for UEI")
-    sufficiency_confidence: Weight = Field(default=0.5, description="of confidence in Eq. 10")
+    sufficiency_confidence: Weight = Field(
+        default=0.5, description="weight of confidence in Eq. 10"
+    )
     answers: HafAnswerWeights = Field(default_factory=HafAnswerWeights)
     necessity_without_reasons: Weight | None = Field(
         default=None,
-        description="I_N where no reason is given, which Eq. 12 leaves undefined; absent: the "
-        "variant's own (`robust` 0, `reference` 0.01, `paper` undefined)",
+        description="I_N if no reason is given, which Eq. 12 leaves undefined; absent: 0 for "
+        "`robust`, 0.01 for `reference`, undefined for `paper`",
     )
 
 
@@ -72,11 +74,13 @@ class HafGeneration(Message):
 
     temperature: float = Field(default=0.6, ge=0, le=5)
     top_p: float = Field(default=0.8, gt=0, le=1)
-    max_tokens: int = Field(default=256, ge=1, le=4_096, description="of each response")
+    max_tokens: int = Field(
+        default=256, ge=1, le=4_096, description="maximum tokens of each response"
+    )
 
 
 class HafOpenMessage(Message):
-    """An object of a server's answer; what we do not need of it is left alone."""
+    """An object of a server's answer; other members are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -87,7 +91,7 @@ class HafChatToken(HafOpenMessage):
     token: str
     logprob: Logprob
     bytes: list[Byte] | None = Field(
-        default=None, description="UTF-8, for tokens that are no whole characters"
+        default=None, description="UTF-8, for tokens that are not whole characters"
     )
 
 
@@ -106,12 +110,12 @@ class HafCompletionLogprobs(HafOpenMessage):
     @model_validator(mode="after")
     def _one_each(self) -> Self:
         if len(self.tokens) != len(self.token_logprobs):
-            raise ValueError("there must be one log-probability a token")
+            raise ValueError("there must be one log-probability per token")
         return self
 
 
 def _shape(sent: Any) -> str:
-    """Which of the two shapes it is meant to have, so that mistakes are named in that one only."""
+    """Return the intended one of the two shapes, so that errors refer to it alone."""
     if isinstance(sent, HafChatLogprobs) or (isinstance(sent, dict) and "content" in sent):
         return "chat"
     return "completion"
@@ -124,14 +128,15 @@ Logprobs = Annotated[
 
 
 class HafResponse(Message):
-    """What a model answered in one stage, and how likely each token was; without that no
-    confidence is known, and what needs one is null."""
+    """A model's answer in one stage, with the log-probability of each token. Without them
+    there is no confidence, and values that need it are null."""
 
     text: str = Field(max_length=MAX_TEXT)
     logprobs: Logprobs | None = Field(
         default=None,
-        description="`choices[].logprobs` of a chat completion or of a completion. Without any, "
-        "score and parts are undefined, and `control.unweighted` has what the texts alone say",
+        description="`choices[].logprobs` of a chat completion or of a completion. Without "
+        "them, score and parts are undefined, and `control.unweighted` has the "
+        "values from the texts alone",
     )
     tokens: tuple[WrittenToken, ...] | None = Field(
         default=None,
@@ -150,9 +155,9 @@ class HafResponse(Message):
 
 
 class HafResponses(Message):
-    """The stages that the caller has; each was a conversation of its own."""
+    """The stages that the caller has run; each is a separate conversation."""
 
-    justify: HafResponse = Field(description="to: is the text toxic, and why?")
+    justify: HafResponse = Field(description="answer to: is the text toxic, and why?")
     internal: HafResponse | None = Field(
         default=None, description="UPHOLD-REASON: is a reason based on the text missing?"
     )
@@ -162,13 +167,13 @@ class HafResponses(Message):
     individual: tuple[HafResponse | None, ...] | None = Field(
         default=None,
         max_length=MOST_REASONS,
-        description="UPHOLD-STANCE, one for each JUSTIFY reason in their order: asked with that "
-        "reason alone (toxic, maybe) or with all others (non-toxic); null where there is none",
+        description="UPHOLD-STANCE, one for each JUSTIFY reason in order, asked with this reason "
+        "alone (toxic, maybe) or with all others (non-toxic); null if there is no answer",
     )
 
 
 class HafRequest(ExplainableRequest):
-    """A text, and either a language model that is prompted or the responses of one."""
+    """A text, and either a language model to prompt or a model's responses."""
 
     explained_field: ClassVar[str | None] = None  # `responses`, or a model's own
     explain_prompt: ClassVar[str] = "haf-justify"
@@ -177,16 +182,17 @@ class HafRequest(ExplainableRequest):
         min_length=1, max_length=MAX_TEXT, description="the moderated text"
     )
     responses: Annotated[HafResponses | None, Input] = Field(
-        default=None, description="bring your own, instead of `model`: nothing is generated"
+        default=None,
+        description="your own model's responses, instead of `model`; nothing is generated",
     )
     explanation: Annotated[ExplanationFields | None, Input] = Field(
         default=None,
-        description="instead of `responses`: decision and reasons as fields, which need no "
-        "reading. There are no log-probabilities: `control.unweighted` has what the texts say. "
-        "With them, send the fields as JSON in `responses.justify.text`",
+        description="instead of `responses`: decision and reasons as fields. Without "
+        "log-probabilities only `control.unweighted` has values. If you have "
+        "log-probabilities, send the fields as JSON in `responses.justify.text`",
     )
     similarity: ModelName = Field(
-        default=DEFAULT_SIMILARITY, description="a configured similarity or cross-encoder: g"
+        default=DEFAULT_SIMILARITY, description="configured similarity model or cross-encoder: g"
     )
     generation: HafGeneration = Field(default_factory=HafGeneration)
     samples: int = Field(default=1, ge=1, le=16, description="generations; needs `model`")
@@ -195,20 +201,20 @@ class HafRequest(ExplainableRequest):
     )
     decision_target: DecisionTarget | None = Field(
         default=None,
-        description="what a decision's tokens are relevant to: the `sentence` (Eq. 3), or its "
-        "`label` as in the released code; absent: the variant's own",
+        description="the reference for the relevance of a decision's tokens: the `sentence` (Eq. "
+        "3), or its `label` as in the released code; absent: as in the variant",
     )
     weights: HafWeights = Field(default_factory=HafWeights)
-    extras: bool = Field(default=False, description="report DiS-dpp and del-PE too")
+    extras: bool = Field(default=False, description="whether to report DiS-dpp and del-PE too")
     token_values: bool = Field(
         default=False,
-        description="report each token's log-probability and relevance, of every reason and "
-        "decision; about 100 bytes a token",
+        description="whether to report each token's log-probability and relevance, for every "
+        "reason and decision; about 100 bytes per token",
     )
 
     @property
     def sent(self) -> HafResponses | None:
-        """The responses that were sent; the fields of an explanation as a JUSTIFY response."""
+        """The responses in the request; fields of an explanation become a JUSTIFY response."""
         if self.explanation is None:
             return self.responses
         text = self.explanation.model_dump_json(exclude_none=True)
@@ -224,17 +230,17 @@ class HafRequest(ExplainableRequest):
             raise ValueError("give either `model` or `responses`")
         if has_own_model(self):
             raise ValueError(
-                "an elicited answer is scored by its first stage, which asks no other model: give "
-                "either `model` or `explain.model`"
+                "an elicited answer is scored by its first stage alone, without another "
+                "model: give either `model` or `explain.model`"
             )
         generates = self.model is not None and self.explain is None
         if not generates and (self.samples > 1 or self.permute_reasons):
-            raise ValueError("`samples` and `permute_reasons` need `model`: they generate")
+            raise ValueError("`samples` and `permute_reasons` generate text: they need `model`")
         return self
 
 
 def _response(text: str, *logprobs: float) -> dict[str, Any]:
-    """Words with a log-probability each, in turn."""
+    """Return a response of these words, with the log-probabilities repeated in turn."""
     words = text.split(" ")
     tokens = [word if place == 0 else f" {word}" for place, word in enumerate(words)]
     values = [logprobs[place % len(logprobs)] for place in range(len(words))]
@@ -259,10 +265,11 @@ _OWN_RESPONSES = {
 
 
 def cost(request: HafRequest, reads: int) -> Sequence[Work]:
-    """Prompts and answers of a model, or the comparisons that provided responses need.
+    """Return the cost of a model's prompts and answers, or of comparing the given responses.
 
-    What a model will write, and which of it are reasons, nobody knows before: of that the estimate
-    is only likely. The exact limit is `model_calls.check_cost`, once the responses are parsed.
+    The length and the reasons of answers are unknown before they are written, so that part
+    of the estimate is only likely. `model_calls.check_cost` applies the exact limit to
+    parsed responses.
     """
     if (sent := request.sent) is not None:
         return tuple(_of_responses(sent, reads))
@@ -280,7 +287,8 @@ def _of_generation(request: HafRequest) -> Iterator[Work]:
 
 
 def _of_responses(responses: HafResponses, reads: int) -> Iterator[Work]:
-    """Each statement is compared with itself without each of its tokens: its square."""
+    """Return the square of the tokens: each statement is compared with itself without each
+    token."""
     every = [
         responses.justify,
         *(one for one in (responses.internal, responses.external) if one is not None),
@@ -307,7 +315,7 @@ def _tokens(response: HafResponse) -> int:
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
-    """Its answer is that of the first stage; nothing is asked of the later ones."""
+    """Return a request with the answer as first stage; later stages are not run."""
     justify: dict[str, Any] = {"text": found.answer}
     if found.tokens:
         justify["tokens"] = [one.model_dump() for one in found.tokens]

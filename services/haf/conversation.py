@@ -318,7 +318,8 @@ def _from_request(
 
 
 def reorder_reasons(samples: Sequence[Sample]) -> None:
-    """Score JUSTIFY with its reasons in other orders, as if the model wrote that: a call a model.
+    """Score JUSTIFY with its reasons in other orders, as if the model had written them in that
+    order, with one call per model.
 
     A reason's confidence depends on what stands before it, so that the order of the same reasons
     may change DiS. The original order is scored in the same way, to compare like with like.

@@ -25,7 +25,7 @@ def semantic_relevance(similarities: Floats) -> Floats:
 
 
 def normalised_relevance(relevances: Floats) -> Floats | None:
-    """Eq. 2: (N,) weights of sum 1; None where no token is relevant at all."""
+    """Eq. 2: (N,) weights of sum 1; None if no token is relevant at all."""
     total = float(np.sum(relevances))
     return relevances / total if total > 0 else None
 
@@ -45,7 +45,7 @@ def confidence(nll: Floats, relevances: Floats) -> float | None:
 
     nll: (N,) -log p of each token, nats, >= 0. relevances: (N,) of Eq. 3, normalised here.
 
-    None where there is no token, or none that is relevant.
+    None if there is no token, or none that is relevant.
     """
     weights = normalised_relevance(relevances) if nll.size else None
     if weights is None:
@@ -94,7 +94,7 @@ def determinantal_diversity(confidences: Confidences, similarities: Floats) -> f
 
 
 def diversity_from(similarities: Sequence[float], confidences: Confidences) -> float | None:
-    """Eq. 8: div(r, R) = sum_k h(r, r_k) C_k / sum_k C_k, h = 1 - g; None where R is empty."""
+    """Eq. 8: div(r, R) = sum_k h(r, r_k) C_k / sum_k C_k, h = 1 - g; None if R is empty."""
     defined = [
         (1.0 - g, c) for g, c in zip(similarities, confidences, strict=True) if c is not None
     ]

@@ -58,8 +58,8 @@ from shared.text.language import (
 RULED = ("en",)  # the language of the prompts and labels, and of the reader's measurements
 SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}
 NO_INFORMATIVENESS = (
-    "no response has both a decision of defined confidence and a defined informativeness: new "
-    "reasons need another JUSTIFY reason to be compared with"
+    "no response has both a decision with a defined confidence and a defined informativeness: a "
+    "new reason is compared with another JUSTIFY reason"
 )
 STAGES: dict[str, Stage] = {
     "uii": "internal", "uei": "external", "rs": "sufficiency", "rn": "necessity"
@@ -91,7 +91,8 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         return model_coverage(request, languages, model_languages(request), unread)
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
-        """Read the stance of a JUSTIFY response. Raises Unavailable where the reader is away."""
+        """Read the stance of a JUSTIFY response. Raises Unavailable if the reader is
+        unavailable."""
         parsed = read_responses([(answer, "justify")])[0]
         decision = parsed.decision
         span = decision.statement.span if decision else None
@@ -286,7 +287,7 @@ def _reason(statement: StatementTokens, value: ReasonValue, uniform: ReasonValue
 
 
 def undefined_warnings(components: HafComponents, transcript: Transcript) -> list[str]:
-    """A warning for every metric that is null."""
+    """Yield a warning for every metric that is null."""
     values = components.model_dump()
     return [
         f"{name}: {_undefined_reason(name, transcript)}"
@@ -323,7 +324,7 @@ def _justify_reason(name: str, transcript: Transcript) -> str:
     if count == 0:
         return "no reasons were found in the JUSTIFY response"
     if name == "dis" and count == 1:
-        return "one reason has nothing to be diverse from"
+        return "a single reason has no diversity"
     if transcript.justify.response.lacks_tokens:
         return NO_TOKENS
     return "no reason has a defined confidence"

@@ -133,7 +133,7 @@ def compared_with(exchange: Exchange, initial: Sequence[str]) -> list[str]:
 
 
 def relevance_pairs(request: HafRequest, exchange: Exchange) -> Iterator[Texts]:
-    """Each statement against itself without each of its tokens."""
+    """Return pairs of each statement and the statement without each of its tokens."""
     for reason in exchange.reasons:
         yield from ((reason.text, masked) for masked in reason.masked)
     if exchange.decision is not None:
@@ -229,7 +229,7 @@ def _similarity(name: str) -> Similarity:
 
 
 def check_cost(request: HafRequest, transcripts: Sequence[Transcript]) -> None:
-    """Raises TooCostly where the pairs are too many, or too long, before any is compared.
+    """Raise TooCostly if there are too many pairs, or too long ones, before any is compared.
 
     A statement of N tokens is compared N times with itself, so that long ones cost their square.
     """

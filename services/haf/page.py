@@ -275,7 +275,7 @@ Matrix = Sequence[Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """A metric, and its value without one ingredient. `why`: of a null, else empty."""
+    """A metric, and its value without one ingredient. `why`: the reason of a null, else empty."""
 
     metric: words.MetricWords
     value: float | None

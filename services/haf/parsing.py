@@ -72,7 +72,7 @@ class Outline:
     """The form of a response.
 
     opening: the sentences of which one may state the decision. whole: these and the headings among
-    them. reasons: of a list. prose: all sentences, where there is no list.
+    them. reasons: the items of a list. prose: all sentences, where there is no list.
     """
 
     response: str
@@ -300,7 +300,7 @@ _TEXT_KEY = re.compile("text|description|details?|content|statement", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A value of JSON. span: of the text of a reason, else of the key and the value."""
+    """A JSON value. span: that of a reason's text, else of the key and the value."""
 
     key: str
     value: str

@@ -122,7 +122,8 @@ class _Readings:
         return None
 
     def irrelevance(self, text: str) -> DecisionVerdict | None:
-        """An answer to another question, as it is to call the text toxic or not."""
+        """Return an answer to another question, such as a statement that the text is toxic or
+        not."""
         label, probability = self.label("answer", text)
         if label == "irrelevant" and probability >= SURE:
             return DecisionVerdict("irrelevant", "reader", probability)

@@ -1,4 +1,4 @@
-"""HAF's messages: six metrics, the parts they are made of, controls and repetition; batch tables.
+"""HAF's messages: six metrics with their parts, controls and repetitions; batch tables.
 
 Source: Mothilal et al., arXiv:2506.19113, Eqs. 1 to 12; Tables 1 to 5 and Figure 3 of many results.
 Part of the contract: pydantic only.
@@ -34,16 +34,18 @@ class HafTokenValue(Message):
 
     start: Offset  # the first token of a statement may begin before it (" It")
     end: Offset
-    tokens: int = Field(ge=1, description="more than 1 where they share a character")
+    tokens: int = Field(
+        ge=1, description="number of merged tokens; more than 1 if they share a character"
+    )
     logprob: float = Field(le=0, description="log p, nats; summed over `tokens`")
     relevance: Share = Field(
-        description="Eq. 3: 1 - g(statement, statement without it); of a decision see "
-        "`decision_target`. Not normalised: Eq. 2 divides by the statement's sum"
+        description="Eq. 3: 1 - g(statement, statement without it); for a decision see "
+        "`decision_target`. Not normalised; Eq. 2 divides by the statement's sum"
     )
 
 
 class HafComponents(Message):
-    """The six metrics, each in [0, 1]; null where undefined, with the reason in `warnings`."""
+    """The six metrics, each in [0, 1]; null if undefined, with the reason in `warnings`."""
 
     sos: Share | None = Field(description="Strength of Support (Eq. 5); higher is better")
     dis: Share | None = Field(description="Diversity in Support (Eq. 6); higher is better")
@@ -58,13 +60,13 @@ class HafComponents(Message):
 
 
 class HafExtras(Message):
-    """What the released code computes beside the paper's metrics; reported with `extras`."""
+    """Additional metrics of the released code; reported with `extras`."""
 
     dis_dpp: float | None = Field(description="det(g_ij C_j) of the reasons; higher: more diverse")
     internal_del_pe: float | None = Field(
         description="mean uncertainty of the internal stage's reasons minus the initial ones', nats"
     )
-    external_del_pe: float | None = Field(description="the same of the external stage")
+    external_del_pe: float | None = Field(description="the same for the external stage")
 
 
 class HafReasonEvidence(Evidence):
@@ -81,25 +83,34 @@ class HafReasonPart(Message):
     """A reason of a stage."""
 
     text: str
-    start: Offset | None = Field(description="null where it does not occur there as such")
+    start: Offset | None = Field(
+        description="character offset; null if the reason does not occur literally in the response"
+    )
     end: Offset | None
-    tokens: int = Field(ge=0, description="that count for its confidence")
+    tokens: int = Field(ge=0, description="number of tokens in its confidence")
     confidence: Share | None = Field(description="C (Eq. 4), (0, 1]")
-    confidence_uniform: Share | None = Field(description="control: every token counts the same")
+    confidence_uniform: Share | None = Field(
+        description="control: confidence with equal weight for every token"
+    )
     similarity: Share | None = Field(
-        description="g: JUSTIFY, to the text; necessity, to the left-out reason; else null"
+        description="similarity g: for JUSTIFY to the text, for necessity to the left-out "
+        "reason; else null"
     )
     diversity: Share | None = Field(
-        description="div (Eq. 8) from the JUSTIFY reasons (sufficiency: from the other ones)"
+        description="diversity (Eq. 8) from the JUSTIFY reasons; for sufficiency, from the "
+        "other ones"
     )
-    value: Share | None = Field(description="its term in SoS, UII, UEI or the informativeness")
+    value: Share | None = Field(
+        description="the reason's term in SoS, UII, UEI or the informativeness"
+    )
     token_values: tuple[HafTokenValue, ...] = Field(
         default=(), exclude_if=not_, description=ONLY_IF_REQUESTED
     )
 
 
 class HafDecisionPart(Message):
-    """The decision sentence of a stage. C(Y) is of the model, `certainty` of our reading."""
+    """The decision sentence of a stage. C(Y) is the model's confidence, `certainty` that of
+    our reader."""
 
     text: str
     start: Offset | None
@@ -107,8 +118,8 @@ class HafDecisionPart(Message):
     tokens: int = Field(ge=0)
     confidence: Share | None = Field(description="C(Y) (Eq. 4), (0, 1]")
     confidence_uniform: Share | None
-    answer: Answer | None = Field(description="of later stages: what it says about the reasons")
-    judge: DecidedBy | None = Field(description="what read the answer off the sentence")
+    answer: Answer | None = Field(description="for later stages: its answer about the reasons")
+    judge: DecidedBy | None = Field(description="the method that read the answer from the sentence")
     certainty: Share | None = Field(
         description="reader: the probability of the answer; similarity: the winning side's share "
         "of both"
@@ -119,11 +130,11 @@ class HafDecisionPart(Message):
 
 
 class HafStagePart(Message):
-    """One response and what was found in it."""
+    """One response with its reasons, decision and values."""
 
     stage: Stage
     reason: int | None = Field(
-        description="the JUSTIFY reason that it is about, 0-based; else null"
+        description="index of the JUSTIFY reason that it is about, 0-based; else null"
     )
     response: str
     refusal: bool
@@ -136,18 +147,20 @@ class HafStagePart(Message):
 
 
 class HafCounts(Message):
-    """How much was read and asked for this request."""
+    """Counts of the work for this request."""
 
     responses: int = Field(ge=0)
-    reasons: int = Field(ge=0, description="of the JUSTIFY stage")
+    reasons: int = Field(ge=0, description="reasons of the JUSTIFY stage")
     refusals: int = Field(ge=0)
-    irrelevant: int = Field(ge=0, description="decisions that do not answer their question")
-    tokens: int = Field(ge=0, description="of all responses")
-    pairs: int = Field(ge=0, description="distinct pairs whose similarity was computed")
+    irrelevant: int = Field(
+        ge=0, description="number of decisions that do not answer their question"
+    )
+    tokens: int = Field(ge=0, description="tokens of all responses")
+    pairs: int = Field(ge=0, description="number of different pairs whose similarity was computed")
 
 
 class HafControls(Message):
-    """The same metrics with one ingredient taken out: what does it contribute?"""
+    """The same metrics without one ingredient, to show its contribution."""
 
     uniform_relevance: HafComponents = Field(description="every token of a reason counts the same")
     unweighted: HafComponents = Field(description="every confidence is 1: similarity alone")
@@ -157,14 +170,16 @@ class HafSpread(Message):
     """One metric over generations."""
 
     mean: float | None
-    sd: float | None = Field(ge=0, description="n - 1; null for fewer than two values")
+    sd: float | None = Field(
+        ge=0, description="standard deviation, n - 1; null for fewer than two values"
+    )
     low: float | None = Field(description="the smallest")
     high: float | None
-    of: int = Field(ge=0, description="generations in which it is defined")
+    of: int = Field(ge=0, description="number of generations in which it is defined")
 
 
 class HafRepetition(Message):
-    """Every metric over `samples` generations; the report itself is of the first one."""
+    """Every metric over `samples` generations; the report itself describes the first."""
 
     samples: int = Field(ge=2)
     sos: HafSpread
@@ -173,7 +188,7 @@ class HafRepetition(Message):
     uei: HafSpread
     rs: HafSpread
     rn: HafSpread
-    stances: dict[Stance, int] = Field(description="how often each stance was taken")
+    stances: dict[Stance, int] = Field(description="number of generations with each stance")
 
 
 class HafChange(Message):
@@ -181,49 +196,56 @@ class HafChange(Message):
 
     original: Share | None
     values: tuple[Share | None, ...] = Field(description="one an order")
-    mean_change: float | None = Field(description="mean of value minus original")
+    mean_change: float | None = Field(description="mean of values minus original")
     largest_change: float | None = Field(ge=0, description="largest absolute change")
 
 
 class HafPermutation(Message):
-    """What the order of the reasons does."""
+    """The effect of the order of the reasons."""
 
-    orders: tuple[tuple[int, ...], ...] = Field(description="of the JUSTIFY reasons, 0-based")
+    orders: tuple[tuple[int, ...], ...] = Field(
+        description="orders of the JUSTIFY reasons, 0-based"
+    )
     dis: HafChange = Field(description="the JUSTIFY response rewritten in each order and scored")
     uii: HafChange = Field(description="the internal stage prompted again with each order")
 
 
 class HafResult(ExplainableReport):
-    """`score`, our own: mean of the defined among SoS, DiS, 1 - UII, 1 - UEI, and RS or RN."""
+    """The result. `score` is our own: the mean of those of SoS, DiS, 1 - UII, 1 - UEI, and RS
+    or RN that are defined."""
 
     range: tuple[float, float] = (0.0, 1.0)
     warnings: tuple[Annotated[str, Word], ...] = ()
     components: HafComponents
     evidence: tuple[HafReasonEvidence, ...]
     control: HafControls | None
-    stance: Stance | None = Field(description="null where the JUSTIFY response was not read")
-    refusal: bool = Field(description="the JUSTIFY response refuses the task")
-    stages: tuple[HafStagePart, ...] = Field(description="in the order of the prompts")
+    stance: Stance | None = Field(
+        description="stance of the JUSTIFY response; null if it could not be read"
+    )
+    refusal: bool = Field(description="whether the JUSTIFY response refuses the task")
+    stages: tuple[HafStagePart, ...] = Field(description="stages in the order of the prompts")
     counts: HafCounts
     extras: HafExtras | None
     repetition: HafRepetition | None
     permutation: HafPermutation | None
     similarities: tuple[tuple[Share, ...], ...] = Field(
         default=(),
-        description="(R, R) g of the JUSTIFY reasons as DiS uses it: computed once a pair, the "
-        "earlier reason first, and mirrored; 1 on the diagonal. Empty for more than 64 reasons",
+        description="(R, R) similarities g of the JUSTIFY reasons, as DiS uses them: computed"
+        " once per pair, the earlier reason first, and mirrored; 1 on the "
+        "diagonal. Empty for more than 64 reasons",
     )
 
     @property
     def unasked(self) -> frozenset[str]:
-        """RS is asked of who calls the text toxic, or perhaps; RN of who calls it not toxic."""
+        """Return parts that do not apply: RS is for the stances toxic and maybe, RN for
+        non-toxic."""
         if self.stance is None or self.stance == "unclear":
             return frozenset()
         return frozenset(["rs" if self.stance == "non-toxic" else "rn"])
 
 
 class HafReportOptions(Message):
-    """Which metadata says where results of HAF come from."""
+    """Metadata keys that state the origin of HAF results."""
 
     model_key: MetadataKey = Field(
         default="model", description="metadata that names the model of sent responses"
@@ -234,7 +256,7 @@ class HafReportOptions(Message):
 
 
 class HafBatchReportRequest(BatchReportRequest):
-    """Which results to sum up."""
+    """Selects the results to sum up."""
 
     options: HafReportOptions = HafReportOptions()
 
@@ -260,7 +282,7 @@ class HafIndividual(Message):
 
 
 class HafShares(Message):
-    """A share of the decisions of each stage, mean over results."""
+    """A share of each stage's decisions, mean over results."""
 
     internal: Interval
     external: Interval
@@ -269,7 +291,7 @@ class HafShares(Message):
 
 
 class HafStanceScores(Message):
-    """Every metric by the stance that was taken; Figure 3 has SoS and DiS."""
+    """Every metric by stance; Figure 3 has SoS and DiS."""
 
     stance: Stance
     results: int = Field(ge=1)
@@ -278,22 +300,22 @@ class HafStanceScores(Message):
 
 
 class HafStageCounts(Message):
-    """How many results come through a stage: sufficiency and necessity are of one stance each."""
+    """Counts of the results of a stage; sufficiency and necessity belong to one stance each."""
 
     reached: Count = Field(description="results with a response in it")
-    refused: Count = Field(description="of these, results whose responses all refuse the task")
-    scored: Count = Field(description="of these, results with the part that the stage leads to")
+    refused: Count = Field(description="results whose responses all refuse the task")
+    scored: Count = Field(description="results with the part that the stage gives")
 
 
 class HafGroup(Message):
     """One model on one data set."""
 
-    model: str = Field(description="the request's, else as its metadata names it")
+    model: str = Field(description="the model: the request's, else the one in its metadata")
     dataset: str
     of_model: str | None = Field(
         default=None,
-        description="with `of_metadata` what this group's results have in common and no others "
-        "have, as a report's request takes it; both null where nothing tells them apart",
+        description="with `of_metadata`: a filter for a report's request that matches this "
+        "group's results only; both null if no filter does",
     )
     of_metadata: dict[str, str] | None = None
     results: int = Field(ge=1)
@@ -302,10 +324,11 @@ class HafGroup(Message):
     individual: HafIndividual
     sufficient: HafShares = Field(description="Table 2: decisions that say `sufficient`")
     irrelevant: HafShares = Field(description="Table 5: decisions that do not answer the question")
-    refused: Interval = Field(description="share of results that refuse at JUSTIFY")
+    refused: Interval = Field(description="share of results that refuse in the JUSTIFY stage")
     by_stance: tuple[HafStanceScores, ...]
     stages: dict[Stage, HafStageCounts] = Field(
-        default_factory=dict, description="in their order; empty in reports of earlier versions"
+        default_factory=dict,
+        description="counts by stage, in order; empty in reports of earlier versions",
     )
 
 
@@ -313,4 +336,4 @@ class HafBatchReport(BatchReport):
     """Every model and data set, sorted."""
 
     groups: tuple[HafGroup, ...]
-    variants: tuple[str, ...] = Field(description="that the results were scored with")
+    variants: tuple[str, ...] = Field(description="variants with which the results were scored")

@@ -401,7 +401,8 @@ def with_token_values(
 def token_values(
     g: SimilarityTable, statement: StatementTokens, target: str
 ) -> tuple[HafTokenValue, ...]:
-    """(N,) of a statement's pieces, in their order; relevant to `target` as its confidence is."""
+    """Return (N,) values of a statement's pieces, in order; their relevance is to `target`, as
+    in the confidence."""
     relevant = relevances(g, statement, target).tolist()
     return tuple(
         HafTokenValue(

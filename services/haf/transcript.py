@@ -197,7 +197,8 @@ class StatementTokens:
 
     @property
     def masked(self) -> tuple[str, ...]:
-        """(N,) texts without a piece: made when needed, as they are N times the statement."""
+        """Return (N,) texts without one piece each. They take N times the memory of the
+        statement, so they are not stored."""
         begin = self.statement.span[0] if self.statement.span else 0
         text = self.statement.text
         return tuple(
@@ -257,9 +258,10 @@ def from_completion(completion: Completion) -> ResponseTokens:
 
 
 def from_response(response: HafResponse, pointer: str) -> ResponseTokens:
-    """A provided response, its server's tokens put back onto the text's characters.
+    """Return a response from the request, with the server's tokens aligned to the text's
+    characters.
 
-    Raises BadInput where the tokens do not spell the text.
+    Raises BadInput if the tokens do not spell the text.
     """
     if response.tokens is not None:
         tokens = [(token.start, token.end, token.logprob) for token in response.tokens]
@@ -284,7 +286,7 @@ def from_response(response: HafResponse, pointer: str) -> ResponseTokens:
 
 
 def _check_coverage(response: ResponseTokens, pointer: str) -> ResponseTokens:
-    """The same. Raises BadInput where more than blanks of the text belong to no token."""
+    """The same. Raises BadInput if more than blanks of the text belong to no token."""
     ends = [0, *(piece.end for piece in response.pieces)]
     starts = [*(piece.start for piece in response.pieces), len(response.text)]
     for end, start in zip(ends, starts, strict=True):

@@ -40,8 +40,7 @@ Statistics = BatchStatistics[BatchReportRequest]
 FOUND = ("exact", "inflected", "fuzzy", "missing", "unsearched")  # a quotation in its text
 FAITHLESS = 0.8  # agreement under which QF tells about the model
 FOREIGN = (
-    "the asked model makes {share} of the decisions: {said} the {results} where it decides "
-    "otherwise"
+    "the judge makes {share} of the decisions: {said} the {results} where it decides otherwise"
 )
 
 
@@ -51,22 +50,24 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
     agreement = model_agreement(rows, over)
     share = None if agreement is None else agreement.agreement.value
     if share is not None and share < FAITHLESS:
-        others = [row for row in _known(rows) if not _agrees(row)]
-        left_out = all(row.report.components.qf is None for row in others)
-        said = (
-            "QF is left out of" if left_out else "QF tells about it, not about the explanation, in"
+        disagreeing = [row for row in _known(rows) if not _agrees(row)]
+        left_out = all(row.report.components.qf is None for row in disagreeing)
+        effect = (
+            "QF is left out of" if left_out else "QF describes the judge, not the explanation, in"
         )
         common["warnings"] = (
             *common["warnings"],
-            FOREIGN.format(share=percent(share), said=said, results=counted(len(others), "result")),
+            FOREIGN.format(
+                share=percent(share), said=effect, results=counted(len(disagreeing), "result")
+            ),
         )
     return HatexscoreBatchReport(
         **common,
         components={part: common["parts"][part].mean for part in HatexscoreComponents.model_fields},
         share_beaten=over.mean("share_beaten", _shares_beaten(rows), over.keys(rows), UNIT),
         by_decision={
-            decision: _means(decision, own, over)
-            for decision, own in sorted(_by_decision(rows).items())
+            decision: _means(decision, rows_of_decision, over)
+            for decision, rows_of_decision in sorted(_by_decision(rows).items())
         },
         model_agreement=agreement,
         evidence=_evidence(rows, over),
@@ -80,15 +81,15 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
 
 def _categories(row: Row) -> set[str]:
     """Return the categories of the groups that count for TGI."""
-    mentions = (one for one in row.report.evidence if isinstance(one, HatexscoreGroupEvidence))
-    return {one.category for one in mentions if one.counts}
+    mentions = (span for span in row.report.evidence if isinstance(span, HatexscoreGroupEvidence))
+    return {mention.category for mention in mentions if mention.counts}
 
 
 def _by_decision(rows: Sequence[Row]) -> dict[Decision, list[Row]]:
-    found: dict[Decision, list[Row]] = {}
+    groups: dict[Decision, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.report.decision or "unknown", []).append(row)
-    return found
+        groups.setdefault(row.report.decision or "unknown", []).append(row)
+    return groups
 
 
 def _means(name: str, rows: Sequence[Row], over: Statistics) -> HatexscoreDecisionMeans:
@@ -109,7 +110,7 @@ def _means(name: str, rows: Sequence[Row], over: Statistics) -> HatexscoreDecisi
         share_beaten=mean("share_beaten", _shares_beaten(rows)),
         qf_excess=over.mean(
             f"{name} qf_excess",
-            [one.qf_excess if one else None for one in controls],
+            [control.qf_excess if control else None for control in controls],
             keys,
             (-1.0, 1.0),
         ),
@@ -119,7 +120,7 @@ def _means(name: str, rows: Sequence[Row], over: Statistics) -> HatexscoreDecisi
 
 def _shares_beaten(rows: Sequence[Row]) -> list[float | None]:
     controls = [row.report.control for row in rows]
-    return [one.share_beaten if one else None for one in controls]
+    return [control.share_beaten if control else None for control in controls]
 
 
 def _tested_together(rows: Sequence[Row], over: Statistics) -> HatexscoreTestedTogether | None:
@@ -131,22 +132,24 @@ def _tested_together(rows: Sequence[Row], over: Statistics) -> HatexscoreTestedT
     controls = [control for _, control in pairs]
     keys = over.keys([row for row, _ in pairs])
     z = omnibus_z(
-        np.array([one.share_beaten for one in controls]),
-        [one.win_rate_draws or one.draws for one in controls],
+        np.array([control.share_beaten for control in controls]),
+        [control.win_rate_draws or control.draws for control in controls],
         keys,
     )
     rates = local_false_discovery(
-        [(one.rank or 1) - 1 for one in controls], [one.draws for one in controls]
+        [(control.rank or 1) - 1 for control in controls], [control.draws for control in controls]
     )
-    found = [row for (row, _), is_found in zip(pairs, discovered(rates), strict=True) if is_found]
+    discovered_rows = [
+        row for (row, _), is_found in zip(pairs, discovered(rates), strict=True) if is_found
+    ]
     return HatexscoreTestedTogether(
         results=len(pairs),
         texts=len(set(keys)),
         z=z or 0.0,
         p_value=max(normal_p(z or 0.0), LEAST_P),
         rate=FALSE_DISCOVERIES,
-        found=len(found),
-        named=tuple(row.custom_id or row.job_id for row in found)[:MOST_NAMED],
+        found=len(discovered_rows),
+        named=tuple(row.custom_id or row.job_id for row in discovered_rows)[:MOST_NAMED],
     )
 
 
@@ -163,19 +166,20 @@ def _tested_p(report: HatexscoreResult) -> float | None:
     control = report.control
     if report.decision != "hateful" or report.components.qf is None or control is None:
         return None
-    found = tested_p(control)
-    return None if found is None else found[0]
+    tested = tested_p(control)
+    return None if tested is None else tested[0]
 
 
 def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgreement | None:
     """Return the agreement of model and decision over rows with both."""
-    known = _known(rows)
-    if not known:
+    judged = _known(rows)
+    if not judged:
         return None
     return HatexscoreModelAgreement(
-        agreement=_agreement(known, over),
+        agreement=_agreement(judged, over),
         by_decision={
-            decision: _agreement(own, over) for decision, own in sorted(_by_decision(known).items())
+            decision: _agreement(rows_of_decision, over)
+            for decision, rows_of_decision in sorted(_by_decision(judged).items())
         },
     )
 
@@ -207,10 +211,10 @@ def quote_counts(rows: Sequence[Row]) -> HatexscoreQuoteCounts:
 
 
 def _quotes_of(report: HatexscoreResult) -> Counter[str]:
-    found: Counter[str] = Counter(one.match for one in report.evidence if one.kind == "quote")
-    found["missing"] = len(report.hallucinated_quotes)
-    found["unsearched"] = report.quotes_unsearched
-    return found
+    counts: Counter[str] = Counter(span.match for span in report.evidence if span.kind == "quote")
+    counts["missing"] = len(report.hallucinated_quotes)
+    counts["unsearched"] = report.quotes_unsearched
+    return counts
 
 
 def _worst(found: Counter[str]) -> str:

@@ -76,34 +76,34 @@ class ConclusionRead:
 
 def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
     """Read the conclusions of a batch. Raises Unavailable if the trained reader is away."""
-    found: dict[int, ConclusionRead] = {}
+    reads: dict[int, ConclusionRead] = {}
     doubted: set[int] = set()  # a label word stands behind the field: prose may turn it round
-    for place, one in enumerate(texts):
-        if one.given is not None:
-            found[place] = one.given
+    for index, text in enumerate(texts):
+        if text.given is not None:
+            reads[index] = text.given
             continue
-        plain = one.explanation
+        plain = text.explanation
         stated: StructuredVerdict[Label] | None = read_structured(
-            plain.text, partial(label_of, one.vocabulary)
+            plain.text, partial(label_of, text.vocabulary)
         )
         if stated is not None and stated.label is not None:
             start, end = plain.original(*stated.span)
-            words = one.vocabulary.labels_in(plain.text[slice(*stated.words)])
-            is_named = not one.vocabulary.further or stated.label in (*words, "hateful")
+            words = text.vocabulary.labels_in(plain.text[slice(*stated.words)])
+            is_named = not text.vocabulary.further or stated.label in (*words, "hateful")
             statement = ConclusionStatement(start, end, stated.label, is_named=is_named)
-            found[place] = ConclusionRead(statement)
-            behind = [a for a, _, _ in one.vocabulary.marks(plain.text) if a >= stated.span[1]]
+            reads[index] = ConclusionRead(statement)
+            behind = [a for a, _, _ in text.vocabulary.marks(plain.text) if a >= stated.span[1]]
             if any(not any(a <= mark < b for a, b in stated.others) for mark in behind):
-                doubted.add(place)
+                doubted.add(index)
         elif stated is not None or not any(map(str.isalpha, plain.text)):
-            found[place] = ConclusionRead(None)
-    left = [place for place in range(len(texts)) if place not in found or place in doubted]
-    for place, read in zip(left, _read_prose([texts[place] for place in left]), strict=True):
-        if place not in doubted:
-            found[place] = read if read.is_read else _contrasted(texts[place]) or read
-        elif read.label not in (None, found[place].label) and not _leaves_open(read):
-            found[place] = ConclusionRead(None, is_read=False)
-    return [found[place] for place in range(len(texts))]
+            reads[index] = ConclusionRead(None)
+    left = [index for index in range(len(texts)) if index not in reads or index in doubted]
+    for index, read in zip(left, _read_prose([texts[index] for index in left]), strict=True):
+        if index not in doubted:
+            reads[index] = read if read.is_read else _contrasted(texts[index]) or read
+        elif read.label not in (None, reads[index].label) and not _leaves_open(read):
+            reads[index] = ConclusionRead(None, is_read=False)
+    return [reads[index] for index in range(len(texts))]
 
 
 _RATHER = re.compile(r"\b(?:rather than|instead of|as opposed to|short of)\b", re.IGNORECASE)
@@ -163,39 +163,39 @@ def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
     unread if two further classes are affirmed or the reader is unsure of one. It is also unread if
     one is denied and no other is named: the reader often misreads "offensive, but no hate speech".
     """
-    sides = read_verdicts([one.asked() for one in texts])
-    named = [
-        one.vocabulary.labels_in(one.explanation.text) if one.vocabulary.further else set()
-        for one in texts
+    sides = read_verdicts([text.asked() for text in texts])
+    labels_named = [
+        text.vocabulary.labels_in(text.explanation.text) if text.vocabulary.further else set()
+        for text in texts
     ]
-    asked = [
-        (place, label)
-        for place, (one, read) in enumerate(zip(texts, sides, strict=True))
-        if read.label == "non-hateful" or (read.label and "hateful" not in named[place])
-        for label in one.vocabulary.further
-        if label in named[place]
+    questions = [
+        (index, label)
+        for index, (text, read) in enumerate(zip(texts, sides, strict=True))
+        if read.label == "non-hateful" or (read.label and "hateful" not in labels_named[index])
+        for label in text.vocabulary.further
+        if label in labels_named[index]
     ]
-    answers = read_verdicts([texts[place].asked(label) for place, label in asked])
+    answers = read_verdicts([texts[index].asked(label) for index, label in questions])
     further: dict[int, list[tuple[Label, VerdictRead]]] = {}
-    denied = {place for place, _ in asked}
-    for (place, label), answer in zip(asked, answers, strict=True):
+    denied = {index for index, _ in questions}
+    for (index, label), answer in zip(questions, answers, strict=True):
         if answer.label == "hateful" or not answer.is_read:
-            further.setdefault(place, []).append((label, answer))
-    found = []
-    for place, (one, read) in enumerate(zip(texts, sides, strict=True)):
-        affirmed = further.get(place, [])
+            further.setdefault(index, []).append((label, answer))
+    reads = []
+    for index, (text, read) in enumerate(zip(texts, sides, strict=True)):
+        affirmed = further.get(index, [])
         if read.label is None:
-            found.append(ConclusionRead(None, read.is_read))
-        elif not affirmed and place in denied and read.label not in named[place]:
-            found.append(ConclusionRead(None, is_read=False))
+            reads.append(ConclusionRead(None, read.is_read))
+        elif not affirmed and index in denied and read.label not in labels_named[index]:
+            reads.append(ConclusionRead(None, is_read=False))
         elif not affirmed:
-            is_named = not one.vocabulary.further or read.label in named[place]
-            found.append(ConclusionRead(one.statement(read.label, read, is_named=is_named)))
+            is_named = not text.vocabulary.further or read.label in labels_named[index]
+            reads.append(ConclusionRead(text.statement(read.label, read, is_named=is_named)))
         elif len(affirmed) == 1 and affirmed[0][1].is_read:
-            found.append(ConclusionRead(one.statement(*affirmed[0], is_named=True)))
+            reads.append(ConclusionRead(text.statement(*affirmed[0], is_named=True)))
         else:
-            found.append(ConclusionRead(None, is_read=False))
-    return found
+            reads.append(ConclusionRead(None, is_read=False))
+    return reads
 
 
 def label_of(vocabulary: Vocabulary, phrase: str) -> Label | None:

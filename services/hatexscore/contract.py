@@ -1,4 +1,5 @@
-"""HateXScore: does an explanation of a hate-speech decision conclude, quote, name and cohere?
+"""HateXScore: does an explanation of a hate-speech decision conclude, quote, name the group,
+and cohere?
 
 Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Messages and costs.
 See docs/methods/hatexscore.md.
@@ -12,12 +13,10 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import (
     Field,
     StringConstraints,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from services.hatexscore.report import (
     FACETS,
@@ -65,6 +64,7 @@ from shared.contracts.service import (
     MetricContract,
     RivalGroup,
 )
+from shared.contracts.validation_messages import refusal
 
 DEFAULT_MODEL = "embedded-hate"
 
@@ -98,12 +98,14 @@ POLICY_LANGUAGES: dict[PolicyName, tuple[Language, ...]] = {
 
 
 class HatexscoreWeights(Message):
-    """Of the four components in the score; the paper's mean (Eq. 6) is the default."""
+    """Weights of the four components in the score; the default is the paper's mean (Eq. 6)."""
 
-    htc: float = Field(default=1.0, ge=0, le=1_000, description="of the Hate-Type Check")
-    qf: float = Field(default=1.0, ge=0, le=1_000, description="of Quotation Faithfulness")
-    tgi: float = Field(default=1.0, ge=0, le=1_000, description="of Target-Group Identification")
-    cc: float = Field(default=1.0, ge=0, le=1_000, description="of the Consistency Check")
+    htc: float = Field(default=1.0, ge=0, le=1_000, description="weight of the Hate-Type Check")
+    qf: float = Field(default=1.0, ge=0, le=1_000, description="weight of Quotation Faithfulness")
+    tgi: float = Field(
+        default=1.0, ge=0, le=1_000, description="weight of Target-Group Identification"
+    )
+    cc: float = Field(default=1.0, ge=0, le=1_000, description="weight of the Consistency Check")
 
     @model_validator(mode="after")
     def _some_weight(self) -> Self:
@@ -113,15 +115,101 @@ class HatexscoreWeights(Message):
 
 
 class HatexscoreProbabilities(Message):
-    """P(hateful) that the caller measured; `null` means that the model gave none.
+    """The caller's own probabilities, P(hateful); `null` means that the model gave none.
 
-    Of a decision for a further class of `labels` it is P of that class.
+    For a decision for a further class of `labels`, it is the probability of that class.
     """
 
     original: Probability | None = Field(description="P(hateful) of the text, [0, 1]")
     masked: Probability | None = Field(
         description="P(hateful) of the text with the quoted spans masked, [0, 1]"
     )
+
+
+class HatexscoreOptions(Message):
+    """How the explanation is read, how the model is asked, and how the parts are scored."""
+
+    labels: Annotated[VocabularyName | OwnLabels | None, Parameter] = Field(
+        default=None,
+        examples=[
+            "toxicity",
+            {"hateful": ["hate speech"], "offensive": ["offensive"], "non-hateful": ["normal"]},
+        ],
+        description="words for the classes of the decision, which are searched in the explanation: "
+        "a built-in vocabulary, or your own (capitals match capitals only; digits and single "
+        "characters in a label line only); your own replaces it, and has words for `hateful`, "
+        "`non-hateful` and, if you have them, further classes, as in `three-way`; absent: the "
+        "vocabulary that `decision` belongs to, else `default`",
+    )
+    prompt: Annotated[PromptKeys | None, Parameter] = Field(
+        default=None,
+        description="replaces keys of the model entry's `prompt`, if the entry has "
+        "`allow_request_prompt`. For causal models and chat servers",
+    )
+    reader: Literal["rules", "llm", "auto"] = Field(
+        default="auto",
+        description="reader of the explanation's conclusion and groups (HTC, TGI); `rules`: its "
+        "fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, but "
+        "`reader_model`, if there is one, reads other languages and unsure cases",
+    )
+    reader_model: ModelName | None = Field(
+        default=None,
+        description="configured language model that reads; absent: the one named in the entry"
+        " of `model`",
+    )
+    policy: Annotated[PolicyName | CustomPolicy, Parameter, CallersWords] = Field(
+        default="un",
+        description='protected groups: a named list, or your own `{"category": ["term", ...]}`',
+    )
+    tau: float = Field(
+        default=0.3, ge=0, le=1, description="threshold of the Consistency Check, probability"
+    )
+    consistency_rule: ConsistencyRule | None = Field(
+        default=None,
+        description="the condition on the QF of a non-hateful decision in the Consistency Check: "
+        "`causal` 1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: as in the variant",
+    )
+    weights: HatexscoreWeights = Field(default_factory=HatexscoreWeights)
+    short_text_max_words: int = Field(
+        default=5, ge=0, le=50, description="maximum words of a text that may be quoted in full"
+    )
+    control_draws: int | None = Field(
+        default=None,
+        ge=0,
+        le=200,
+        description="maximum number of random spans masked to measure chance; `robust` masks 19 "
+        "first; for a hateful decision it continues to 39, 79, 139 and all, until the result is "
+        "clear. Absent: 199 in `robust`, fewer for a `text` above 10,050 characters (2,000,000 "
+        "characters of masked text at most); else 20",
+    )
+
+    @field_validator("labels")
+    @classmethod
+    def _names_each_side_once(
+        cls, labels: VocabularyName | OwnLabels | None
+    ) -> VocabularyName | OwnLabels | None:
+        if isinstance(labels, dict) and not {*SIDES} <= {*labels}:
+            raise ValueError("`labels` needs words for `hateful` and for `non-hateful`")
+        if isinstance(labels, dict) and not {*labels}.isdisjoint(RESERVED):
+            raise ValueError(f"no class may be called {' or '.join(RESERVED)}")
+        found = invalid_label(labels) if isinstance(labels, dict) else None
+        if found is not None:
+            side, place, why = found
+            raise refusal((side, place), why)
+        return labels
+
+    @model_validator(mode="after")
+    def _check_reader(self) -> Self:
+        if self.reader == "llm" and self.reader_model is None:
+            raise ValueError("the reader `llm` needs a `reader_model`")
+        return self
+
+    @field_validator("policy")
+    @classmethod
+    def _has_terms(cls, policy: PolicyName | CustomPolicy) -> PolicyName | CustomPolicy:
+        if isinstance(policy, dict) and not any(policy.values()):
+            raise ValueError("the policy has no terms")
+        return policy
 
 
 class HatexscoreRequest(ExplainableRequest):
@@ -136,22 +224,8 @@ class HatexscoreRequest(ExplainableRequest):
         "a JSON object of the fields is taken as these (`robust`); an empty text earns nothing; "
         "needed unless `explain`",
     )
-    labels: Annotated[VocabularyName | OwnLabels | None, Parameter] = Field(
-        default=None,
-        examples=[
-            "toxicity",
-            {"hateful": ["hate speech"], "offensive": ["offensive"], "non-hateful": ["normal"]},
-        ],
-        description="words for the classes of the decision, in which the explanation is read: a "
-        "built-in vocabulary, or your own, which replaces it (capitals match capitals only; digits "
-        "and single characters in a label line only): `hateful`, `non-hateful` and, if you have "
-        "them, further classes, as in `three-way`; absent: as `decision` tells, else "
-        "`default`",
-    )
-    prompt: Annotated[PromptKeys | None, Parameter] = Field(
-        default=None,
-        description="how a causal model or a chat server is asked for P(hateful), in the place of "
-        "its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)",
+    options: HatexscoreOptions = Field(
+        default_factory=HatexscoreOptions, description="how it is read, asked and scored"
     )
     decision: Annotated[str | None, Parameter] = Field(
         default=None,
@@ -172,49 +246,13 @@ class HatexscoreRequest(ExplainableRequest):
         description="ask the model about a text in a language that it did not learn, with a "
         "warning; else QF, CC and the score of such a text are null",
     )
-    reader: Literal["rules", "llm", "auto"] = Field(
-        default="auto",
-        description="what reads the explanation's conclusion and groups (HTC, TGI): `rules`: its "
-        "fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, and "
-        "`reader_model`, where one is named, for another language or a verdict that is not sure",
-    )
-    reader_model: ModelName | None = Field(
-        default=None,
-        description="the configured language model that reads; absent: the one that the entry of "
-        "the judge names",
-    )
-    policy: Annotated[PolicyName | CustomPolicy, Parameter, CallersWords] = Field(
-        default="un",
-        description='protected groups: a named list, or your own `{"category": ["term", ...]}`',
-    )
-    tau: float = Field(
-        default=0.3, ge=0, le=1, description="threshold of the Consistency Check, probability"
-    )
-    consistency_rule: ConsistencyRule | None = Field(
-        default=None,
-        description="what coherence requires of the QF of a non-hateful decision: `causal` "
-        "1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own",
-    )
-    weights: HatexscoreWeights = Field(default_factory=HatexscoreWeights)
-    short_text_max_words: int = Field(
-        default=5, ge=0, le=50, description="a text of at most so many words may be quoted whole"
-    )
     probabilities: HatexscoreProbabilities | None = Field(
         default=None, description="bring your own: no model is called, and there is no control"
-    )
-    control_draws: int | None = Field(
-        default=None,
-        ge=0,
-        le=200,
-        description="random spans masked to measure chance, at most. `robust` masks 19 first. If "
-        "the decision is hateful it goes on to 39, 79, 139 and all, until the test can stop. "
-        "Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is "
-        "fewer above 10,050 characters of `text`; else 20",
     )
 
     @property
     def explanation_text(self) -> str:
-        """The explanation as one text, into which the offsets of evidence count."""
+        """The explanation as one text, which the offsets of evidence refer to."""
         return written_out(self.explanation)
 
     @property
@@ -225,102 +263,77 @@ class HatexscoreRequest(ExplainableRequest):
     @property
     def vocabulary(self) -> Vocabulary:
         """The label words in force."""
-        return _in_force(self.labels, self.decision)
+        return _in_force(self.options.labels, self.decision)
 
     @property
     def decision_class(self) -> Label | None:
-        """The class of the decision that was sent; None where none was."""
+        """The class of the decision that was sent; None if none was."""
         sent = self.decision
         return None if sent is None else _class_of(self.vocabulary, sent)
 
     @property
     def most_draws(self) -> int:
         """Random spans, at most."""
-        if self.control_draws is not None:
-            return self.control_draws
+        if self.options.control_draws is not None:
+            return self.options.control_draws
         return min(DRAWS[self.variant], MOST_MASKED // len(self.text))
-
-    @field_validator("labels")
-    @classmethod
-    def _names_each_side_once(
-        cls, labels: VocabularyName | OwnLabels | None
-    ) -> VocabularyName | OwnLabels | None:
-        if isinstance(labels, dict) and not {*SIDES} <= {*labels}:
-            raise ValueError("`labels` needs words for `hateful` and for `non-hateful`")
-        if isinstance(labels, dict) and not {*labels}.isdisjoint(RESERVED):
-            raise ValueError(f"no class may be called {' or '.join(RESERVED)}")
-        found = invalid_label(labels) if isinstance(labels, dict) else None
-        if found is not None:
-            side, place, why = found
-            wrong = PydanticCustomError("label_word", "{why}", {"why": why})
-            entry = InitErrorDetails(type=wrong, loc=(side, place), input=None)
-            raise ValidationError.from_exception_data(cls.__name__, [entry])
-        return labels
 
     @field_validator("decision")
     @classmethod
     def _is_a_label(cls, label: str | None, info: ValidationInfo) -> str | None:
-        if label is None or "labels" not in info.data:
+        if label is None or "options" not in info.data:
             return label
-        vocabulary = _in_force(info.data["labels"], label)
+        vocabulary = _in_force(info.data["options"].labels, label)
         classes = vocabulary.classes
         if _class_of(vocabulary, label) is None:
-            first = [one for own in classes for one in vocabulary.side(own)[:MOST_WRITTEN_OUT]]
+            first = [
+                word for class_ in classes for word in vocabulary.side(class_)[:MOST_WRITTEN_OUT]
+            ]
             accepted = ", ".join(dict.fromkeys([*classes, *first]))
             raise ValueError(f"the label is none of the words in force: {accepted}")
         return label
 
     @model_validator(mode="after")
-    def _check_reader(self) -> Self:
-        if self.reader == "llm" and self.reader_model is None:
-            raise ValueError("the reader `llm` needs a `reader_model`")
-        return self
-
-    @model_validator(mode="after")
     def _masks_within_reason(self) -> Self:
-        masked = (self.control_draws or 0) * len(self.text)
-        if self.control_draws is not None and masked > MOST_MASKED:
-            detail = (
-                f"`control_draws` x characters of `text` is {masked:,}, more than {MOST_MASKED:,}"
-            )
-            error = PydanticCustomError("too_much", "{detail}", {"detail": detail})
-            fault = InitErrorDetails(type=error, loc=("control_draws",), input=self.control_draws)
-            raise ValidationError.from_exception_data(type(self).__name__, [fault])
+        masked = (self.options.control_draws or 0) * len(self.text)
+        if masked > MOST_MASKED:
+            why = f"`control_draws` x characters of `text` is {masked:,}, more than {MOST_MASKED:,}"
+            raise refusal(("options", "control_draws"), why)
         return self
 
-    @field_validator("policy")
+    @field_validator("options")
     @classmethod
-    def _check_policy(
-        cls, policy: PolicyName | CustomPolicy, info: ValidationInfo
-    ) -> PolicyName | CustomPolicy:
-        if isinstance(policy, dict):
-            if not any(policy.values()):
-                raise ValueError("the policy has no terms")
-            return policy
+    def _check_policy(cls, options: HatexscoreOptions, info: ValidationInfo) -> HatexscoreOptions:
         language = info.data.get("language", "auto").partition("-")[0].lower()
-        if language in get_args(Language) and language not in POLICY_LANGUAGES[policy]:
+        policy = options.policy
+        if isinstance(policy, dict) or language not in get_args(Language):
+            return options
+        if language not in POLICY_LANGUAGES[policy]:
             named = language_name(language)
-            raise ValueError(f"the policy {policy} has no list in {named}; send your own")
-        return policy
+            raise refusal(("policy",), f"the policy {policy} has no list in {named}; send your own")
+        return options
 
 
 def judge_labels(
     request: HatexscoreRequest, labels: Sequence[str], decision: Label | None
 ) -> tuple[str, ...]:
-    """Return those of a model's labels whose probability counts.
+    """Return the labels of a model whose probability counts as P(hateful).
 
-    They are on the hateful side of the vocabulary in force, or in the further class that the
-    decision names. `paper` and `reference` know two labels alone.
+    They are on the hateful side of the vocabulary in force, or in the further class that
+    the decision names. `paper` and `reference` know two labels only.
     """
-    wanted = HATEFUL if decision is None or decision in SIDES else decision
-    if request.variant != "robust" and wanted == HATEFUL and HATEFUL in labels:
+    target = HATEFUL if decision is None or decision in SIDES else decision
+    if request.variant != "robust" and target == HATEFUL and HATEFUL in labels:
         return (HATEFUL,)
-    known = request.vocabulary
-    return tuple(one for one in labels if one == wanted or known.label_of(one) == wanted)
+    vocabulary = request.vocabulary
+    return tuple(
+        label for label in labels if label == target or vocabulary.label_of(label) == target
+    )
 
 
 def _fits(request: HatexscoreRequest, labels: Sequence[str]) -> bool:
-    """A judge that cannot tell a further class leaves a check untested, and is no fault."""
+    """Return False for further classes: a judge without the class leaves a check untested,
+    which is not an error."""
     decision = request.decision_class
     return decision not in (None, *SIDES) or bool(judge_labels(request, labels, decision))
 
@@ -372,20 +385,21 @@ _OWN_PROBABILITIES = {
 _OWN_LABELS = _HATEFUL | {
     "explanation": 'The post says "those immigrants are ruining", which blames all immigrants. I '
     "rate it as toxic.",
-    "labels": "toxicity",
     "decision": "toxic",
+    "options": {"labels": "toxicity"},
 }
 _OWN_POLICY = {
     "text": "We lost the match again, cyclists everywhere",
     "explanation": '"cyclists everywhere" is a complaint about traffic around the lost match. This '
     "is not hate speech.",
-    "policy": {"road users": ["cyclist", "pedestrian"]},
     "language": "en",
+    "options": {"policy": {"road users": ["cyclist", "pedestrian"]}},
 }
 
 
 def cost(request: HatexscoreRequest, reads: int) -> Sequence[Work]:
-    """At most so much: not every mark opens a quotation, and not every quotation is masked."""
+    """Return an upper bound: not every quotation mark opens a quotation, and not every
+    quotation is masked."""
     return tuple(_work_items(request, reads))
 
 
@@ -397,31 +411,37 @@ def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
     marks = sum(map(explanation.count, MARKS))
     quotations = Size("quotation marks of `explanation`", marks, "/explanation")
     yield Work((quotations,), "quotations", seconds_each=SECONDS_A_QUOTATION)
-    if request.reader_model is not None and request.reader != "rules":
+    if request.options.reader_model is not None and request.options.reader != "rules":
         prompt = Size("tokens of `explanation`", words_of(explanation), "/explanation")
         yield Work((prompt,))
-    if isinstance(request.policy, dict):
-        terms = sum(map(len, request.policy.values()))
-        size = Size("terms of `policy`", terms, "/policy")
+    if isinstance(request.options.policy, dict):
+        terms = sum(map(len, request.options.policy.values()))
+        size = Size("terms of `policy`", terms, "/options/policy")
         yield Work((size,), "terms", seconds_each=SECONDS_A_TERM)
     if marks and request.probabilities is None:
-        draws = Size("texts (`control_draws` and two)", 2 + request.most_draws, "/control_draws")
+        draws = Size(
+            "texts (`control_draws` and two)", 2 + request.most_draws, "/options/control_draws"
+        )
         tokens = Size("tokens of `text`", max(1, min(words_of(request.text), reads)), "/text")
         yield Work((draws, tokens))
-        if request.prompt is not None:
-            around = Size("tokens of `prompt`", prompt_tokens(request.prompt), "/prompt")
+        if request.options.prompt is not None:
+            around = Size(
+                "tokens of `prompt`", prompt_tokens(request.options.prompt), "/options/prompt"
+            )
             yield Work((draws, around))
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
-    """The model that decided is asked for P, too: one that did not decide measures how far it
-    agrees (specs "models" §7)."""
-    named = {} if found.policy is None else {"policy": found.policy}
+    """Return a request that asks the model that decided for P as well. Another model would
+    only measure its agreement (specs "models" §7)."""
+    fields: dict[str, Any] = {}
+    if found.policy is not None:
+        fields["options"] = {"policy": found.policy}
     decided = found.decision
     if decided is not None and _class_of(_in_force(None, decided), decided) is not None:
-        named["decision"] = decided
+        fields["decision"] = decided
     return {
-        **named,
+        **fields,
         **found.judged_by(HATEFUL),
         "text": found.inputs.get("text"),
         "explanation": found.explanation,
@@ -429,14 +449,15 @@ def elicited(found: ElicitedExplanation) -> dict[str, Any]:
 
 
 def needs(request: HatexscoreRequest) -> tuple[str, ...]:
-    """A judge of whole texts, unless its probabilities were sent."""
+    """Return the judge's port, unless the request has its probabilities."""
     return ("judge",) if request.probabilities is None else ()
 
 
 CONTRACT = MetricContract(
     name="hatexscore",
     version="2.0",
-    summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
+    summary="Does the explanation of a hate-speech decision conclude, quote, name the group, "
+    "and cohere?",
     request=HatexscoreRequest,
     report=HatexscoreResult,
     explained="decision",
@@ -444,7 +465,7 @@ CONTRACT = MetricContract(
     default_model=DEFAULT_MODEL,
     cost=cost,
     needs=needs,
-    writers=("reader_model",),
+    writers=("options.reader_model",),
     labels=(HATEFUL,),
     fits=_fits,
     examples={
@@ -462,7 +483,7 @@ CONTRACT = MetricContract(
     form=(
         FormField(name="text", label="Text", hint="what was moderated"),
         FormField(
-            name="explanation", label="Explanation", hint="what a model said about its decision"
+            name="explanation", label="Explanation", hint="the model's explanation of its decision"
         ),
         FormField(
             name="decision",
@@ -495,6 +516,6 @@ CONTRACT = MetricContract(
                 better={"qf": "higher", "share_beaten": "lower"},
             ),
         ),
-        caveats=("the asked model makes",),
+        caveats=("the judge makes",),
     ),
 )

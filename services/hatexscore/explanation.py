@@ -179,7 +179,7 @@ def parsed_explanation(
     stated = statement.label if statement else None
     label = request.decision_class or stated
     obstacle = None if is_read else NOT_SURE
-    named = {mention.in_text for mention in found if mention.counts}
+    in_text = {mention.in_text for mention in found if mention.counts}
     parsed = ParsedExplanation(
         languages=languages,
         statement=statement,
@@ -189,13 +189,14 @@ def parsed_explanation(
         stated_decision=stated,
         quoting=quoting,
         groups=tuple(
-            _as_sent(one, request.explanation_text, plain) if plain else one for one in found
+            _as_sent(mention, request.explanation_text, plain) if plain else mention
+            for mention in found
         ),
         tgi=float(target_group_identified(found)),
         warnings=(
             *(() if label else (LABEL_UNKNOWN,)),
             *((obstacle.detail,) if obstacle else ()),
-            *((OTHER_GROUPS,) if named and not named & {True, None} else ()),
+            *((OTHER_GROUPS,) if in_text and not in_text & {True, None} else ()),
         ),
     )
     return where_read(request, parsed)
@@ -213,14 +214,14 @@ def detect_languages(
     """
     sent = requested_language(request)
     text = find_language(request.text, sent)
-    own = _own_words(request)
-    explanation = find_language(own)
+    words = _own_words(request)
+    explanation = find_language(words)
     if sent is not None and (explanation.code == UNDECIDED or explanation.confidence < SURE):
-        explanation = find_language(own, sent)
+        explanation = find_language(words, sent)
     text = assume_language(text, explanation)
-    read_text, read_own = _analyser(text, request.text), _analyser(explanation, own)
+    read_text, read_own = _analyser(text, request.text), _analyser(explanation, words)
     text_names = _names(text, read_text)
-    if not any(map(str.isalpha, own)):
+    if not any(map(str.isalpha, words)):
         return DetectedLanguages(
             read_text, read_text, text_names, text_names, text, explanation, None
         )
@@ -240,7 +241,7 @@ def detect_languages(
 
 
 def _names(found: LanguageFound, analyser: Language) -> NameLanguage:
-    return next((one for one in READ if one == found.code), analyser)
+    return next((printed for printed in READ if printed == found.code), analyser)
 
 
 _BLOCK_QUOTE = re.compile(r"^[ \t]{0,3}>[^\n]*", re.MULTILINE)
@@ -257,24 +258,26 @@ def _own_words(request: HatexscoreRequest) -> str:
     for start, end in quoted_spans(explanation):
         pieces.append(explanation[position:start])
         position = end
-    own = " ".join([*pieces, explanation[position:]])
+    words = " ".join([*pieces, explanation[position:]])
     lines = sorted({line.strip() for line in request.text.splitlines()}, key=lambda x: (-len(x), x))
     for line in lines[:REPEATED_LINES]:
         if len(line) >= SHORTEST_REPEATED:
-            own = own.replace(line, " ")
-    for less in (_BLOCK_QUOTE.sub(" ", own), own):
+            words = words.replace(line, " ")
+    for less in (_BLOCK_QUOTE.sub(" ", words), words):
         if any(map(str.isalpha, less)):
             return less
     return explanation
 
 
 def _analyser(found: LanguageFound, text: str) -> Language:
-    return next((one for one in PRINTED if one == found.code), None) or detect_language(text)
+    return next((printed for printed in PRINTED if printed == found.code), None) or detect_language(
+        text
+    )
 
 
 def _without_rules(code: str, known: Sequence[str]) -> Obstacle:
-    said = f"the explanation's language is {language_name(code)}; read are {', '.join(known)}"
-    detail = f"{said}; `reader_model` can name a language model that reads it"
+    message = f"the explanation's language is {language_name(code)}; read are {', '.join(known)}"
+    detail = f"{message}; `reader_model` can name a language model that reads it"
     return Obstacle("no-rules", detail)
 
 
@@ -316,9 +319,9 @@ def unread(
 
 def lexicon_of(request: HatexscoreRequest, language: NameLanguage) -> Lexicon:
     """Return the policy's list in the explanation's language. Raises BadInput if there is none."""
-    if isinstance(request.policy, dict):
-        return custom_lexicon(request.policy)
-    return load_lexicon(request.policy, language)
+    if isinstance(request.options.policy, dict):
+        return custom_lexicon(request.options.policy)
+    return load_lexicon(request.options.policy, language)
 
 
 def quote_evidence(quotes: Iterable[Quote]) -> tuple[HatexscoreQuoteEvidence, ...]:
@@ -330,8 +333,8 @@ def _as_sent(
 ) -> HatexscoreGroupEvidence:
     """Return the mention with offsets into the explanation as sent."""
     start, end = plain.original(mention.start or 0, mention.end or 0)
-    place = {"start": start, "end": end, "text": explanation[start:end]}
-    return mention.model_copy(update=place)
+    offsets = {"start": start, "end": end, "text": explanation[start:end]}
+    return mention.model_copy(update=offsets)
 
 
 def total_score(
@@ -347,7 +350,7 @@ def total_score(
 
 def applicable_weights(request: HatexscoreRequest, parsed: ParsedExplanation) -> dict[Part, float]:
     """Return the weights of the components that apply."""
-    own = request.weights
+    own = request.options.weights
     every: dict[Part, float] = {"htc": own.htc, "qf": own.qf, "tgi": own.tgi, "cc": own.cc}
     return {part: weight for part, weight in every.items() if part not in not_applicable(parsed)}
 

@@ -51,17 +51,17 @@ def find_terms(text: str, language: NameLanguage, lexicon: Lexicon) -> list[Term
         candidates = _candidates_by_characters(text, "zh" if spoken == "zh" else "ko", lexicon)
     else:
         candidates = _candidates_by_words(text, lexicon)
-    kept: list[TermMatch] = []
+    accepted: list[TermMatch] = []
     for match in candidates:
-        found, term = text[match.start : match.end], match.entry.term
+        written, term = text[match.start : match.end], match.entry.term
         if not (
             _OTHERS.search(text, max(0, match.start - LONGEST_PREFIX), match.start)
-            or (term in cues.needs_upper and not found.isupper())
-            or (term in cues.needs_capital and not found[0].isupper())
-            or (kept and match.start < kept[-1].end)
+            or (term in cues.needs_upper and not written.isupper())
+            or (term in cues.needs_capital and not written[0].isupper())
+            or (accepted and match.start < accepted[-1].end)
         ):
-            kept.append(match)
-    return kept
+            accepted.append(match)
+    return accepted
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ class TermTable:
 
     def add(self, key: Forms, entry: LexiconEntry) -> None:
         """Insert an entry; of two entries with the same key the preferred kind stays."""
-        held = self.entries.get(key)
-        if held is None or PREFERENCE.index(entry.kind) < PREFERENCE.index(held.kind):
+        present = self.entries.get(key)
+        if present is None or PREFERENCE.index(entry.kind) < PREFERENCE.index(present.kind):
             self.entries[key] = entry
         self.longest[key[0]] = max(self.longest.get(key[0], 0), len(key))
 
@@ -152,8 +152,8 @@ def _candidates_by_characters(
     """
     cues, table = load_cues(language), _character_table(lexicon)
     starts, ends, stops, word_ends = _borders(text, language, cues)
-    places = [place for place, character in enumerate(text) if character not in SPACES]
-    keys = [text[place].lower() for place in places]
+    places = [index for index, character in enumerate(text) if character not in SPACES]
+    keys = [text[index].lower() for index in places]
     for first, start in enumerate(places):
         if start not in starts:
             continue
@@ -231,15 +231,15 @@ def _character_table(lexicon: Lexicon) -> TermTable:
     """Return the table of expressions in lower case without spaces."""
     table = TermTable()
     keys = {
-        entry: tuple(one.lower() for one in entry.term if one not in SPACES)
+        entry: tuple(character.lower() for character in entry.term if character not in SPACES)
         for entry in lexicon.entries()
     }
-    held = frozenset(keys.values())
+    key_set = frozenset(keys.values())
     for entry, key in keys.items():
         if key:
             table.add(key, entry)
         stem = key[:-1]
-        country = len(stem) >= SHORTEST and entry.term.endswith(PERSON_ZH) and stem not in held
+        country = len(stem) >= SHORTEST and entry.term.endswith(PERSON_ZH) and stem not in key_set
         if lexicon.language == "zh" and country:
             table.add(stem, LexiconEntry(entry.term[:-1], entry.term, entry.category, "demonym"))
     return table
@@ -251,11 +251,11 @@ def _candidates_by_words(text: str, lexicon: Lexicon) -> Iterator[TermMatch]:
     Case, accents and hyphens are ignored. A German noun needs its capital: "Alte", not "alte".
     """
     table = _word_table(lexicon)
-    found = [word.span() for word in _WORD.finditer(text)]
-    keys = [_key(text[start:end], lexicon) for start, end in found]
-    for first, (start, _) in enumerate(found):
+    spans = [word.span() for word in _WORD.finditer(text)]
+    keys = [_key(text[start:end], lexicon) for start, end in spans]
+    for first, (start, _) in enumerate(spans):
         for stop, entry in table.starting_at(keys, first):
-            inner = found[first:stop]
+            inner = spans[first:stop]
             adjacent = all(
                 _GAP.fullmatch(text, left[1], right[0]) for left, right in pairwise(inner)
             )

@@ -64,9 +64,9 @@ def groups_of_text(
 ) -> TextGroups:
     """Return the groups that the moderated text names; slurs count as names, categories do not."""
     matches = find_terms(text, language, lexicon)
-    named = (match.entry for match in matches if match.entry.kind != "category_term")
+    entries = (match.entry for match in matches if match.entry.kind != "category_term")
     comparable = language == explained_in or lexicon.language is None
-    return TextGroups(frozenset(canonical_group(entry.group) for entry in named), comparable)
+    return TextGroups(frozenset(canonical_group(entry.group) for entry in entries), comparable)
 
 
 def read_mentions(
@@ -79,20 +79,20 @@ def read_mentions(
     """
     matched = [
         [
-            (match, _settled(one, match))
-            for match in find_terms(one.text, one.language, one.lexicon)
-            if one.targets is None or any(a <= match.start < b for a, b in one.targets)
+            (match, _settled(text, match))
+            for match in find_terms(text.text, text.language, text.lexicon)
+            if text.targets is None or any(a <= match.start < b for a, b in text.targets)
         ]
-        for one in texts
+        for text in texts
     ]
-    asked: list[str] = []
-    for one, matches in zip(texts, matched, strict=True):
-        borders = sentences(one.text) if matches else []
+    questions: list[str] = []
+    for text, matches in zip(texts, matched, strict=True):
+        borders = sentences(text.text) if matches else []
         unsettled = [match for match, reason in matches if reason is None]
-        asked += [ask_mention(one.text, match, borders) for match in unsettled[:MOST_ASKED]]
-    rows = iter(ask("group", asked))
-    found = []
-    for one, matches, is_hateful in zip(texts, matched, hateful, strict=True):
+        questions += [ask_mention(text.text, match, borders) for match in unsettled[:MOST_ASKED]]
+    rows = iter(ask("group", questions))
+    read = []
+    for text, matches, is_hateful in zip(texts, matched, hateful, strict=True):
         mentions, left = [], MOST_ASKED
         for match, reason in matches:
             attack = 0.0
@@ -101,9 +101,9 @@ def read_mentions(
                 row = next(rows)
                 attack = float(row[GROUP.index("attacked")])
                 reason = READ[GROUP[int(row.argmax())]]
-            mentions.append(_mention(one, match, reason or UNREAD, attack, is_hateful))
-        found.append(mentions)
-    return found
+            mentions.append(_mention(text, match, reason or UNREAD, attack, is_hateful))
+        read.append(mentions)
+    return read
 
 
 def _settled(one: GroupText, match: TermMatch) -> str | None:
@@ -145,8 +145,8 @@ def _mention(
 
 def ask_mention(text: str, match: TermMatch, borders: Sequence[Span]) -> str:
     """Return the sentence of the mention with one sentence on either side, for the reader."""
-    place = max(at for at, (start, _) in enumerate(borders) if start <= match.start)
-    first, last = borders[max(0, place - 1)][0], borders[min(len(borders) - 1, place + 1)][1]
+    index = max(at for at, (start, _) in enumerate(borders) if start <= match.start)
+    first, last = borders[max(0, index - 1)][0], borders[min(len(borders) - 1, index + 1)][1]
     first = max(first, match.start - LONGEST_CONTEXT)
     last = min(max(last, match.end), match.end + LONGEST_CONTEXT)
     return ask_group(text[first:last], match.start - first, match.end - first)

@@ -97,9 +97,9 @@ def causal_consistency(
     """
     evident = None if qf is None else _at_least(qf, tau)
     calm = None if qf is None else not _at_least(1.0 - qf, tau)
-    named = None if groups is None else groups.named
+    group_named = None if groups is None else groups.named
     unattacked = None if groups is None else not groups.attacked
-    hateful, harmless = _all(evident, named), _all(calm, unattacked)
+    hateful, harmless = _all(evident, group_named), _all(calm, unattacked)
     if label is None:
         return hateful if hateful == harmless else None
     return hateful if label == "hateful" else harmless
@@ -118,14 +118,14 @@ def _at_least(value: float, threshold: float) -> bool:
 
 
 def weighted_mean(parts: Sequence[float | None], weights: Sequence[float]) -> float | None:
-    """Eq. 6 with weights >= 0 of positive sum; None where a part that has weight is undefined."""
+    """Eq. 6 with weights >= 0 of positive sum; None if a part that has weight is undefined."""
     counted = [(part, weight) for part, weight in zip(parts, weights, strict=True) if weight > 0]
     if not counted:
-        raise DegenerateInput("every weight is zero", pointer="/weights")
-    known = [part * weight for part, weight in counted if part is not None]
-    if len(known) < len(counted):
+        raise DegenerateInput("every weight is zero", pointer="/options/weights")
+    terms = [part * weight for part, weight in counted if part is not None]
+    if len(terms) < len(counted):
         return None
-    return math.fsum(known) / math.fsum(weight for _, weight in counted)
+    return math.fsum(terms) / math.fsum(weight for _, weight in counted)
 
 
 def compared(observed: float, null: Floats, *, signed: bool) -> tuple[float, Floats]:
@@ -142,7 +142,7 @@ def share_beaten(observed: float, null: Floats) -> float:
     observed: drop of the quoted spans, [0, 1].
     null:     (R,) drops of R random placements, [0, 1]; a tie counts half.
     """
-    found = ranks.win_rate(observed, null)
-    if found is None:
+    rate = ranks.win_rate(observed, null)
+    if rate is None:
         raise DegenerateInput("there is no random placement to compare with")
-    return found
+    return rate

@@ -53,7 +53,7 @@ class Category:
     category_terms: tuple[str, ...] = ()
 
     def entries(self) -> Iterator[LexiconEntry]:
-        """The printed first."""
+        """Yield the entries, those printed in the paper first."""
         pairs: list[tuple[Kind, Iterable[tuple[str, str]]]] = [
             ("term", ((term, term) for term in self.terms)),
             ("slur_alias", self.slur_aliases),
@@ -61,8 +61,8 @@ class Category:
             ("demonym", self.demonyms),
             ("category_term", ((term, term) for term in self.category_terms)),
         ]
-        for kind, named in pairs:
-            yield from (LexiconEntry(term, group, self.name, kind) for term, group in named)
+        for kind, pairs_of_kind in pairs:
+            yield from (LexiconEntry(term, group, self.name, kind) for term, group in pairs_of_kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Lexicon:
 
     @property
     def printed_terms(self) -> tuple[str, ...]:
-        """Every term of the paper's table, slurs included, without repetition, in order."""
+        """Return every term of the paper's table, slurs included, without repetition, in order."""
         printed = (
             term
             for category in self.categories
@@ -99,16 +99,16 @@ class Lexicon:
 @lru_cache(maxsize=1)
 def _files() -> dict[tuple[str, str], Path]:
     """(policy, language) -> file, for the files named `policy.language.json`."""
-    named = {path: path.name.split(".") for path in sorted(FOLDER.glob("*.*.json"))}
-    return {(parts[0], parts[1]): path for path, parts in named.items()}
+    parts_of_path = {path: path.name.split(".") for path in sorted(FOLDER.glob("*.*.json"))}
+    return {(parts[0], parts[1]): path for path, parts in parts_of_path.items()}
 
 
 def available() -> dict[str, list[Language]]:
     """The languages of each policy."""
-    found: dict[str, list[Language]] = {}
+    languages_of: dict[str, list[Language]] = {}
     for policy, language in _files():
-        found.setdefault(policy, []).extend(x for x in get_args(Language) if x == language)
-    return found
+        languages_of.setdefault(policy, []).extend(x for x in get_args(Language) if x == language)
+    return languages_of
 
 
 @lru_cache(maxsize=16)
@@ -121,11 +121,13 @@ def load_lexicon(policy: str, language: NameLanguage) -> Lexicon:
     printed = language not in WITHOUT_TABLE
     path = _files().get((policy, language if printed else "en"))
     if path is None:
-        lists = "; ".join(f"{name} ({', '.join(found)})" for name, found in available().items())
+        lists = "; ".join(
+            f"{name} ({', '.join(languages)})" for name, languages in available().items()
+        )
         raise BadInput(
             f"there is no list of policy '{policy[:64]}' in language '{language}'; "
             f"there are: {lists}",
-            pointer="/policy",
+            pointer="/options/policy",
         )
     tables = json.loads(path.read_text(encoding="utf-8"))["categories"]
     names = json.loads((NAMES / f"{language}.json").read_text(encoding="utf-8"))
@@ -133,16 +135,18 @@ def load_lexicon(policy: str, language: NameLanguage) -> Lexicon:
         tables = {
             name: {**table, "terms": [], "slur_aliases": []} for name, table in tables.items()
         }
-    taken = {term for table in tables.values() for term in table["terms"]}
-    taken |= {alias["term"] for table in tables.values() for alias in table["slur_aliases"]}
-    categories = tuple(_category(name, table, names, taken) for name, table in tables.items())
+    terms = {term for table in tables.values() for term in table["terms"]}
+    terms |= {alias["term"] for table in tables.values() for alias in table["slur_aliases"]}
+    categories = tuple(_category(name, table, names, terms) for name, table in tables.items())
     return Lexicon(policy, language, categories)
 
 
 def _category(name: str, table: dict[str, Any], names: dict[str, Any], taken: set[str]) -> Category:
     """Join a printed category with the names of its concepts that are not yet in `taken`."""
-    known = names["concepts"]
-    concepts = [known[concept] for concept in table["concepts"] if concept in known]
+    concepts_by_name = names["concepts"]
+    concepts = [
+        concepts_by_name[concept] for concept in table["concepts"] if concept in concepts_by_name
+    ]
     added = {
         form: base
         for concept in concepts
@@ -166,13 +170,14 @@ def _category(name: str, table: dict[str, Any], names: dict[str, Any], taken: se
 
 
 def custom_lexicon(dictionary: Mapping[str, Sequence[str]]) -> Lexicon:
-    """The user's own groups: category -> terms. Raises BadInput if no term is left."""
+    """Return a lexicon of the user's own groups, category -> terms. Raises BadInput if no term
+    is left."""
     categories = tuple(
         Category(name, tuple(dict.fromkeys(term.strip() for term in terms if term.strip())))
         for name, terms in dictionary.items()
     )
     if not any(category.terms for category in categories):
-        raise BadInput("a policy of your own needs at least one term", pointer="/policy")
+        raise BadInput("a policy of your own needs at least one term", pointer="/options/policy")
     return Lexicon(CUSTOM, None, categories)
 
 
@@ -186,7 +191,7 @@ IRREGULAR = {
 
 
 def singular(word: str) -> str:
-    """The singular by rule; a word that is no plural stays as it is."""
+    """Return the singular by rule; a word that is not a plural is unchanged."""
     if word in IRREGULAR:
         return IRREGULAR[word]
     if word.endswith("men"):
@@ -270,9 +275,9 @@ def canonical_group(group: str) -> str:
 def lexicon_names(policy: str | dict[str, Any], language: Language) -> frozenset[str]:
     """Return the single words in lower case that name a group; none without a list."""
     try:
-        found = (
+        lexicons = (
             custom_lexicon(policy) if isinstance(policy, dict) else load_lexicon(policy, language)
         )
     except BadInput:
         return frozenset()
-    return frozenset(entry.term.casefold() for entry in found.entries() if " " not in entry.term)
+    return frozenset(entry.term.casefold() for entry in lexicons.entries() if " " not in entry.term)

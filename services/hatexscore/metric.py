@@ -57,8 +57,8 @@ MOST_TOLD = 10**15  # placements; more are not counted out
 
 CONTRADICTED = "the explanation concludes {stated}, the decision is {sent}"
 DISAGREES = (
-    "the asked model gives P(hateful) = {p}{threshold}; it does not make the decision that is "
-    "explained, so that masking cannot show what the decision rests on"
+    "the judge gives P(hateful) = {p}{threshold}; it does not make the explained decision, so "
+    "masking cannot show which words that decision is based on"
 )
 OPPOSING = "the quotes speak against the decision: without them P(hateful) is higher"
 
@@ -75,11 +75,13 @@ class HateXScore(
                 _check_quotations(request)
         read = _read_all(requests)
         pairs = zip(requests, read, strict=True)
-        if any(one.reader_model or own.is_unread for one, own in pairs):
+        if any(one.options.reader_model or own.is_unread for one, own in pairs):
             read = read_by_model(requests, read)
         collected = list(map(_with_languages, ask_classifiers(requests, read)))
-        about = read_post_words(requests, [one.parsed for one in collected])
-        return [replace(own, post_words=found) for own, found in zip(collected, about, strict=True)]
+        about = read_post_words(requests, [entry.parsed for entry in collected])
+        return [
+            replace(entry, post_words=words) for entry, words in zip(collected, about, strict=True)
+        ]
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
         return read_stated(HatexscoreRequest(text=text, explanation="", language=language), answer)
@@ -169,8 +171,8 @@ class HateXScore(
     ) -> float | None:
         """Apply Eq. 5 to an explanation that does not contradict the decision."""
         row = self.variant(request)
-        rule = request.consistency_rule or row.consistency_rule
-        tau = request.tau if row.tau is None else row.tau
+        rule = request.options.consistency_rule or row.consistency_rule
+        tau = request.options.tau if row.tau is None else row.tau
         groups = _named_groups(parsed)
         label = side_of_label(parsed.label)
         if not row.decision_aware or rule != "causal":
@@ -200,20 +202,22 @@ class HateXScore(
             yield CONTRADICTED.format(stated=parsed.stated_decision, sent=request.decision_class)
         if obstacle is not None and obstacle.code == "model-disagrees":
             yield obstacle.detail
-        elif side_of_label(parsed.label) == "hateful" and _opposing(collected, request.tau):
+        elif side_of_label(parsed.label) == "hateful" and _opposing(collected, request.options.tau):
             yield OPPOSING
 
     def _control(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, qf: float | None
     ) -> HatexscoreRandomSpans | None:
-        original, masked, found = collected.original, collected.masked, collected.control
+        original, masked, control = collected.original, collected.masked, collected.control
         rule = collected.rule
-        if found is None or original is None or masked is None or rule is None:
+        if control is None or original is None or masked is None or rule is None:
             return None
-        signed, observed = original - found, original - masked
+        signed, observed = original - control, original - masked
         drops = np.abs(signed)
-        own, null = kernel.compared(observed, signed, signed=one_sided(request, collected.parsed))
-        above, below = rule.tails(own, null) or (None, None)
+        observed_value, null = kernel.compared(
+            observed, signed, signed=one_sided(request, collected.parsed)
+        )
+        above, below = rule.tails(observed_value, null) or (None, None)
         expected = None if qf is None else self._expected(request, collected, signed)
         exact = drops.size == collected.others
         tested = exact and one_sided(request, collected.parsed)
@@ -224,14 +228,14 @@ class HateXScore(
             exact=exact,
             overlap=collected.overlap,
             p_value=above,
-            **(_calibrated(request, collected, masked, found) if tested else {}),
+            **(_calibrated(request, collected, masked, control) if tested else {}),
             p_anti=below,
             p_two_sided=ranks.two_sided(above, below),
             attainable_p=rule.attainable_p,
             quoted_drop=abs(observed),
-            rank=1 + int(np.count_nonzero(ranks.reaching(own, null))),
-            share_beaten=kernel.share_beaten(own, null[: rule.first]),
-            ties=ranks.tie_rate(own, null),
+            rank=1 + int(np.count_nonzero(ranks.reaching(observed_value, null))),
+            share_beaten=kernel.share_beaten(observed_value, null[: rule.first]),
+            ties=ranks.tie_rate(observed_value, null),
             qf_mean=expected,
             qf_excess=None if qf is None or expected is None else qf - expected,
             mean_drop=float(np.mean(drops)),
@@ -255,12 +259,12 @@ class HateXScore(
     def in_force(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> Mapping[str, Any]:
-        own = self.variant(request).tau
-        named = request.vocabulary.name or request.labels
-        tau = request.tau if own is None else own
+        fixed_tau = self.variant(request).tau
+        labels = request.vocabulary.name or request.options.labels
+        tau = request.options.tau if fixed_tau is None else fixed_tau
         return {
             "tau": tau,
-            "vocabulary": named,
+            "vocabulary": labels,
             "control_draws": request.most_draws,
             "deciding": collected.deciding,
         }
@@ -272,25 +276,25 @@ class HateXScore(
 def _read_all(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
     """Read the requests by their variants, each variant's requests in one batch."""
     places: dict[Variant, list[int]] = {}
-    for place, request in enumerate(requests):
-        places.setdefault(request.variant, []).append(place)
-    found: dict[int, ParsedExplanation] = {}
+    for index, request in enumerate(requests):
+        places.setdefault(request.variant, []).append(index)
+    read_by_index: dict[int, ParsedExplanation] = {}
     for name, own in places.items():
-        read = VARIANTS[name].read([requests[place] for place in own])
-        found.update(zip(own, read, strict=True))
-    return [found[place] for place in range(len(requests))]
+        read = VARIANTS[name].read([requests[index] for index in own])
+        read_by_index.update(zip(own, read, strict=True))
+    return [read_by_index[index] for index in range(len(requests))]
 
 
 def _with_languages(collected: HatexscoreCollected) -> HatexscoreCollected:
     """Add the languages, and the model that read components of the score."""
-    found, reader = collected.parsed.languages, collected.parsed.reader
-    asked = reader.model if reader and reader.by == "llm" else None
-    used = (models().writer(asked).use,) if asked else ()
+    languages, reader = collected.parsed.languages, collected.parsed.reader
+    model = reader.model if reader and reader.by == "llm" else None
+    used = (models().writer(model).use,) if model else ()
     return replace(
         collected,
         models=(*collected.models, *used),
-        warnings=(*collected.warnings, *assumption(found.found_text)),
-        languages=Languages(text=found.found_text, explanation=found.found_explanation),
+        warnings=(*collected.warnings, *assumption(languages.found_text)),
+        languages=Languages(text=languages.found_text, explanation=languages.found_explanation),
     )
 
 
@@ -327,10 +331,12 @@ def _reasons(
     null = [part for part in weights if getattr(components, part) is None]
     every = {
         **{part: obstacles[part] for part in null},
-        "score": tuple(one for part in null if weights[part] > 0 for one in obstacles[part]),
+        "score": tuple(
+            obstacle for part in null if weights[part] > 0 for obstacle in obstacles[part]
+        ),
     }
-    for component, found in every.items():
-        for why in dict.fromkeys(filter(None, found)):
+    for component, details in every.items():
+        for why in dict.fromkeys(filter(None, details)):
             yield HatexscoreReason(component=component, code=why.code, detail=why.detail)
 
 
@@ -344,8 +350,10 @@ def _disagreement(original: float, deciding: float) -> Obstacle:
     """Format P with enough digits to show its side of the threshold."""
     side = original >= deciding
     digits = next((n for n in range(3, 17) if (float(f"{original:.{n}g}") >= deciding) == side), 17)
-    told = "" if deciding == kernel.DECIDING else f" and decides so from {deciding:.3g}"
-    return Obstacle("model-disagrees", DISAGREES.format(p=f"{original:.{digits}g}", threshold=told))
+    threshold = "" if deciding == kernel.DECIDING else f" and decides so from {deciding:.3g}"
+    return Obstacle(
+        "model-disagrees", DISAGREES.format(p=f"{original:.{digits}g}", threshold=threshold)
+    )
 
 
 def _opposing(collected: HatexscoreCollected, tau: float) -> bool:
@@ -386,8 +394,8 @@ def _named_groups(parsed: ParsedExplanation) -> kernel.NamedGroups | None:
         return kernel.NamedGroups(named=True, attacked=False)
     if parsed.no_tgi is not None:
         return None
-    named = parsed.tgi == 1
-    return kernel.NamedGroups(named, named if parsed.attacked is None else parsed.attacked)
+    is_named = parsed.tgi == 1
+    return kernel.NamedGroups(is_named, is_named if parsed.attacked is None else parsed.attacked)
 
 
 def _conclusion(

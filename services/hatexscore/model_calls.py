@@ -72,12 +72,13 @@ UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HatexscoreCollected(Collected):
-    """P(hateful) with and without the quotes. control: of the control texts, (R,), in the order of
-    their draw, or None; others: how many such texts there could be; overlap: of their words with
-    the quoted ones, mean; rule: by which the draws ended.
+    """P(hateful) with and without the quotes. control: (R,) probabilities of the control texts, in
+    the order of their draw, or None; others: number of possible control texts; overlap: mean
+    overlap of their words with the quoted words; rule: the rule that stopped the draws.
 
     no_probability: why there is none, though QF needs it. reading: how P was read, where a model's
-    head does not tell it."""
+    head does not tell it.
+    """
 
     parsed: ParsedExplanation
     original: float | None
@@ -110,8 +111,8 @@ class RandomNull:
     def overlap(self, most: int) -> float | None:
         """Return the mean intersection over union of the quoted words and random placements."""
         drawn = self.placements.drawn(self.seed, most, self.rule.first)
-        found = overlaps(self.placements.observed, drawn)
-        return float(np.mean(found)) if found else None
+        shares = overlaps(self.placements.observed, drawn)
+        return float(np.mean(shares)) if shares else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +139,8 @@ class ClassifierTexts:
     @property
     def asked(self) -> Asked:
         """Return the model and the prompt of the request."""
-        own = self.prompt.model_dump_json(exclude_unset=True) if self.prompt else None
-        return self.model, own
+        own_prompt = self.prompt.model_dump_json(exclude_unset=True) if self.prompt else None
+        return self.model, own_prompt
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -153,36 +154,39 @@ def ask_classifiers(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[HatexscoreCollected]:
     """Return the probabilities of each request. Raises BadInput for a model without the label."""
-    pairs = [(one, _with_language(one, own)) for one, own in zip(requests, parsed, strict=True)]
+    pairs = [
+        (request, _with_language(request, explanation))
+        for request, explanation in zip(requests, parsed, strict=True)
+    ]
     obstacles = [_language_obstacle(*pair) or _class_obstacle(*pair) for pair in pairs]
     texts = [
         _classifier_texts(*pair) if obstacle is None else None
         for pair, obstacle in zip(pairs, obstacles, strict=True)
     ]
     answers = {
-        asked: _Judgements([each for each in texts if each and each.asked == asked])
-        for asked in dict.fromkeys(each.asked for each in texts if each)
+        question: _Judgements([each for each in texts if each and each.asked == question])
+        for question in dict.fromkeys(each.asked for each in texts if each)
     }
     texts = [each and answers[each.asked].with_samples(each) for each in texts]
     for _ in range(1 + len(LOOKS)):
-        for asked, judged in answers.items():
-            judged.ask([each for each in texts if each and each.asked == asked])
+        for question, judged in answers.items():
+            judged.ask([each for each in texts if each and each.asked == question])
         texts = [each and answers[each.asked].with_more_samples(each) for each in texts]
     return [
-        answers[own.asked].collected(own, explanation)
-        if own
+        answers[texts_of.asked].collected(texts_of, explanation)
+        if texts_of
         else _without_model(request, explanation, obstacle)
-        for (request, explanation), own, obstacle in zip(pairs, texts, obstacles, strict=True)
+        for (request, explanation), texts_of, obstacle in zip(pairs, texts, obstacles, strict=True)
     ]
 
 
 def _with_language(request: HatexscoreRequest, parsed: ParsedExplanation) -> ParsedExplanation:
     """Assume that an unrecognised text is in the only language that the judge learned."""
-    found = parsed.languages.found_text
-    if request.probabilities is not None or found.by != "undecided":
+    language = parsed.languages.found_text
+    if request.probabilities is not None or language.by != "undecided":
         return parsed
     learned = models().judge(request.model or DEFAULT_MODEL).languages
-    languages = replace(parsed.languages, found_text=assume_language(found, learned=learned))
+    languages = replace(parsed.languages, found_text=assume_language(language, learned=learned))
     return replace(parsed, languages=languages)
 
 
@@ -192,8 +196,8 @@ def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) ->
     if request.probabilities is not None or request.accept_untrained_languages:
         return None
     name = request.model or DEFAULT_MODEL
-    known = ModelLanguages(name, models().judge(name).languages)
-    return known.obstacle(parsed.languages.found_text)
+    languages = ModelLanguages(name, models().judge(name).languages)
+    return languages.obstacle(parsed.languages.found_text)
 
 
 def _class_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
@@ -225,7 +229,7 @@ def _classifier_texts(
     placements = RandomPlacements.of(request.text, quoting.spans)
     why = why or placements.why_none
     texts = ClassifierTexts(
-        name, request.text, quoting.masked, hateful, prompt=request.prompt,
+        name, request.text, quoting.masked, hateful, prompt=request.options.prompt,
         language=parsed.languages.found_text.code,
         decided=side_of_label(parsed.label) if aware else None,
     )  # fmt: skip
@@ -246,21 +250,21 @@ def one_sided(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
 
 def _labels_of(request: HatexscoreRequest) -> Sequence[str]:
     with pointing_to("/model", only=OF_THE_MODEL):
-        example = Example(text=request.text, prompt=request.prompt)
+        example = Example(text=request.text, prompt=request.options.prompt)
         return models().judge(request.model or DEFAULT_MODEL).labels_of(example)
 
 
 def _judge_labels(request: HatexscoreRequest, decision: Label | None) -> tuple[str, ...]:
     """Return the model's labels whose probability counts. Raises BadInput if it has none."""
     name, labels = request.model or DEFAULT_MODEL, _labels_of(request)
-    found = judge_labels(request, labels, decision)
-    if not found:
+    selected = judge_labels(request, labels, decision)
+    if not selected:
         raise BadInput(
             f"the model {name} has no label {HATEFUL!r}, nor another one of the hateful side: its "
             f"labels are {', '.join(labels)}",
             pointer="/model",
         )
-    return found
+    return selected
 
 
 def _without_model(
@@ -315,16 +319,18 @@ class _Judgements:
 
     def ask(self, requested: Sequence[ClassifierTexts]) -> None:
         """Judge these texts in one call, without those already judged."""
-        named = dict.fromkeys((text, each.language) for each in requested for text in each.texts)
-        asked = [one for one in named if one not in self._found]
-        if asked:
+        texts = dict.fromkeys((text, each.language) for each in requested for text in each.texts)
+        unanswered = [text for text in texts if text not in self._found]
+        if unanswered:
             sent = {each.text for each in requested}
             examples = [
                 Example(text=text, prompt=self._prompt, language=language, categories=text in sent)
-                for text, language in asked
+                for text, language in unanswered
             ]
-            found = self._model.judgements(examples)
-            self._found |= {one: read.fine() for one, read in zip(asked, found, strict=True)}
+            judgements = self._model.judgements(examples)
+            self._found |= {
+                text: read.fine() for text, read in zip(unanswered, judgements, strict=True)
+            }
 
     def _of(self, texts: ClassifierTexts, text: str) -> Judgement:
         return self._found[text, texts.language]
@@ -339,8 +345,8 @@ class _Judgements:
         )
         if original is None or masked is None:
             return texts.without_control(NOT_READ)
-        own = texts.decided
-        if own is not None and not kernel.agrees(own, original, _deciding(self._model.use)):
+        decided = texts.decided
+        if decided is not None and not kernel.agrees(decided, original, _deciding(self._model.use)):
             return texts.without_control(OTHER_DECISION)
         return replace(texts, control=null.texts(null.rule.first))
 
@@ -352,10 +358,10 @@ class _Judgements:
         original, masked, *control = (
             _hateful(self._of(texts, text), texts.hateful) for text in texts.texts
         )
-        known = [p for p in control if p is not None]
-        if original is None or masked is None or len(known) < len(control):
+        probabilities = [p for p in control if p is not None]
+        if original is None or masked is None or len(probabilities) < len(control):
             return texts  # one of them was not read: there is no control
-        signed = original - np.array(known, dtype=np.float64)
+        signed = original - np.array(probabilities, dtype=np.float64)
         ranked = kernel.compared(original - masked, signed, signed=null.signed)
         if null.rule.stopped(ranks.reaching(*ranked)) is not None:
             return texts
@@ -366,7 +372,9 @@ class _Judgements:
             "text": self._of(texts, texts.text),
             "masked text": self._of(texts, texts.masked),
         }
-        unread = [(which, one.unread) for which, one in both.items() if one.unread]
+        unread = [
+            (which, judgement.unread) for which, judgement in both.items() if judgement.unread
+        ]
         obstacle = None
         if unread:
             which, why = unread[0]
@@ -411,24 +419,32 @@ class _Judgements:
     def _control(self, texts: ClassifierTexts) -> tuple[Floats | None, tuple[str, ...]]:
         """(R,) P(hateful) of the control texts. None if one is unread, since the others are not a
         random sample."""
-        found = [self._of(texts, text) for text in texts.control]
-        unread = [one.unread for one in found if one.unread]
+        judgements = [self._of(texts, text) for text in texts.control]
+        unread = [judgement.unread for judgement in judgements if judgement.unread]
         if unread:
-            why = f"{len(unread)} of {len(found)} random texts were not read: {unread[0].detail}"
+            why = (
+                f"{len(unread)} of {len(judgements)} random texts were not read: {unread[0].detail}"
+            )
             return None, (f"{NO_CONTROL}{why}",)
-        null = [p for one in found if (p := _hateful(one, texts.hateful)) is not None]
+        null = [
+            p for judgement in judgements if (p := _hateful(judgement, texts.hateful)) is not None
+        ]
         return (np.array(null, dtype=np.float64) if null else None), ()
 
     def _validity_warnings(
         self, texts: ClassifierTexts, parsed: ParsedExplanation
     ) -> Iterator[str]:
         """Yield warnings about the probabilities."""
-        known = ModelLanguages(texts.model, self._model.languages)
-        yield from known.get_warnings(parsed.languages.found_text)
+        languages = ModelLanguages(texts.model, self._model.languages)
+        yield from languages.get_warnings(parsed.languages.found_text)
         both = [self._of(texts, text) for text in (texts.text, texts.masked)]
-        if (share := min(one.read_share for one in both)) < 1:
+        if (share := min(judgement.read_share for judgement in both)) < 1:
             yield text_cut(texts.model, share)
-        low = [one.mass for one in both if one.mass is not None and one.low_mass]
+        low = [
+            judgement.mass
+            for judgement in both
+            if judgement.mass is not None and judgement.low_mass
+        ]
         if low:
             yield low_mass(texts.model, min(low))
 
@@ -451,14 +467,14 @@ def _deciding(use: ModelUse) -> float:
 
 def _reading(found: Sequence[Judgement]) -> HatexscoreProbabilityReading | None:
     """Return the reading of text and masked text together; None for a classification head."""
-    readings = [one.reading for one in found if one.reading not in (None, "head")]
+    readings = [judgement.reading for judgement in found if judgement.reading not in (None, "head")]
     if not readings:
         return None
-    masses = [one.mass for one in found if one.mass is not None]
+    masses = [judgement.mass for judgement in found if judgement.mass is not None]
     return HatexscoreProbabilityReading(
         reading=readings[0],
         mass=min(masses, default=None),
-        uncertainty=max(one.uncertainty for one in found),
+        uncertainty=max(judgement.uncertainty for judgement in found),
     )
 
 
@@ -478,7 +494,7 @@ class RandomPlacements:
     def of(cls, text: str, quoted: Sequence[Span]) -> RandomPlacements:
         units = count_units(text)
         touched = overlap_words(units, quoted)
-        places = (place for first, last in touched for place in range(first, last))
+        places = (index for first, last in touched for index in range(first, last))
         return cls(text, tuple(units), tuple(places))
 
     @property

@@ -81,7 +81,9 @@ class HatexscoreView:
 def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> HatexscoreView:
     """Return the data of the page for this result."""
     parameters = report.provenance.parameters
-    masks = (Mark(*one.span(), "mask", "masked") for one in MASK.finditer(report.masked_text or ""))
+    masks = (
+        Mark(*match.span(), "mask", "masked") for match in MASK.finditer(report.masked_text or "")
+    )
     quoted = (
         Mark(
             quote.start,
@@ -114,25 +116,25 @@ def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> Hatexsc
 
 def _explanation_marks(report: HatexscoreResult) -> Iterable[Mark]:
     if report.conclusion is not None:
-        said = f"conclusion: {report.stated_decision}"
-        yield Mark(report.conclusion.start, report.conclusion.end, "conclusion", said)
+        conclusion = f"conclusion: {report.stated_decision}"
+        yield Mark(report.conclusion.start, report.conclusion.end, "conclusion", conclusion)
     for quote in report.hallucinated_quotes:
         yield Mark(quote.start, quote.end, "hallucinated", "quoted, but not in the text")
     for mention in sentences.mentions(report):
         if mention.start is not None and mention.end is not None:
-            kind, said = ("group", "counts") if mention.counts else ("idle", "does not count")
-            yield Mark(mention.start, mention.end, kind, f"group, {said}: {mention.reason}")
+            kind, conclusion = ("group", "counts") if mention.counts else ("idle", "does not count")
+            yield Mark(mention.start, mention.end, kind, f"group, {conclusion}: {mention.reason}")
 
 
 def _parts(report: HatexscoreResult) -> list[ComponentRow]:
     weights = report.provenance.parameters.get("weights") or {}
-    found = []
+    rows = []
     for part in HatexscoreComponents.model_fields:
-        null = [one.detail for one in report.reasons if one.component == part]
+        null = [reason.detail for reason in report.reasons if reason.component == part]
         why = report.not_applicable.get(cast(Part, part)) or "; ".join(null)
         value = getattr(report.components, part)
-        found.append(ComponentRow(part.upper(), value, weights.get(part), why))
-    return found
+        rows.append(ComponentRow(part.upper(), value, weights.get(part), why))
+    return rows
 
 
 def _strip(report: HatexscoreResult) -> Chart | None:
@@ -156,14 +158,14 @@ def design(report: Record) -> Iterator[Block]:
     yield _conclusions(report)
     yield from _quotes(record(report, "quotes"))
     decisions = record(report, "by_decision")
-    means = {name: record(one, "score") for name, one in decisions.items()}
+    means = {name: record(means_of, "score") for name, means_of in decisions.items()}
     note = "Do not compare the rows: the decisions are scored differently."
     yield forest("Mean score by decision", means, note=note)
-    beaten = {name: record(one, "share_beaten") for name, one in decisions.items()}
+    beaten = {name: record(means_of, "share_beaten") for name, means_of in decisions.items()}
     yield forest("Random spans beaten, by decision", beaten, level=0.5)
     agreement = record(report, "model_agreement")
     agreed = {"all": record(agreement, "agreement")}
-    agreed |= {name: one for name, one in record(agreement, "by_decision").items()}
+    agreed |= {name: share for name, share in record(agreement, "by_decision").items()}
     note = (
         "Over results with a decision and a P(hateful). Where the model decides otherwise, it "
         "cannot tell whether the quotes matter."
@@ -177,9 +179,9 @@ def design(report: Record) -> Iterator[Block]:
     filters = facet_filters("group", {group: group for group in groups})
     yield count_bars("Groups", groups, filters=filters)
     counted = record(report, "languages")
-    named = {language_name(code): count for code, count in counted.items()}
+    count_by_name = {language_name(code): count for code, count in counted.items()}
     filters = {language_name(code): ("language", code) for code in counted if code != UNDECIDED}
-    yield count_bars("Languages of the texts", named, filters=filters)
+    yield count_bars("Languages of the texts", count_by_name, filters=filters)
 
 
 UNDECIDED = "und"
@@ -209,7 +211,7 @@ def _quotes(counted: Record) -> Iterator[Block]:
     roughly = ("inflected", "fuzzy", "unsearched")
     quotations = {
         "found exactly": integer(counted, "exact"),
-        "found roughly": sum(integer(counted, one) for one in roughly),
+        "found roughly": sum(integer(counted, kind) for kind in roughly),
         "not in the text": integer(counted, "missing"),
     }
     note = ""

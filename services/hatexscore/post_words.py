@@ -40,25 +40,25 @@ def read_post_words(
 
     If the words do not decide, the encoder does, in one call.
     """
-    found = [
-        None if own.rests_on_quotes else post_words(request, own)
-        for request, own in zip(requests, parsed, strict=True)
+    by_index = [
+        None if explanation.rests_on_quotes else post_words(request, explanation)
+        for request, explanation in zip(requests, parsed, strict=True)
     ]
     pairs: dict[int, Pair] = {}
-    for place, (request, own) in enumerate(zip(requests, parsed, strict=True)):
-        words_of_both = found[place]
+    for index, (request, explanation) in enumerate(zip(requests, parsed, strict=True)):
+        words_of_both = by_index[index]
         if words_of_both is None or words_of_both.weight >= words_of_both.needed:
             continue
         rest = _without_words_of_the_post(request)
-        if _is_english(own) and any(map(str.isalpha, rest)):
-            pairs[place] = Pair(a=rest, b=request.text)
+        if _is_english(explanation) and any(map(str.isalpha, rest)):
+            pairs[index] = Pair(a=rest, b=request.text)
     with suppress(BadInput):  # no such model is configured
         values = models().similarity(SIMILARITY).similarities(list(pairs.values())) if pairs else ()
-        for place, value in zip(pairs, values, strict=True):
-            own_words = found[place]
+        for index, value in zip(pairs, values, strict=True):
+            own_words = by_index[index]
             if own_words is not None:
-                found[place] = own_words.model_copy(update={"similarity": float(value)})
-    return found
+                by_index[index] = own_words.model_copy(update={"similarity": float(value)})
+    return by_index
 
 
 def _is_english(parsed: ParsedExplanation) -> bool:

@@ -71,8 +71,8 @@ def is_trivial(quotation: Quotation, language: Language) -> bool:
     """Return True for a function word: quoting "the" is trivial (section 3.2, "non-trivial")."""
     if len(quotation.text) > _LONGEST_WORD:
         return False
-    found = [word for word in words(quotation.text, language) if word.is_word]
-    return len(found) == 1 and found[0].is_stop and found[0].text.lower() not in _SAY_SOMETHING
+    spoken = [word for word in words(quotation.text, language) if word.is_word]
+    return len(spoken) == 1 and spoken[0].is_stop and spoken[0].text.lower() not in _SAY_SOMETHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +97,13 @@ def locate(text: str, quoted: Sequence[Quotation]) -> Located:
     missing: list[Quotation] = []
     unsearched: list[Quotation] = []
     for quotation in check_each(quoted):
-        found = search.exact(quotation) or search.near(quotation)
-        if found is None:
+        matches = search.exact(quotation) or search.near(quotation)
+        if matches is None:
             unsearched.append(quotation)
-        elif not found:
+        elif not matches:
             missing.append(quotation)
         else:
-            for quote in found:
+            for quote in matches:
                 quotes.setdefault((quote.start, quote.end), quote)
     ordered = tuple(quotes[span] for span in sorted(quotes))
     return Located(ordered, tuple(missing), tuple(unsearched))
@@ -164,9 +164,9 @@ class QuoteSearch:
     def nearest(self, quotation: Quotation) -> tuple[Quote, ...] | None:
         """Find as `near`, with or without the text in brackets; nothing if the meaning differs."""
         for text in (quotation.text, *without_brackets(quotation.text)):
-            found = self.near(replace(quotation, text=text))
-            if not found:
-                if found is None:
+            quotes = self.near(replace(quotation, text=text))
+            if not quotes:
+                if quotes is None:
                     return None
                 continue
             needle = self._folded(text)
@@ -174,7 +174,7 @@ class QuoteSearch:
             if changes_meaning(needle, self.haystack.text[start:end], self.names):
                 self.misquoted[quotation] = self.haystack.source_of(start, end)
                 return ()
-            return tuple(replace(quote, quoted_as=quotation.text) for quote in found)
+            return tuple(replace(quote, quoted_as=quotation.text) for quote in quotes)
         return ()
 
     def near(self, quotation: Quotation) -> tuple[Quote, ...] | None:
@@ -184,24 +184,26 @@ class QuoteSearch:
         if needle not in self._near:
             if len(needle) > LONGEST:
                 return None
-            found = nearest_span(self.haystack, needle)
-            quote = found and self._quote(found[0], quotation, "fuzzy", found[1])
-            self._near[needle] = (quote, found[0]) if found and quote else None
-        known = self._near[needle]
-        return (known[0],) if known else ()
+            nearest = nearest_span(self.haystack, needle)
+            quote = nearest and self._quote(nearest[0], quotation, "fuzzy", nearest[1])
+            self._near[needle] = (quote, nearest[0]) if nearest and quote else None
+        cached = self._near[needle]
+        return (cached[0],) if cached else ()
 
     def changed_passage(self, quotation: Quotation) -> str | None:
         """Return the passage of the text that a quotation changes, or None."""
         needle = self._folded(quotation.text)
         if quotation in self.misquoted:
             return self.misquoted[quotation]
-        found = None if len(needle) > LONGEST else nearest_span(self.haystack, needle, LOOSE_EDITS)
-        return self.haystack.source_of(*found[0]) if found else None
+        nearest = (
+            None if len(needle) > LONGEST else nearest_span(self.haystack, needle, LOOSE_EDITS)
+        )
+        return self.haystack.source_of(*nearest[0]) if nearest else None
 
     def _with_negation(self, needle: str) -> Span:
         """Return the nearest passage with a preceding negation that the needle may omit."""
-        known, text = self._near[needle], self.haystack.text
-        start, end = known[1] if known else (0, 0)
+        cached, text = self._near[needle], self.haystack.text
+        start, end = cached[1] if cached else (0, 0)
         start = text.rfind(" ", 0, start) + 1
         if text[start] != needle[0]:
             lead = SENTENCE_END.split(text[max(0, start - 60) : start])[-1]
@@ -238,12 +240,12 @@ _SIMPLIFIED = str.maketrans(_SIMPLER["traditional"], _SIMPLER["simplified"])
 
 def searchable(text: str) -> NormalizedText:
     """Return the normalised text simplified, without addresses, and with uniform user names."""
-    found = replaced(
+    simplified = replaced(
         normalize(text),
         _OMITTED,
         lambda match: "[USER]" if match["user"] else " - " if match["dash"] else "",
     )
-    return replace(found, text=found.text.translate(_SIMPLIFIED))
+    return replace(simplified, text=simplified.text.translate(_SIMPLIFIED))
 
 
 _SAME = str.maketrans(
@@ -325,14 +327,15 @@ class Haystack:
 
     @cached_property
     def begins(self) -> list[int]:
-        """Possible starts of a quoted span, ascending: at a word, not its "'s", or at any Han."""
+        """Possible starts of a quoted span, ascending: the start of a word, not of its "'s",
+        or any Han character."""
         inner = {match.start() for match in _APOSTROPHE.finditer(self.text)}
         endings = set() if self.marks else inner
         within = [False, *(a and b for a, b in pairwise(self._spaced))]
         return [
-            place
-            for place, is_within in enumerate(within[: len(self.text)])
-            if not (is_within or place in endings or place - 1 in inner)
+            index
+            for index, is_within in enumerate(within[: len(self.text)])
+            if not (is_within or index in endings or index - 1 in inner)
         ]
 
     @cached_property
@@ -341,33 +344,33 @@ class Haystack:
         hangul = {match.start() for match in _HANGUL.finditer(self.text)}
         within = [False, *(a and b for a, b in pairwise(self._spaced)), False]
         return [
-            place
-            for place in range(1, len(self.text) + 1)
-            if not within[place] or {place - 1, place} <= hangul
+            index
+            for index in range(1, len(self.text) + 1)
+            if not within[index] or {index - 1, index} <= hangul
         ]
 
     @cached_property
     def _words(self) -> list[tuple[Span, str]]:
         """Return the words with their marks of censoring, and their spellings."""
-        return [(one.span(), spelling(one.group())) for one in _WORD.finditer(self.text)]
+        return [(match.span(), spelling(match.group())) for match in _WORD.finditer(self.text)]
 
     @cached_property
     def _by_spelling(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for place, (_, spelled) in enumerate(self._words):
-            found.setdefault(spelled, []).append(place)
-        return found
+        positions: dict[str, list[int]] = {}
+        for index, (_, spelled) in enumerate(self._words):
+            positions.setdefault(spelled, []).append(index)
+        return positions
 
     def spelled_spans(self, needle: str) -> list[Span]:
         """Find words with other endings, digits for letters, or lengthened letters."""
-        said = _WORD.findall(needle)
-        wanted = [spelling(word) for word in said]
+        needle_words = _WORD.findall(needle)
+        spellings = [spelling(word) for word in needle_words]
         spans = []
-        for place in self._by_spelling.get(wanted[0], [])[:MOST_SPELLED] if wanted else ():
-            there = self._words[place : place + len(wanted)]
-            if [word[1] for word in there] == wanted:
+        for index in self._by_spelling.get(spellings[0], [])[:MOST_SPELLED] if spellings else ():
+            there = self._words[index : index + len(spellings)]
+            if [word[1] for word in there] == spellings:
                 span = there[0][0][0], there[-1][0][1]
-                if all(map(_is_same_word, said, _WORD.findall(self.text, *span))):
+                if all(map(_is_same_word, needle_words, _WORD.findall(self.text, *span))):
                     spans.append(span)
         return spans[:HITS]
 
@@ -381,29 +384,33 @@ class Haystack:
         """Find the words of a needle if the needle or the text censors or omits some of them."""
         bare = _OUTER_PLACEHOLDER.sub("", needle)
         tokens = list(_TOKEN.finditer(bare))
-        gaps = sum(one["gap"] is not None for one in tokens)
-        if gaps > MOST_GAPS or max((len(one.group()) for one in tokens), default=0) < PIECE:
+        gaps = sum(token["gap"] is not None for token in tokens)
+        if gaps > MOST_GAPS or max((len(token.group()) for token in tokens), default=0) < PIECE:
             return []
         pattern = "".join(
             _GAP
-            if one["gap"]
-            else self._uncensored(one.group())
-            if one["word"]
-            else re.escape(one.group())
-            for one in tokens
+            if token["gap"]
+            else self._uncensored(token.group())
+            if token["word"]
+            else re.escape(token.group())
+            for token in tokens
         )
         if pattern == re.escape(needle):
             return []
-        spans = [one.span() for one in re.finditer(pattern, self.text)]
+        spans = [match.span() for match in re.finditer(pattern, self.text)]
         return [
-            one for one in spans if _contains(self.begins, one[0]) and _contains(self.ends, one[1])
+            span
+            for span in spans
+            if _contains(self.begins, span[0]) and _contains(self.ends, span[1])
         ][:HITS]
 
     def _uncensored(self, word: str) -> str:
         if _is_censored(word):
             return _hidden(word)
-        others = [hiding for hiding, pattern in self._censored if pattern.fullmatch(word)]
-        return "|".join(map(re.escape, [word, *others])).join(("(?:", ")") if others else ("", ""))
+        alternatives = [hiding for hiding, pattern in self._censored if pattern.fullmatch(word)]
+        return "|".join(map(re.escape, [word, *alternatives])).join(
+            ("(?:", ")") if alternatives else ("", "")
+        )
 
 
 CENSORS = "*#@$%_\u2022\u25cf\u25a0\u2588"  # that stand for a letter
@@ -438,8 +445,11 @@ def _hidden(word: str) -> str:
 def without_brackets(quoted: str) -> tuple[str, ...]:
     """Return other readings of quoted brackets by an editor: "leave [their] bins", "[sic]"."""
     bare = _SIC.sub("", quoted)
-    readings = (" ".join(_BRACKETS.sub(kept, bare).split()).strip(" .,") for kept in (r"\1", ""))
-    return tuple(one for one in dict.fromkeys(readings) if one and one != quoted)
+    readings = (
+        " ".join(_BRACKETS.sub(replacement, bare).split()).strip(" .,")
+        for replacement in (r"\1", "")
+    )
+    return tuple(reading for reading in dict.fromkeys(readings) if reading and reading != quoted)
 
 
 _DIGITS = str.maketrans("013457@$!", "oieastasi")
@@ -506,8 +516,8 @@ def exact_spans(haystack: Haystack, needle: str) -> list[Span]:
 
 
 def _contains(ascending: Sequence[int], value: int) -> bool:
-    place = bisect_left(ascending, value)
-    return place < len(ascending) and ascending[place] == value
+    index = bisect_left(ascending, value)
+    return index < len(ascending) and ascending[index] == value
 
 
 def nearest_span(
@@ -534,16 +544,16 @@ def nearest_span(
         for end in _nearby(haystack.ends, start + length, longer)
         if start < end and text[start] != " " and text[end - 1] != " "
     })  # fmt: skip
-    found = extractOne(
+    match = extractOne(
         needle,
         [text[start:end] for start, end in spans],
         scorer=Levenshtein.normalized_distance,
         score_cutoff=edits,
     )
-    if found is None:
+    if match is None:
         return None
-    _, distance, place = found  # of equal distances the first
-    return spans[place], 1.0 - distance
+    _, distance, index = match  # of equal distances the first
+    return spans[index], 1.0 - distance
 
 
 def _nearby(borders: Sequence[int], position: int, reach: int) -> list[int]:

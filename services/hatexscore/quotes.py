@@ -154,8 +154,8 @@ _UNIT = re.compile(rf"[{HAN_CLASS}]|[^\W{HAN_CLASS}]+(?:['\u2019][^\W{HAN_CLASS}
 
 def count_units(text: str) -> list[Span]:
     """Count words with inner apostrophes, single Han characters and emoji; no punctuation."""
-    found = _UNIT.finditer(text)
-    return [match.span() for match in found if _is_counted(match.group())]
+    matches = _UNIT.finditer(text)
+    return [match.span() for match in matches if _is_counted(match.group())]
 
 
 def _is_counted(unit: str) -> bool:
@@ -310,23 +310,23 @@ def _json_marks(found: str, text: str) -> Iterator[Edit]:
     lists: list[bool] = []  # of each open bracket whether it is a list's
     key, opened = "", None
     for token in _TOKEN.finditer(found):
-        mark, place = token.group(), token.start()
+        mark, start = token.group(), token.start()
         if opened is not None:
             if mark == found[opened] and _CLOSES.match(found, token.end()):
-                body = found[opened + 1 : place]
+                body = found[opened + 1 : start]
                 is_key = _IS_KEY.match(found, token.end()) is not None
                 key = body.lower() if is_key else key
                 names = _NAMING_KEY.search(key) is not None
                 copied = len(body.split()) > 1 and body.strip() in text
                 quotes = not names and (copied or lists[-1])
                 if is_key or not (quotes or _QUOTING_KEY.search(key)):
-                    yield from ((opened, opened + 1, " "), (place, place + 1, " "))
+                    yield from ((opened, opened + 1, " "), (start, start + 1, " "))
                 opened = None
         elif mark in "{[":
             lists.append(mark == "[")
         elif mark in "}]":
             del lists[-1:]
         elif mark == "," and lists == [False]:
-            yield place, place + 1, "\n"
-        elif mark in "\"'" and lists and _OPENS_AFTER.search(found, max(0, place - 40), place):
-            opened = place
+            yield start, start + 1, "\n"
+        elif mark in "\"'" and lists and _OPENS_AFTER.search(found, max(0, start - 40), start):
+            opened = start

@@ -64,11 +64,11 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
     """Read the quotations in marks that occur in the text; function words alone do not count."""
     search = QuoteSearch(
         Haystack(request.text, searchable(request.text)),
-        lexicon_names(request.policy, languages.explanation),
+        lexicon_names(request.options.policy, languages.explanation),
     )
     plain = plain_explanation(request, code_as_quotations(request.explanation_text, request.text))
-    given = given_spans(request, plain, "quotes")
-    groups = quoted_parts(plain.text, given)
+    given_parts = given_spans(request, plain, "quotes")
+    groups = quoted_parts(plain.text, given_parts)
     exact = {
         part: _word_for_word(search, plain.text, part)
         for part in check_each([part for group in groups for part in group])
@@ -82,59 +82,64 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
         else:
             start, end = group[0].start, group[-1].end
             passages[Quotation(start, end, plain.text[start:end])] = request.text[slice(*changed)]
-    clauses = clauses_of(plain.text, parts) if given is None else {}
+    clauses = clauses_of(plain.text, parts) if given_parts is None else {}
     other = {
         part: kind
         for part, clause in clauses.items()
         if (kind := _kind(request.vocabulary, part, clause, occurs=bool(exact[part])))
     }
-    own = [part for part in parts if part not in other]
-    trivial = [part for part in own if is_trivial(part, languages.text)]
-    found: dict[Quotation, tuple[Quote, ...]] = {}
+    attributed = [part for part in parts if part not in other]
+    trivial = [part for part in attributed if is_trivial(part, languages.text)]
+    quotes_by_part: dict[Quotation, tuple[Quote, ...]] = {}
     unsearched = 0
-    for part in check_each([part for part in own if part not in trivial]):
+    for part in check_each([part for part in attributed if part not in trivial]):
         quotes = exact[part] or search.nearest(part)
         if quotes:
-            found[part] = quotes
+            quotes_by_part[part] = quotes
         elif quotes is None:
             unsearched += 1
         elif part not in search.misquoted and _may_be_translated(request.text, part, languages):
             other[part] = "translation"
-        elif part in search.misquoted or given is not None or is_attributed(clauses[part]):
+        elif part in search.misquoted or given_parts is not None or is_attributed(clauses[part]):
             passages[part] = search.changed_passage(part)
         else:
             other[part] = "unattributed"
     counted = word_spans(request.text, languages.text)
-    echoes = _full_text_quotations(counted, found)
+    echoes = _full_text_quotations(counted, quotes_by_part)
     other.update(dict.fromkeys(echoes, "echo"))
-    kept = _ordered(quotes for part, quotes in found.items() if part not in echoes)
-    spans = _merge_neighbors(request.text, merge_spans((one.start, one.end) for one in kept))
+    quotes_in_order = _ordered(
+        quotes for part, quotes in quotes_by_part.items() if part not in echoes
+    )
+    spans = _merge_neighbors(
+        request.text, merge_spans((quote.start, quote.end) for quote in quotes_in_order)
+    )
 
     def sent(quotation: Quotation) -> dict[str, Any]:
         start, end = plain.original(quotation.start, quotation.end)
         return {"start": start, "end": end, "text": request.explanation_text[start:end]}
 
     return QuotedSpans(
-        evidence=quote_evidence(kept),
+        evidence=quote_evidence(quotes_in_order),
         hallucinated=tuple(
-            HatexscoreHallucinatedQuote(**sent(one), misquotes=passages[one])
-            for one in sorted(passages, key=lambda one: one.start)
+            HatexscoreHallucinatedQuote(**sent(passage), misquotes=passages[passage])
+            for passage in sorted(passages, key=lambda one: one.start)
         ),
         masked=mask_spans(request.text, spans) if spans else None,
         # A short text may be quoted whole: what else is there? Deviates: the paper's Table 3
         # scores a whole quotation 1 where Eq. 3 says 0.
-        trivial=len(counted) > request.short_text_max_words and _share(counted, spans) >= COVERAGE,
+        trivial=len(counted) > request.options.short_text_max_words
+        and _share(counted, spans) >= COVERAGE,
         spans=tuple(spans),
         other=tuple(
-            HatexscoreOtherQuotation(**sent(one), reason=other[one])
-            for one in sorted(other, key=lambda one: one.start)
+            HatexscoreOtherQuotation(**sent(quotation), reason=other[quotation])
+            for quotation in sorted(other, key=lambda one: one.start)
         ),
         unsearched=unsearched,
-        located=tuple(plain.original(one.start, one.end) for one in found),
+        located=tuple(plain.original(quote.start, quote.end) for quote in quotes_by_part),
         negated=tuple(
             dict.fromkeys(
                 quote.text
-                for quote in kept
+                for quote in quotes_in_order
                 if len(count_units(quote.text)) >= FEWEST_NEGATED
                 and _is_negated_before(request.text, quote.start)
             )
@@ -155,7 +160,7 @@ def _word_for_word(
         if quotes:
             return quotes
     inner = quotations(f" {quotation.text} ")
-    return tuple(quote for one in inner for quote in search.exact(one))
+    return tuple(quote for quotation in inner for quote in search.exact(quotation))
 
 
 def _changed_by_ellipses(
@@ -200,12 +205,12 @@ def _is_negated_before(text: str, start: int) -> bool:
 def _may_be_translated(text: str, quotation: Quotation, languages: DetectedLanguages) -> bool:
     """Return True for letters that the text does not use, or if text and explanation differ in
     language."""
-    own, there = scripts_of(quotation.text), scripts_of(text)
-    if own and there and own.isdisjoint(there):
+    quoted_scripts, there = scripts_of(quotation.text), scripts_of(text)
+    if quoted_scripts and there and quoted_scripts.isdisjoint(there):
         return True
     codes = {
-        found.code.partition("-")[0]
-        for found in (languages.found_text, languages.found_explanation)
+        language.code.partition("-")[0]
+        for language in (languages.found_text, languages.found_explanation)
     }
     return len(codes - {UNDECIDED}) > 1
 
@@ -227,11 +232,11 @@ def _merge_neighbors(text: str, spans: Sequence[Span]) -> list[Span]:
 
 def _ordered(quotes: Iterable[Sequence[Quote]]) -> list[Quote]:
     """Return each span once, as first quoted."""
-    found: dict[Span, Quote] = {}
+    by_span: dict[Span, Quote] = {}
     different = {id(several): several for several in quotes}.values()
-    for quote in (one for several in different for one in several):
-        found.setdefault((quote.start, quote.end), quote)
-    return [found[span] for span in sorted(found)]
+    for quote in (quote for several in different for quote in several):
+        by_span.setdefault((quote.start, quote.end), quote)
+    return [by_span[span] for span in sorted(by_span)]
 
 
 def _full_text_quotations(
@@ -334,10 +339,10 @@ def is_attributed(clause: tuple[str, str]) -> bool:
     before, after = clause
     if _POST_SAYS.search(before):
         return True
-    said = _ATTRIBUTES.finditer(before + BLANK + after)
-    return any(one.start() <= len(before) < one.end() for one in said) and not _is_of_another(
-        before, after
-    )
+    phrases = _ATTRIBUTES.finditer(before + BLANK + after)
+    return any(
+        phrase.start() <= len(before) < phrase.end() for phrase in phrases
+    ) and not _is_of_another(before, after)
 
 
 def _is_of_another(before: str, after: str) -> bool:
@@ -356,7 +361,7 @@ def clauses_of(explanation: str, quoted: Sequence[Quotation]) -> dict[Quotation,
         length = gaps[-1] + 1
         position = end
     masked = "".join([*pieces, explanation[position:]]).replace("\u2019", "'")
-    found = {}
+    clauses = {}
     number = 0
     for quotation in sorted(quoted, key=lambda one: one.start):
         while number + 1 < len(spans) and spans[number][1] <= quotation.start:
@@ -365,8 +370,8 @@ def clauses_of(explanation: str, quoted: Sequence[Quotation]) -> dict[Quotation,
         before, after = masked[max(0, box - REACH) : box], masked[box + 1 : box + 1 + REACH]
         borders = [match.end() for match in _BORDER.finditer(before)]
         border = _BORDER.search(after)
-        found[quotation] = (
+        clauses[quotation] = (
             before[borders[-1] :] if borders else before,
             after[: border.start()] if border else after,
         )
-    return found
+    return clauses

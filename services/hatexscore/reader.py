@@ -38,7 +38,7 @@ READ = "a language model reads it as a group that is attacked"
 NAMED = "a language model reads it as named; a non-hateful decision requires no attack"
 UNATTACKED = "a language model reads it as named, not as attacked"
 INVENTED = Obstacle(
-    "quote-not-found", "what the reader quotes does not occur in the explanation; it was dropped"
+    "quote-not-found", "the reader's quote does not occur in the explanation; it was dropped"
 )
 
 
@@ -65,34 +65,36 @@ def read_by_model(
 ) -> list[ParsedExplanation]:
     """Read explanations by the model of the request or of the judge's entry, one call per reader;
     return the others unchanged."""
-    found = list(parsed)
-    asked = []
+    results = list(parsed)
+    positions = []
     requests = list(map(_with_reader, requests, parsed))
-    for place, (request, own) in enumerate(zip(requests, parsed, strict=True)):
-        if not _is_asked(request, own):
+    for index, (request, explanation) in enumerate(zip(requests, parsed, strict=True)):
+        if not _is_asked(request, explanation):
             continue
-        obstacle = _language_obstacle(request, own)
+        obstacle = _language_obstacle(request, explanation)
         if obstacle is None:
-            asked.append(place)
-        elif not _is_second_try(request, own):
-            found[place] = replace(_without_result(request, own, obstacle), reader=None)
-    with pointing_to("/reader_model", only=("/model",)):
-        answers = generate([_prompt(place, requests[place]) for place in asked])
-    for place, answer in zip(asked, answers, strict=True):
-        found[place] = _apply_completion(requests[place], parsed[place], answer)
-    return found
+            positions.append(index)
+        elif not _is_second_try(request, explanation):
+            results[index] = replace(_without_result(request, explanation, obstacle), reader=None)
+    with pointing_to("/options/reader_model", only=("/model",)):
+        answers = generate([_prompt(index, requests[index]) for index in positions])
+    for index, answer in zip(positions, answers, strict=True):
+        results[index] = _apply_completion(requests[index], parsed[index], answer)
+    return results
 
 
 def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscoreRequest:
     """For `auto`, add the reader of the judge's entry. The call of the judge reports unknown names.
     With `probabilities` there is no judge."""
-    if request.reader != "auto" or request.reader_model is not None or not parsed.is_unread:
+    options = request.options
+    if options.reader != "auto" or options.reader_model is not None or not parsed.is_unread:
         return request
     if request.probabilities is not None and parsed.languages.no_rules is None:
         return request
     with suppress(BadInput):
-        named = models().reader_of(request.model or DEFAULT_MODEL)
-        return request.model_copy(update={"reader_model": named}) if named else request
+        reader = models().reader_of(request.model or DEFAULT_MODEL)
+        options = options.model_copy(update={"reader_model": reader})
+        return request.model_copy(update={"options": options}) if reader else request
     return request
 
 
@@ -100,26 +102,27 @@ def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
     """For `auto`, return False if rules read it. Fields and letterless texts are not read."""
     if request.explanation_fields is not None:
         return False
-    if request.reader_model is None or not any(map(str.isalpha, request.explanation_text)):
+    if request.options.reader_model is None or not any(map(str.isalpha, request.explanation_text)):
         return False
-    return request.reader == "llm" or (request.reader == "auto" and parsed.is_unread)
+    reader = request.options.reader
+    return reader == "llm" or (reader == "auto" and parsed.is_unread)
 
 
 def _is_second_try(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
     """Return True if rules read all but the verdict, so that a failing reader loses nothing."""
-    return request.reader == "auto" and parsed.languages.no_rules is None
+    return request.options.reader == "auto" and parsed.languages.no_rules is None
 
 
 def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
-    known = _model_languages(request)
+    languages = _model_languages(request)
     if request.accept_untrained_languages:
         return None
-    return known.obstacle(parsed.languages.found_explanation, "explanation")
+    return languages.obstacle(parsed.languages.found_explanation, "explanation")
 
 
 def _model_languages(request: HatexscoreRequest) -> ModelLanguages:
-    name = request.reader_model or ""
-    with pointing_to("/reader_model", only=("/model",)):
+    name = request.options.reader_model or ""
+    with pointing_to("/options/reader_model", only=("/model",)):
         return ModelLanguages(name, models().writer(name).languages)
 
 
@@ -127,12 +130,12 @@ def _prompt(place: int, request: HatexscoreRequest) -> PromptOfRequest:
     classes = request.vocabulary.classes
     schema = ReaderAnswer.model_json_schema()
     schema["properties"]["conclusion"]["enum"] = [*classes, "none"]
-    named, listed = (
+    categories, listed = (
         mark.join(json.dumps(name, ensure_ascii=False) for name in names)
         for mark, names in ((", ", _categories(request)), (" | ", classes))
     )
-    put = {"{categories}": named, TWO_CLASSES: listed}
-    model = request.reader_model or ""
+    put = {"{categories}": categories, TWO_CLASSES: listed}
+    model = request.options.reader_model or ""
     return PROMPT.question(place, model, request.explanation_text, put, schema)
 
 
@@ -196,7 +199,10 @@ def _without_result(
 
 def _use(request: HatexscoreRequest) -> HatexscoreReaderUse:
     return HatexscoreReaderUse(
-        by="llm", model=request.reader_model, prompt=PROMPT.name, prompt_sha256=PROMPT.sha256
+        by="llm",
+        model=request.options.reader_model,
+        prompt=PROMPT.name,
+        prompt_sha256=PROMPT.sha256,
     )
 
 
@@ -223,14 +229,14 @@ def _groups(
     """
     categories = {name.casefold(): name for name in _categories(request)}
     free = label not in (None, "hateful")
-    made: dict[tuple[int, str], HatexscoreGroupEvidence] = {}
+    by_place: dict[tuple[int, str], HatexscoreGroupEvidence] = {}
     lost = False
     for group in answer.groups:
         start = request.explanation_text.find(group.quote) if group.quote.strip() else -1
         lost |= start < 0
         category = categories.get(group.category.strip().casefold())
         if start >= 0 and category is not None:
-            made[start, category] = HatexscoreGroupEvidence(
+            by_place[start, category] = HatexscoreGroupEvidence(
                 start=start,
                 end=start + len(group.quote),
                 text=group.quote,
@@ -242,4 +248,4 @@ def _groups(
                 reason=READ if group.attacked else NAMED if free else UNATTACKED,
                 by="llm",
             )
-    return tuple(made[key] for key in sorted(made)), lost
+    return tuple(by_place[key] for key in sorted(by_place)), lost

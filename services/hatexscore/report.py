@@ -1,4 +1,4 @@
-"""HateXScore reports its parts, the evidence they rest on and the control; means over many results.
+"""The report of HateXScore: its parts, their evidence and the control; means over many results.
 
 Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Part of the contract: pydantic only.
 """
@@ -54,53 +54,58 @@ QUOTED = "inside a quotation"  # why a mention of a group does not count
 
 
 def side_of_label(label: Label | None) -> Side | None:
-    """Return `hateful` for every class but `non-hateful`: its decision rests on what is quoted."""
+    """Return `hateful` for every class except `non-hateful`: such decisions rest on the quoted
+    words."""
     if label is None:
         return None
     return "non-hateful" if label == "non-hateful" else "hateful"
 
 
 class HatexscoreComponents(Message):
-    """The four parts of the score; null where undefined: `reasons` says why."""
+    """The four parts of the score; null if undefined: `reasons` says why."""
 
     htc: float | None = Field(
         ge=0,
         le=1,
-        description="1: the explanation states a conclusion; `robust`: and not the opposite of the "
-        "decision that was sent",
+        description="1: the explanation states a conclusion, which in `robust` must not be "
+        "the opposite of the decision sent",
     )
     qf: float | None = Field(
         ge=0,
         le=1,
-        description="max(0, dp) of masking the quotes if hateful, else 1 - max(0, dp); `paper` and "
-        "`reference`: |dp|; 0: no quote",
+        description="effect of masking the quotes: max(0, dp) if hateful, else 1 - max(0, "
+        "dp); `paper` and `reference`: |dp|; 0: no quote",
     )
     tgi: float | None = Field(
         ge=0,
         le=1,
-        description="1: it names a protected group as the target; of a non-hateful decision, one "
-        "that the text names, and null where the text names none: `not_applicable`",
+        description="1: the explanation names a protected group as the target. For a non-hateful "
+        "decision, a group that the text names; null if the text names none: `not_applicable`",
     )
     cc: float | None = Field(ge=0, le=1, description="1: decision, QF and TGI cohere")
 
 
 class HatexscoreReaderUse(Message):
-    """What read the conclusion and the groups off the explanation: HTC and TGI."""
+    """The reader of the explanation's conclusion and groups, HTC and TGI."""
 
     by: Reader = Field(
         description="`reader`: fields, and the trained reader for prose; `llm`: a language model; "
         "`rules`: the fields of a structured explanation; or the patterns of `paper` and "
         "`reference`, and of results before version 2.1"
     )
-    model: Annotated[str, Word] | None = Field(default=None, description="of `reader` and `llm`")
-    prompt: Annotated[str, Word] | None = Field(
-        default=None, description="its name and version, of `llm`"
+    model: Annotated[str, Word] | None = Field(
+        default=None, description="model of `reader` and `llm`"
     )
-    prompt_sha256: Annotated[str, Word] | None = Field(default=None, description="of its file")
+    prompt: Annotated[str, Word] | None = Field(
+        default=None, description="name and version of the prompt, for `llm`"
+    )
+    prompt_sha256: Annotated[str, Word] | None = Field(
+        default=None, description="hash of the prompt's file"
+    )
 
 
 class HatexscoreReason(NullReason):
-    """Why a part, or the score, is null."""
+    """The reason why a part, or the score, is null."""
 
     component: Part
 
@@ -111,10 +116,10 @@ class HatexscoreQuoteEvidence(Evidence):
     kind: Literal["quote"] = "quote"
     offsets_into: Literal["text"] = "text"
     match: Literal["exact", "inflected", "fuzzy"] = Field(
-        description="exact: equal after normalisation; inflected: one word, which differs from "
-        "that of the text by its ending; fuzzy: at most 15 % of the characters edited"
+        description="exact: equal after normalisation; inflected: a single word with another "
+        "ending than in the text; fuzzy: at most 15 % of the characters edited"
     )
-    quoted_as: str = Field(description="how the explanation writes it")
+    quoted_as: str = Field(description="the quote as the explanation writes it")
     value: float | None = Field(
         default=None, ge=0, le=1, description="similarity: 1 - edit distance / longer length"
     )
@@ -127,37 +132,40 @@ class HatexscoreGroupEvidence(Evidence):
     offsets_into: Literal["explanation"] = "explanation"
     start: int | None = Field(
         ge=0,
-        description="character offset into the explanation as sent, or "
-        "into its fields as they are written out",
+        description="character offset into the explanation as sent, or into its fields "
+        "written as one text",
     )
     end: int | None = Field(ge=0, description="character offset, exclusive")
-    group: Annotated[str, Word] = Field(description="the list's name of the group")
+    group: Annotated[str, Word] = Field(description="name of the group in the list")
     category: Annotated[str, Word] = Field(description="the list's category")
-    found_as: Annotated[str, Word] = Field(description="how the mention matches the list")
-    by: Reader = Field(
-        default="rules", description="what read the mention; `rules`: a field, or the list alone"
+    found_as: Annotated[str, Word] = Field(
+        description="the kind of match between the mention and the list"
     )
-    counts: bool = Field(description="whether it counts as identification of the target")
-    reason: Annotated[str, Word] = Field(description="why it counts, or why it does not")
+    by: Reader = Field(
+        default="rules",
+        description="the reader of the mention; `rules`: a field, or the list alone",
+    )
+    counts: bool = Field(description="whether the mention counts as identification of the target")
+    reason: Annotated[str, Word] = Field(description="why the mention counts, or why it does not")
     attacked: bool = Field(
         default=False,
         description="whether the explanation says that the group is attacked",
     )
     in_text: bool | None = Field(
         default=None,
-        description="whether the text names the same group; null where it names none, or is in "
-        "another language than the explanation",
+        description="whether the text names the same group; null if it names none, or if text"
+        " and explanation have different languages",
     )
 
 
 class HatexscoreCategoryEvidence(Evidence):
-    """What the asked guard model names beside its label. It changes no number."""
+    """A further label of the guard model. It does not change any number."""
 
     kind: Literal["category"] = "category"
     start: None = None
     end: None = None
-    category: Annotated[str, Word] = Field(description="as the model writes it")
-    text: Annotated[str, Word] = Field(description="in words, as the model's entry has it")
+    category: Annotated[str, Word] = Field(description="the label as the model writes it")
+    text: Annotated[str, Word] = Field(description="the label in the words of the model's entry")
     model: Annotated[str, Word]
 
 
@@ -172,22 +180,22 @@ class HatexscoreHallucinatedQuote(Message):
     text: str
     misquotes: str | None = Field(
         default=None,
-        description="the passage of the text that the quotation changes, so that it says something "
-        "else: a negation, a number, a group, another word, an ellipsis; null where there is none",
+        description="the passage of the text whose meaning the quotation changes (a negation,"
+        " a number, a group, another word, an ellipsis); null if there is none",
     )
 
 
 class HatexscoreOtherQuotation(Message):
-    """A quotation of something else than the text. Offsets are into the explanation."""
+    """A quotation of something other than the text. Offsets are into the explanation."""
 
     start: Offset
     end: Offset
     text: str
     reason: QuotationReason = Field(
-        description="label: the name of a label; other_source: words "
-        "of somebody else, a paraphrase, or words that the text might have had; echo: the whole "
-        "text, beside quotations of parts; translation: not in the text, and in letters or a "
-        "language that it does not have; unattributed: not in the text, and not said to be"
+        description="label: the name of a label; other_source: somebody else's words, a "
+        "paraphrase, or words that the text might have had; echo: the whole text, in addition to "
+        "quotations of parts; translation: not in the text, and in another script or language; "
+        "unattributed: not in the text, and not attributed to it"
     )
 
 
@@ -198,7 +206,7 @@ DELETED = frozenset({  # fields of results before version 2.2
 
 
 def _without(dropped: frozenset[str], sent: Any) -> Any:
-    """Results of version 2.0 have fields that the patterns filled."""
+    """Accept results of version 2.0, whose fields the patterns filled."""
     if not isinstance(sent, dict):
         return sent
     return {name: value for name, value in sent.items() if name not in dropped}
@@ -210,14 +218,14 @@ class HatexscoreConclusion(Message):
     start: Offset
     end: Offset
     text: str
-    by: Reader = Field(default="rules", description="what read it; `rules`: a field")
+    by: Reader = Field(default="rules", description="the reader of the sentence; `rules`: a field")
     label: Label | None = Field(
-        default=None, description="the side that it states; null in results before version 2.0"
+        default=None, description="the stated side; null in results before version 2.0"
     )
     probability: Probability | None = Field(
         default=None,
-        description="of the label, to two places, as the trained reader gives it; null where the "
-        "conclusion stands in a field or a language model read it",
+        description="the trained reader's probability of the label, to two decimals; null if "
+        "the conclusion is in a field or was read by a language model",
     )
 
     @model_validator(mode="before")
@@ -227,9 +235,10 @@ class HatexscoreConclusion(Message):
 
 
 class HatexscoreRandomSpans(CalibratedNull):
-    """The control: what masking random spans of the same lengths does to P(hateful).
+    """The control: the effect on P(hateful) of masking random spans of the same lengths.
 
-    The scores of the null are what `p_value` is of: `robust`, hateful: the signed drop; else |dp|.
+    The scores of the null, on which `p_value` is based, are signed drops for hateful
+    decisions in `robust`, else |dp|.
     """
 
     kind: Literal["spans"] = Field(
@@ -238,17 +247,16 @@ class HatexscoreRandomSpans(CalibratedNull):
     draws: int = Field(ge=1, description="different random placements, the quoted one excluded")
     p_value: PValue | None = Field(
         default=None,
-        description="one-sided: how often random spans do as well; lower is stronger. (1 + draws "
-        "that reach the quotes) / (1 + draws); where draws go on look by look, p of stage-wise "
-        "order. "
-        "`robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is "
-        "shown without judgement",
+        description="one-sided: how often random spans do at least as well; lower is stronger. (1 "
+        "+ draws that reach the quotes) / (1 + draws), or by stage-wise ordering if the draws were "
+        "extended in steps. Based on the signed drop for hateful decisions in `robust`, else on "
+        "|dp|; not used in the verdict on a non-hateful decision",
     )
     rank: int | None = Field(
         default=None,
         ge=1,
-        description="of the quotes among themselves and the draws; 1 is the best, ties count "
-        "against them; null in earlier results",
+        description="rank of the quotes among themselves and the draws; 1 is the best, ties "
+        "count against the quotes; null in earlier results",
     )
     quoted_drop: float = Field(ge=0, le=1, description="|dp| of masking the quotes, probability")
     mean_drop: float = Field(ge=0, le=1, description="mean |dp| over the draws, probability")
@@ -258,7 +266,8 @@ class HatexscoreRandomSpans(CalibratedNull):
     share_beaten: float = Field(
         ge=0,
         le=1,
-        description="draws that the quotes beat, in what `p_value` is of, ties half; 0.5 is chance",
+        description="share of draws that the quotes beat, in the quantity of `p_value`, ties "
+        "half; 0.5 is chance",
     )
     drops: tuple[Probability, ...] = Field(
         default=(), description="|dp| of each draw, probability, in the order of drawing"
@@ -266,51 +275,59 @@ class HatexscoreRandomSpans(CalibratedNull):
     signed_drops: tuple[Annotated[float, Field(ge=-1, le=1)], ...] = Field(
         default=(), description="dp of each draw, as `signed_drop`"
     )
-    qf_mean: float | None = Field(
-        default=None, ge=0, le=1, description="QF that the draws would have, on average"
-    )
+    qf_mean: float | None = Field(default=None, ge=0, le=1, description="mean QF of the draws")
     qf_excess: float | None = Field(
-        default=None, ge=-1, le=1, description="QF less `qf_mean`; 0 is chance, higher is better"
+        default=None, ge=-1, le=1, description="QF minus `qf_mean`; 0 is chance, higher is better"
     )
 
 
 class HatexscoreProbabilityReading(Message):
-    """How P was read off a model that does not state it: of text and masked text together."""
+    """The way P was read from a model without a classifier head, for text and masked text
+    together."""
 
-    reading: Reading | None = Field(description="the first of the two's")
+    reading: Reading | None = Field(description="method of the first of the two")
     mass: float | None = Field(
-        ge=0, le=1, description="what all labels had together, the smaller; null: unknown"
+        ge=0,
+        le=1,
+        description="probability of all labels together, the smaller of both; null: unknown",
     )
-    uncertainty: float = Field(ge=0, le=1, description="of P because of the reading, the larger")
+    uncertainty: float = Field(
+        ge=0, le=1, description="uncertainty of P from reading it, the larger of both"
+    )
 
 
 class HatexscorePostWords(Message):
-    """How much the explanation says about the post: the content words that both have."""
+    """The overlap of the explanation with the post: the content words that both have."""
 
-    words: Count = Field(description="different content words of the post that it uses or quotes")
-    weight: float = Field(ge=0, description="of these words; a frequent one counts half")
-    needed: float = Field(ge=0, description="weight from which it is about this post")
+    words: Count = Field(
+        description="number of different content words of the post that the explanation "
+        "uses or quotes"
+    )
+    weight: float = Field(ge=0, description="weight of these words; a frequent word counts half")
+    needed: float = Field(
+        ge=0, description="least weight at which the explanation is about this post"
+    )
     similarity: Probability | None = Field(
         default=None,
-        description="of the post and the explanation without these words, by the model "
-        "`embedded-similarity`: from 0.3 it is about this post. Asked in English, where the words "
-        "do not suffice; else null",
+        description="similarity of post and explanation without these words, by the model "
+        "`embedded-similarity`: from 0.3 the explanation is about this post. "
+        "Computed for English if the words do not suffice; else null",
     )
 
 
 class HatexscoreResult(ExplainableReport):
-    """Higher is better; the parts are worth more than their mean."""
+    """The result. Higher is better. Read the parts before their mean."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: HatexscoreComponents
     reasons: tuple[HatexscoreReason, ...] = Field(
         default=(),
-        description="why each part that is null, and the score, is null; `warnings` "
-        "has more in sentences",
+        description="why the score, or a part of it, is null; `warnings` has sentences with "
+        "details",
     )
     not_applicable: dict[Part, Annotated[str, Word]] = Field(
         default_factory=dict,
-        description="part of which there is nothing to ask → why; its weight goes to the others",
+        description="part that does not apply → reason; its weight goes to the other parts",
     )
     evidence: tuple[
         Annotated[
@@ -321,77 +338,84 @@ class HatexscoreResult(ExplainableReport):
     ] = ()
     hallucinated_quotes: tuple[HatexscoreHallucinatedQuote, ...] = ()
     other_quotations: tuple[HatexscoreOtherQuotation, ...] = Field(
-        default=(), description="of something else than the text, each with its reason"
+        default=(), description="quotations of something other than the text, each with its reason"
     )
     quotes_unsearched: int = Field(
         default=0,
         ge=0,
-        description="quotations of more than 2,000 characters, which were looked for word for word "
-        "only; none of them is called hallucinated",
+        description="number of quotations of more than 2,000 characters, which were searched "
+        "word for word only; none of them counts as hallucinated",
     )
-    masked_text: str | None = Field(default=None, description="null where nothing is quoted")
+    masked_text: str | None = Field(default=None, description="null if nothing is quoted")
     probability_original: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="P(hateful) of the text; null where it was not needed or not given",
+        description="P(hateful) of the text; null if not needed or not given",
     )
     probability_masked: float | None = Field(
-        default=None, ge=0, le=1, description="P(hateful) of the masked text; null likewise"
+        default=None,
+        ge=0,
+        le=1,
+        description="P(hateful) of the masked text; null if not needed or not given",
     )
     model_agrees: bool | None = Field(
         default=None,
-        description="whether the asked model makes the decision itself: P(hateful) >= 0.5, or the "
-        "`threshold` of its entry, if it is hateful, else below; `robust`: where not, QF is null, "
-        "and CC with it unless the explanation concludes the opposite. Null: no P, or no decision",
+        description="whether the model makes the explained decision itself: P(hateful) is at "
+        "least 0.5, or the `threshold` of its entry, for a hateful decision, else"
+        " below. If not, QF is null in `robust`, and so is CC unless the "
+        "explanation concludes the opposite. Null: no P, or no decision",
     )
     signed_drop: float | None = Field(
         default=None,
         ge=-1,
         le=1,
-        description="P(hateful) of the text less that of the masked text, probability; > 0: what "
-        "is quoted makes the text more hateful; null where either is missing",
+        description="P(hateful) of the text minus that of the masked text, probability; > 0: "
+        "the quoted words make the text more hateful; null if either is missing",
     )
     probability_reading: HatexscoreProbabilityReading | None = Field(
         default=None,
         exclude_if=lambda reading: reading is None,
-        description="absent where a classifier's head tells P",
+        description="absent if a classifier's head gives P",
     )
     decision: Label | None = Field(
         default=None,
-        description="in force: as sent, else as stated; `hateful`, `non-hateful`, or a further "
-        "class of `labels`",
+        description="the decision in force: as sent, else as stated; `hateful`, "
+        "`non-hateful`, or a further class of `labels`",
     )
-    stated_decision: Label | None = Field(
-        default=None, description="what the explanation concludes"
-    )
+    stated_decision: Label | None = Field(default=None, description="the explanation's conclusion")
     decision_match: bool | None = Field(
         default=None,
-        description="whether the stated label is the one sent; null where either is absent",
+        description="whether the stated label is the one sent; null if either is absent",
     )
     conclusion: HatexscoreConclusion | None = None
-    language: Annotated[str, Word] = Field(description="of the text: `languages.text.code`")
+    language: Annotated[str, Word] = Field(
+        description="language of the text: `languages.text.code`"
+    )
     explanation_language: Annotated[str, Word] = Field(
-        description="`languages.explanation.code`; of one without words, the text's"
+        description="`languages.explanation.code`; the text's language if the explanation has"
+        " no words"
     )
     reader: HatexscoreReaderUse | None = Field(
         default=None,
-        description="null where nothing could read it, and in results before version "
-        "1.2; the parts of an answer that could not be used are null all the same",
+        description="null if no reader could read the explanation, and in results before version "
+        "1.2. Parts of an answer that could not be used are null even if this is not",
     )
     groups: tuple[Annotated[str, Word], ...] = Field(
         default=(), description="groups that count as identified, sorted"
     )
     text_groups: tuple[Annotated[str, Word], ...] | None = Field(
         default=None,
-        description="groups of the policy that the text names, sorted; null where nothing looked",
+        description="groups of the policy that the text names, sorted; null if they were not "
+        "searched",
     )
     post_words: HatexscorePostWords | None = Field(
         default=None,
-        description="of a non-hateful decision, and of an explanation without quotes; else null",
+        description="overlap with the post, for non-hateful decisions and explanations "
+        "without quotes; else null",
     )
     control: HatexscoreRandomSpans | None = Field(
-        default=None, description="null where undefined; see `warnings`"
+        default=None, description="null if undefined; see `warnings`"
     )
 
     @model_validator(mode="before")
@@ -408,77 +432,86 @@ MOST_NAMED = 100  # results with a label conflict
 
 
 class HatexscoreLabelConflicts(Message):
-    """Where an explanation states another decision than the one it was sent for."""
+    """Counts of explanations that state another decision than the one sent."""
 
     compared: int = Field(ge=0, description="results with both a sent and a stated label")
-    conflicting: int = Field(ge=0, description="of these, results in which they differ")
+    conflicting: int = Field(ge=0, description="results in which they differ")
     no_conclusion: int = Field(ge=0, description="results whose explanation states no decision")
     conflicts: tuple[str, ...] = Field(
-        max_length=MOST_NAMED, description="the first of them, by custom_id, else by job"
+        max_length=MOST_NAMED,
+        description="the first results in which they differ, by custom_id, else by job",
     )
 
 
 class HatexscoreQuoteCounts(Message):
-    """What became of what the explanations quote of their texts: all quotations that are said to be
-    of the text, by how they were found there; and results, by the worst of theirs."""
+    """Counts of quotations attributed to the text, by the way they were found there, and of
+    results, by their worst quotation."""
 
     exact: Count = Field(description="quotations found word for word")
-    inflected: Count = Field(description="found, but for the ending of one word")
+    inflected: Count = Field(description="found except for the ending of one word")
     fuzzy: Count = Field(description="found with at most 15 % of the characters edited")
     missing: Count = Field(description="not in the text: `hallucinated_quotes`")
-    unsearched: Count = Field(description="not found word for word; near passages not looked for")
+    unsearched: Count = Field(
+        description="not found word for word; similar passages were not searched"
+    )
     results_exact: Count = Field(description="results whose quotations are all found exactly")
     results_rough: Count = Field(
-        description="results with a quotation found roughly, `inflected` or `fuzzy`, or "
-        "`unsearched`, and none missing"
+        description="results with an `inflected`, `fuzzy` or `unsearched` quotation, and none"
+        " missing"
     )
-    results_missing: Count = Field(description="results with a quotation that the text has not")
-    results_without: Count = Field(description="results that quote nothing of their text")
+    results_missing: Count = Field(description="results with a quotation that is not in the text")
+    results_without: Count = Field(description="results without a quotation of their text")
 
 
 Decision = Label  # or `unknown`
 
 
 class HatexscoreTestedTogether(Message):
-    """All hateful decisions with a control in one test. It finds what single posts are too short
-    for."""
+    """All hateful decisions with a control in one test. It detects effects for which single
+    posts are too short."""
 
-    results: Count = Field(description="with a control")
+    results: Count = Field(description="results with a control")
     texts: Count = Field(description="clusters: results of one text count as one")
     z: float = Field(
-        description="sum of (share_beaten - 1/2) over its standard deviation if all quotes were "
-        "random spans; > 0: the quotes do more"
+        description="sum of (share_beaten - 1/2), divided by its standard deviation for "
+        "random spans; > 0: the quotes do more than random spans"
     )
-    p_value: PValue = Field(description="two-sided, that all quotes are random spans")
-    rate: Probability = Field(description="expected share of random spans among `found`, at most")
+    p_value: PValue = Field(description="two-sided p-value of all quotes being random spans")
+    rate: Probability = Field(
+        description="bound on the expected share of random spans among `found`"
+    )
     found: Count = Field(
-        description="results whose quotes do more than random spans, by local false discovery rates"
+        description="number of results whose quotes do more than random spans, by local false"
+        " discovery rates"
     )
     named: tuple[str, ...] = Field(
-        max_length=MOST_NAMED, description="the first of `found`, by custom_id, else by job"
+        max_length=MOST_NAMED,
+        description="the first of the found results, by custom_id, else by job",
     )
 
 
 class HatexscoreDecisionMeans(Message):
-    """Means over the results of one decision: what should be high for one is low for another."""
+    """Means over the results of one decision, since the desired values depend on the decision."""
 
     results: int = Field(ge=0)
     score: Interval
     components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
-    share_beaten: Interval = Field(description="as in the report")
+    share_beaten: Interval = Field(description="as in the whole report")
     qf_excess: Interval | None = Field(
-        default=None, description="QF above that of random quotes, mean; 0 is chance"
+        default=None, description="mean of QF above that of random quotes; 0 is chance"
     )
     together: HatexscoreTestedTogether | None = Field(
-        default=None, description="null without a control, and of other decisions than hateful"
+        default=None, description="null without a control, and for decisions other than hateful"
     )
 
 
 class HatexscoreModelAgreement(Message):
-    """Does the asked model make the decisions that are explained? QF rests on that."""
+    """Counts of explained decisions that the model makes itself; QF depends on that."""
 
-    agreement: Interval = Field(description="share of results where the model decides so")
-    by_decision: dict[Decision, Interval] = Field(description="the same of each decision")
+    agreement: Interval = Field(
+        description="share of results where the model makes the same decision"
+    )
+    by_decision: dict[Decision, Interval] = Field(description="the same share for each decision")
 
 
 class HatexscoreBatchReport(BatchReport):
@@ -489,24 +522,25 @@ class HatexscoreBatchReport(BatchReport):
         description="mean share of random spans that the quotations beat; 0.5 is chance"
     )
     by_decision: dict[Decision, HatexscoreDecisionMeans] = Field(
-        default_factory=dict, description="the same for each decision; `unknown`: none was found"
+        default_factory=dict,
+        description="the same for each decision; `unknown`: no decision was found",
     )
     model_agreement: HatexscoreModelAgreement | None = Field(
-        default=None, description="null where no model was asked about a decision"
+        default=None, description="null if no model was asked about a decision"
     )
     evidence: Interval | None = Field(
         default=None,
-        description="share of hateful decisions whose quotes move P more than random spans do, "
-        "p <= 0.05, of those where so small a p can be had; 0.05 is chance",
+        description="share of hateful decisions whose quotes move P more than random spans do (p "
+        "<= 0.05), among those where such a p-value is possible; 0.05 is chance",
     )
     labels: HatexscoreLabelConflicts
     quotes: HatexscoreQuoteCounts | None = Field(
         default=None, description="null in reports of earlier versions"
     )
-    groups: dict[str, int] = Field(description="group that counts as identified → results")
+    groups: dict[str, int] = Field(description="identified group → results")
     categories: dict[str, int] = Field(
         default_factory=dict,
-        description="category of the policy that such a group is of → results: one name for "
+        description="category of the policy → results with an identified group of it: one name for "
         "`women`, `girls` and `sex`; empty in reports of earlier versions",
     )
     languages: dict[str, int] = Field(description="language of the text → results")

@@ -37,16 +37,16 @@ def given_spans(
 
 
 def given_conclusion(request: HatexscoreRequest) -> ConclusionRead | None:
-    """Return the decision of the field; None without the field. Not read if it is no label."""
+    """Return the decision of the field; None without the field. Not read if it is not a label."""
     fields = request.explanation_fields
     if fields is None or not fields.decision:
         return None
     [(start, end)] = fields.spans("decision")
     vocabulary = request.vocabulary
-    named = next(
-        (one for one in vocabulary.classes if one == fields.decision.strip().lower()), None
+    class_named = next(
+        (class_ for class_ in vocabulary.classes if class_ == fields.decision.strip().lower()), None
     )
-    label = named or label_of(vocabulary, fields.decision)
+    label = class_named or label_of(vocabulary, fields.decision)
     if label is None:
         return ConclusionRead(None, is_read=False)
     words = vocabulary.labels_in(fields.decision)

@@ -57,14 +57,16 @@ Range = tuple[int, int]  # first, last + 1
 def read_as_printed(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
     """Read a batch. Raises Unavailable if the trained reader is away."""
     vocabulary = built_in("default")
-    texts = [ConclusionText(normalize(one.explanation_text), vocabulary) for one in requests]
+    texts = [
+        ConclusionText(normalize(request.explanation_text), vocabulary) for request in requests
+    ]
     return list(map(_read, requests, read_conclusions(texts)))
 
 
 def _read(request: HatexscoreRequest, read: ConclusionRead) -> ParsedExplanation:
     languages = detect_languages(request, PRINTED)
     language = languages.explanation
-    found = mentions_as_printed(
+    mentions = mentions_as_printed(
         request.explanation_text,
         language,
         lexicon_of(request, language),
@@ -72,7 +74,7 @@ def _read(request: HatexscoreRequest, read: ConclusionRead) -> ParsedExplanation
         hateful=(request.decision_class or read.label) != "non-hateful",
     )
     stated = ConclusionRead(read.statement)
-    parsed = parsed_explanation(request, languages, stated, _quoted(request, languages), found)
+    parsed = parsed_explanation(request, languages, stated, _quoted(request, languages), mentions)
     return parsed if languages.no_rules else replace(parsed, reader=BY_READER)
 
 
@@ -85,7 +87,9 @@ def _quoted(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedS
     spans = merge_spans([*((quote.start, quote.end) for quote in quotes), *runs])
     return QuotedSpans(
         evidence=quote_evidence([*quotes, *_unquoted(request.text, runs, quotes)]),
-        hallucinated=tuple(HatexscoreHallucinatedQuote(**asdict(one)) for one in located.missing),
+        hallucinated=tuple(
+            HatexscoreHallucinatedQuote(**asdict(quotation)) for quotation in located.missing
+        ),
         masked=mask_spans(request.text, spans) if spans else None,
         trivial=any(
             _spans_all(counted, span) for span in (*runs, *((q.start, q.end) for q in quotes))
@@ -102,13 +106,13 @@ def _spans_all(counted: Sequence[Span], span: Span) -> bool:
 
 def _unquoted(text: str, runs: Sequence[Span], quotes: Sequence[Quote]) -> Iterator[Quote]:
     """Yield runs as evidence without repetition; overlapping runs start at the first's end."""
-    known = {(quote.start, quote.end) for quote in quotes}
+    quoted = {(quote.start, quote.end) for quote in quotes}
     covered = 0
     for start, end in runs:
         begin = max(start, covered)
         covered = max(end, covered)
         part = text[begin:end].strip()
-        if part and (start, end) not in known:
+        if part and (start, end) not in quoted:
             begin = text.index(part, begin)
             yield Quote(begin, begin + len(part), part, part, "exact", 1.0)
 
@@ -116,9 +120,9 @@ def _unquoted(text: str, runs: Sequence[Span], quotes: Sequence[Quote]) -> Itera
 def common_spans(text: str, explanation: str, language: Language) -> list[Span]:
     """Return maximal runs of consecutive tokens of the text that the explanation repeats."""
     tokens = [word for word in words(text, language) if word.is_word]
-    others = (_normal(word) for word in words(explanation, language) if word.is_word)
+    explained = (_normal(word) for word in words(explanation, language) if word.is_word)
     spans: list[Span] = []
-    for first, last in common_runs([_normal(word) for word in tokens], others):
+    for first, last in common_runs([_normal(word) for word in tokens], explained):
         run = tokens[first:last]
         if last - first >= SHORTEST_RUN and not all(word.is_stop for word in run):
             spans.append((run[0].start, max(word.end for word in run)))
@@ -207,16 +211,16 @@ def mentions_as_printed(
 def _ties(text: str, matches: Sequence[TermMatch]) -> list[str | None]:
     """Return the tie of each mention to the hateful content, or None."""
     borders, quoted = sentences(text), quoted_spans(text)
-    found: list[str | None] = []
+    ties: list[str | None] = []
     for match in matches:
-        start, end = next(one for one in reversed(borders) if one[0] <= match.start)
-        found.append(WITH_QUOTE if any(a < end and start < b for a, b in quoted) else None)
-    left = [place for place, tie in enumerate(found) if tie is None][:MOST_ASKED]
-    rows = ask("group", [ask_mention(text, matches[place], borders) for place in left])
-    for place, row in zip(left, rows, strict=True):
+        start, end = next(border for border in reversed(borders) if border[0] <= match.start)
+        ties.append(WITH_QUOTE if any(a < end and start < b for a, b in quoted) else None)
+    left = [index for index, tie in enumerate(ties) if tie is None][:MOST_ASKED]
+    rows = ask("group", [ask_mention(text, matches[index], borders) for index in left])
+    for index, row in zip(left, rows, strict=True):
         if row[GROUP.index("attacked")] >= ATTACKED:
-            found[place] = READ["attacked"]
-    return found
+            ties[index] = READ["attacked"]
+    return ties
 
 
 def _matches(found: Sequence[TextWord], listed: TermTable) -> Iterator[TermMatch]:
@@ -228,8 +232,8 @@ def _matches(found: Sequence[TextWord], listed: TermTable) -> Iterator[TermMatch
         last, entry = next(listed.starting_at(lemmas, first), (first + 1, None))
         start, end = plain[first].start, plain[last - 1].end
         if entry is not None:
-            seen = " ".join(word.text.lower() for word in plain[first:last])
-            kind: FoundAs = entry.kind if entry.kind != "term" or seen == entry.term else "lemma"
+            written = " ".join(word.text.lower() for word in plain[first:last])
+            kind: FoundAs = entry.kind if entry.kind != "term" or written == entry.term else "lemma"
             yield TermMatch(entry, start, end, kind)
         first += 1
         while first < len(plain) and plain[first].start < end:

@@ -71,7 +71,9 @@ def _read(request: HatexscoreRequest) -> ParsedExplanation:
     label = request.decision_class or stated
     lexicon = lexicon_of(request, languages.explanation)
     groups = prefix_matches(request.explanation_text, languages.explanation, lexicon)
-    fixed_tau = () if request.tau in (0.3, TAU) else (f"variant reference: tau is fixed at {TAU}",)
+    fixed_tau = (
+        () if request.options.tau in (0.3, TAU) else (f"variant reference: tau is fixed at {TAU}",)
+    )
     parsed = ParsedExplanation(
         languages=languages,
         statement=None,
@@ -88,8 +90,8 @@ def _read(request: HatexscoreRequest) -> ParsedExplanation:
 
 def last_keyword(explanation: str) -> str | None:
     """Return the last of eleven keywords, ignoring negation and quotation."""
-    found = _KEYWORD.findall(explanation.strip().lower())
-    return str(found[-1]) if found else None
+    keywords = _KEYWORD.findall(explanation.strip().lower())
+    return str(keywords[-1]) if keywords else None
 
 
 def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:

@@ -58,8 +58,8 @@ def read_robust(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation
     plains = [plain_explanation(request, request.explanation_text) for request in requests]
     texts = list(map(_group_text, requests, languages, plains))
     hateful = [
-        (request.decision_class or one.label) in (None, "hateful")
-        for request, one in zip(requests, conclusions, strict=True)
+        (request.decision_class or conclusion.label) in (None, "hateful")
+        for request, conclusion in zip(requests, conclusions, strict=True)
     ]
     mentions = read_mentions(texts, hateful)
     return list(map(_parsed, requests, languages, conclusions, quoting, mentions, texts, plains))
@@ -73,10 +73,10 @@ def _conclusion_text(
         (bisect_left(explanation.starts, start), bisect_right(explanation.starts, end - 1))
         for start, end in quoting.located
     ]
-    given = given_conclusion(request)
-    if given is None and languages.no_rules is not None:
-        given = ConclusionRead(None)
-    return ConclusionText(explanation, request.vocabulary, merge_spans(quoted), given)
+    conclusion = given_conclusion(request)
+    if conclusion is None and languages.no_rules is not None:
+        conclusion = ConclusionRead(None)
+    return ConclusionText(explanation, request.vocabulary, merge_spans(quoted), conclusion)
 
 
 def _group_text(
@@ -122,17 +122,17 @@ def _parsed(
 def _warnings(request: HatexscoreRequest, quoting: QuotedSpans) -> Iterator[str]:
     if request.vocabulary.of_decision:
         yield (
-            f"`decision` chose the vocabulary {request.vocabulary.name}; the explanation is "
-            "read in its words and in the words of hate; set `labels` for another vocabulary"
+            f"`decision` selects the vocabulary {request.vocabulary.name}; the explanation is read "
+            "with its words and the words for hate; set `labels` for another vocabulary"
         )
     if count := len(quoting.hallucinated):
-        said = "1 quotation is" if count == 1 else f"{count} quotations are"
-        yield f"{said} said to be of the text and not in it"
+        subject = "1 quotation is" if count == 1 else f"{count} quotations are"
+        yield f"{subject} attributed to the text but not in it"
     if quoting.negated:
-        listed = ", ".join(f'"{one}"' for one in quoting.negated[:MOST_LISTED])
-        yield f"the text has a negation before what is quoted of it: {listed}"
+        listed = ", ".join(f'"{words}"' for words in quoting.negated[:MOST_LISTED])
+        yield f"the text has a negation before the quoted words: {listed}"
     if quoting.unsearched:
-        yield f"{quoting.unsearched} long quotations were looked for word for word only"
+        yield f"{quoting.unsearched} long quotations were searched word for word only"
 
 
 def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | None:

@@ -110,25 +110,25 @@ def _states_this(report: HatexscoreResult) -> Check:
     return failed(
         STATES_THIS,
         "opposite-decision" if sides else "other-class",
-        f"It concludes {stated}, and the decision is {sent_class}.",
+        f"It concludes {stated}, but the decision is {sent_class}.",
     )
 
 
 def _quotes_in_post(report: HatexscoreResult) -> Check:
     missing = report.hallucinated_quotes
-    if any(one.misquotes is not None for one in missing):
-        return failed(IN_POST, "misquoted", "A quote changes the meaning of what the post says.")
+    if any(quotation.misquotes is not None for quotation in missing):
+        return failed(IN_POST, "misquoted", "A quote changes the meaning of the post.")
     if missing:
         return failed(IN_POST, "quote-not-in-post", "It quotes words that are not in the post.")
     if report.quotes_unsearched:
-        return inconclusive(IN_POST, "quotes-not-searched", "Not every quote was looked for.")
+        return inconclusive(IN_POST, "quotes-not-searched", "Not every quote was searched for.")
     if quotes(report):
         return passed(IN_POST, "Every quote is in the post.")
-    if any(one.reason == "translation" for one in report.other_quotations):
+    if any(quotation.reason == "translation" for quotation in report.other_quotations):
         return inconclusive(IN_POST, "quotes-translated", "It quotes the post in translation.")
     if any(
-        one.reason == "unattributed" and len(one.text.split()) >= PHRASE
-        for one in report.other_quotations
+        quotation.reason == "unattributed" and len(quotation.text.split()) >= PHRASE
+        for quotation in report.other_quotations
     ):
         return failed(IN_POST, "quote-not-in-post", "None of its quotes is in the post.")
     return not_applicable(IN_POST, "It quotes nothing of the post.")
@@ -139,12 +139,12 @@ def _quotes_matter(report: HatexscoreResult) -> Check:
         return not_applicable(MATTER, "It quotes nothing of the post.")
     if report.model_agrees is False:
         p = significant(report.probability_original)
-        said = DISAGREES.format(name=_probability(report), p=p)
-        return not_tested(MATTER, "model-disagrees", said)
+        message = DISAGREES.format(name=_probability(report), p=p)
+        return not_tested(MATTER, "model-disagrees", message)
     drop = report.signed_drop
     if report.components.qf is None:
         unknown = undefined(MATTER, report, "qf")
-        return unknown or not_tested(MATTER, "label-unknown", "The decision is not known.")
+        return unknown or not_tested(MATTER, "label-unknown", "The decision is unknown.")
     if not is_positive(report):
         return _harmless_quotes(report, drop or 0.0)
     if drop is None:
@@ -154,8 +154,8 @@ def _quotes_matter(report: HatexscoreResult) -> Check:
 
 def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:
     if drop >= _tau(report) - TIE:
-        said = f"Without the quotes P(hateful) falls by {significant(drop)}."
-        return inconclusive(MATTER, "quotes-carry-hate", said)
+        message = f"Without the quotes P(hateful) falls by {significant(drop)}."
+        return inconclusive(MATTER, "quotes-carry-hate", message)
     return passed(MATTER, "The quoted words carry no hate.")
 
 
@@ -187,8 +187,8 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
     if p is None:
         return inconclusive(MATTER, "too-few-places", f"{fall}: too few places to test it.")
     if drop <= 0 and p_anti is not None and p_anti <= LEVEL:
-        said = f"{name} does not fall without the quotes, but at other places"
-        low = f"{said} (p = {significant(p_anti)}{basis})."
+        message = f"{name} does not fall without the quotes, but falls at other places"
+        low = f"{message} (p = {significant(p_anti)}{basis})."
         return failed(MATTER, "quotes-do-not-matter", low)
     return inconclusive(MATTER, "no-clear-difference", f"{fall}: {_no_difference(control, p)}.")
 
@@ -211,7 +211,7 @@ def tested_p(control: HatexscoreRandomSpans) -> tuple[float, float | None] | Non
 def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
     """Decide by the caller's two probabilities if they are clear; there is no chance test."""
     if report.provenance.models:
-        return not_tested(MATTER, "no-control", f"{fall}; no other place was tried.")
+        return not_tested(MATTER, "no-control", f"{fall}; no other place was tested.")
     if drop >= _tau(report) - TIE:
         return passed(MATTER, f"{fall}, by the probabilities that were sent.")
     if drop <= TIE:
@@ -227,10 +227,10 @@ def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
 def _rank(control: HatexscoreRandomSpans) -> str:
     """Return the rank of the quotes among all places, in words."""
     places = 1 + control.draws
-    named = f"all {places} places in the post" if control.exact else f"{places} places tried"
+    where = f"all {places} places in the post" if control.exact else f"{places} places tried"
     if control.rank is None:  # an earlier result
-        return f"more than at {percent(control.share_beaten)} of {named}"
-    return f"the best of {named}" if control.rank == 1 else f"number {control.rank} of {named}"
+        return f"more than at {percent(control.share_beaten)} of {where}"
+    return f"the best of {where}" if control.rank == 1 else f"number {control.rank} of {where}"
 
 
 def _no_difference(control: HatexscoreRandomSpans, p: float) -> str:
@@ -249,14 +249,14 @@ def _group_named(report: HatexscoreResult) -> Check:
     if report.components.tgi is None:
         unknown = undefined(GROUP, report, "tgi", "score")
         return unknown or not_applicable(GROUP, "There is no group to name.")
-    counting = [one for one in mentions(report) if one.counts]
-    if any(one.in_text is not False for one in counting):
+    counting = [mention for mention in mentions(report) if mention.counts]
+    if any(mention.in_text is not False for mention in counting):
         return passed(GROUP, "It names the group that is attacked.")
-    if any(one.reason == QUOTED and one.in_text for one in mentions(report)):
+    if any(mention.reason == QUOTED and mention.in_text for mention in mentions(report)):
         return passed(GROUP, "It quotes the name of the group.")
     if counting:
-        return inconclusive(GROUP, "other-group", "It names another group than the post does.")
-    if any(one.by == "reader" for one in mentions(report)):
+        return inconclusive(GROUP, "other-group", "It names a different group from the post.")
+    if any(mention.by == "reader" for mention in mentions(report)):
         return inconclusive(
             GROUP, "group-not-attacked", "It mentions a group, but does not say it is attacked."
         )
@@ -264,7 +264,7 @@ def _group_named(report: HatexscoreResult) -> Check:
         return not_tested(GROUP, "group-not-listed", "The policy lists no group that it names.")
     if report.text_groups:
         return failed(
-            GROUP, "group-not-named", "The post names a group, and the explanation names none."
+            GROUP, "group-not-named", "The post names a group, but the explanation names none."
         )
     return not_tested(
         GROUP, "group-not-listed", "Neither post nor explanation names a group of the policy."
@@ -285,9 +285,9 @@ def _about_this_post(report: HatexscoreResult) -> Check:
         return passed(ABOUT, f"It uses {used} of the post, enough to be about it.")
     if words.similarity is not None and words.similarity >= ALIKE:
         alike = significant(words.similarity)
-        return passed(ABOUT, f"It is similar to the post in other words, too ({alike}).")
+        return passed(ABOUT, f"It says in other words what the post is about (similarity {alike}).")
     return not_tested(
-        ABOUT, "not-about-post", f"It uses {used} of the post, and might be about any other."
+        ABOUT, "not-about-post", f"It uses {used} of the post, so it might be about any other post."
     )
 
 
@@ -299,11 +299,11 @@ def _hangs_together(report: HatexscoreResult) -> Check:
         return not_applicable(COHERENT, "It does not state the decision.")
     if report.decision == "non-hateful" and any(mention.attacked for mention in mentions(report)):
         return inconclusive(
-            COHERENT, "attack-told", "It tells of an attack on a group, and concludes non-hateful."
+            COHERENT, "attack-told", "It describes an attack on a group, but concludes non-hateful."
         )
     if parts.cc is None:
         unknown = undefined(COHERENT, report, "cc", "score")
-        return unknown or not_tested(COHERENT, "label-unknown", "The decision is not known.")
+        return unknown or not_tested(COHERENT, "label-unknown", "The decision is unknown.")
     return not_applicable(COHERENT, "An earlier check has the answer.")
 
 

@@ -75,7 +75,7 @@ class WordInText:
     denied: bool
 
     def label(self, denials: int) -> Label | None:
-        """Return the side, reversed by every denial; None for a one-way word that is denied."""
+        """Return the side; each denial reverses it. None for a one-way word that is denied."""
         if (denials + self.denied) % 2 == 0:
             return self.word.side
         return None if self.word.one_way else other_side(self.word.side)
@@ -100,7 +100,7 @@ class Vocabulary:
     @property
     def classes(self) -> tuple[Label, ...]:
         """Return the two sides, then the further classes."""
-        return tuple(dict.fromkeys((*SIDES, *(one.side for one in self.words))))
+        return tuple(dict.fromkeys((*SIDES, *(word.side for word in self.words))))
 
     @property
     def further(self) -> tuple[Label, ...]:
@@ -159,7 +159,7 @@ class Vocabulary:
         return other_side(denied) if not self.further or denied == "hateful" else None
 
     def label_of_phrase(self, phrase: str) -> Label | None:
-        """Return the side of a short phrase such as `not hate speech`; None: it is no label."""
+        """Return the side of a short phrase such as `not hate speech`; None: it is not a label."""
         plain, denials, start = lowered(phrase), 0, 0
         if (negation := _NEGATED.match(plain)) is not None:
             denials, start = 1, negation.end()
@@ -174,10 +174,10 @@ class Vocabulary:
         If a further class is asked about, words for hate have no mark.
         """
         unmarked = (None,) if positive == "hateful" else (None, "hateful")
-        found = [(word, word.label(0)) for word in self.find(lowered(text), text)]
+        matches = [(word, word.label(0)) for word in self.find(lowered(text), text)]
         return [
             (word.start, word.end, "+" if label == positive else "-")
-            for word, label in found
+            for word, label in matches
             if label not in unmarked
         ]
 
@@ -187,12 +187,14 @@ class Vocabulary:
 
     def side(self, label: Label) -> tuple[str, ...]:
         """Return the words of one class, as written."""
-        return tuple(one.text for one in self.words if one.side == label)
+        return tuple(word.text for word in self.words if word.side == label)
 
 
 def lowered(text: str) -> str:
     """Return the text in lower case, character for character."""
-    return "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
+    return "".join(
+        character.lower() if len(character.lower()) == 1 else character for character in text
+    )
 
 
 def other_side(label: Label) -> Side:
@@ -201,11 +203,11 @@ def other_side(label: Label) -> Side:
 
 @cache
 def built_in(name: VocabularyName) -> Vocabulary:
-    held = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    sides = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     words = [
         LabelWord(text, side, kind == "one_way")
-        for side in held
-        for of_language in held[side].values()
+        for side in sides
+        for of_language in sides[side].values()
         for kind in KINDS
         for text in of_language.get(kind, ())
     ]
@@ -231,9 +233,9 @@ def _cached_custom(words: tuple[LabelWord, ...]) -> Vocabulary:
 def _participles(words: tuple[LabelWord, ...]) -> list[LabelWord]:
     """Return "should be removed" for the label "remove", and the like."""
     return [
-        LabelWord(re.sub("y$", "i", one.text.removesuffix("e")) + "ed", one.side)
-        for one in words
-        if _ENGLISH.fullmatch(one.text)
+        LabelWord(re.sub("y$", "i", word.text.removesuffix("e")) + "ed", word.side)
+        for word in words
+        if _ENGLISH.fullmatch(word.text)
     ]
 
 
@@ -245,17 +247,17 @@ def _custom_word(text: str, side: Label) -> LabelWord:
 
 def invalid_label(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, str] | None:
     """Return the first invalid word with class, position and reason; None if all are valid."""
-    seen: dict[str, Label] = {}
+    sides: dict[str, Label] = {}
     for side, words in labels.items():
-        for place, word in enumerate(words):
+        for index, word in enumerate(words):
             folded = fold(word)
             if not 1 <= len(folded) <= LONGEST_WORD or not any(map(str.isalnum, folded)):
-                return side, place, f"a word has 1 to {LONGEST_WORD} characters"
+                return side, index, f"a word has 1 to {LONGEST_WORD} characters"
             # Explanations are read in lower case without other folding.
             if GAP in folded or _BLANKS.split(lowered(word).strip()) != folded.split(" "):
-                return side, place, f"{word!r} would not be found where it is written so"
-            if seen.setdefault(folded, side) != side:
-                return side, place, f"{word!r} is in two classes"
+                return side, index, f"{word!r} would not be found where it is written so"
+            if sides.setdefault(folded, side) != side:
+                return side, index, f"{word!r} is in two classes"
     return None
 
 
@@ -269,13 +271,13 @@ def vocabulary_of_decision(word: str) -> Vocabulary:
 def _with_words_of_hate(name: VocabularyName) -> Vocabulary:
     """Add words for hate, affirmed or denied. A caller who sends only "KEEP" may explain with "not
     hateful"; a caller who names the vocabulary excludes this."""
-    hate = {fold(one.text): replace(one, one_way=False) for one in built_in("hate").words}
-    own = [
-        one
-        for one in built_in(name).words
-        if not one.one_way or one.side != "hateful" or fold(one.text) not in hate
+    hate = {fold(word.text): replace(word, one_way=False) for word in built_in("hate").words}
+    vocabulary_words = [
+        word
+        for word in built_in(name).words
+        if not word.one_way or word.side != "hateful" or fold(word.text) not in hate
     ]
-    return replace(_vocabulary(name, [*own, *hate.values()]), of_decision=True)
+    return replace(_vocabulary(name, [*vocabulary_words, *hate.values()]), of_decision=True)
 
 
 def vocabulary_of_word(word: str) -> VocabularyName:
@@ -289,7 +291,7 @@ def vocabulary_of_word(word: str) -> VocabularyName:
     tasks = [
         name
         for name in TASKS
-        if any(fold(one.text) == folded and not one.one_way for one in built_in(name).words)
+        if any(fold(word.text) == folded and not word.one_way for word in built_in(name).words)
     ]
     return tasks[0] if len(tasks) == 1 else "default"
 
@@ -302,14 +304,14 @@ def _vocabulary(
     forms: additional forms; words have precedence.
     """
     every_word = tuple(words)
-    listed = {fold(one.text): one.side for one in reversed(words)}
+    listed = {fold(word.text): word.side for word in reversed(words)}
     if set(listed.values()) - set(SIDES):  # to deny a class says nothing but that it is not hate
-        words = [replace(one, one_way=one.one_way or one.side != "hateful") for one in words]
-    every = {fold(one.text): one for one in (*forms, *reversed(words))}
-    known = {text: one for text, one in every.items() if not _is_negation(text, one, every)}
-    searched = tuple(sorted(known, key=lambda text: (-len(text), text)))
-    joined = {text.replace(" ", ""): one for text, one in known.items()}  # "hatespeech"
-    return Vocabulary(name, every_word, searched, joined | known, listed)
+        words = [replace(word, one_way=word.one_way or word.side != "hateful") for word in words]
+    every = {fold(word.text): word for word in (*forms, *reversed(words))}
+    accepted = {text: word for text, word in every.items() if not _is_negation(text, word, every)}
+    searched = tuple(sorted(accepted, key=lambda text: (-len(text), text)))
+    joined = {text.replace(" ", ""): word for text, word in accepted.items()}  # "hatespeech"
+    return Vocabulary(name, every_word, searched, joined | accepted, listed)
 
 
 def _is_negation(text: str, word: LabelWord, every: Mapping[str, LabelWord]) -> bool:

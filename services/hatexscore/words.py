@@ -45,7 +45,7 @@ class TextWord:
 
 
 def words(text: str, language: Language) -> list[TextWord]:
-    """The words and punctuation marks of `text`, in order; white space alone is no word."""
+    """Return the words and punctuation marks of `text`, in order; white space is not a word."""
     if len(text) <= CACHED_LENGTH:
         return list(_cached(text, language))
     return _tokenize(text, language)
@@ -58,8 +58,8 @@ def _cached(text: str, language: Language) -> tuple[TextWord, ...]:
 
 def _tokenize(text: str, language: Language) -> list[TextWord]:
     """Run the language's analyser; lone surrogates are replaced before."""
-    found = _ANALYSERS[language](_SURROGATE.sub("\ufffd", text))
-    cut = (replace(word, text=text[word.start : word.end]) for word in found)
+    tokens = _ANALYSERS[language](_SURROGATE.sub("\ufffd", text))
+    cut = (replace(word, text=text[word.start : word.end]) for word in tokens)
     return [word for word in cut if word.text.strip()]
 
 
@@ -78,7 +78,8 @@ HANGUL_PER_WORD = 3
 
 
 def detect_language(text: str) -> Language:
-    """The analyser for this script: Korean, Chinese, or else English; on a tie the rarer wins.
+    """Return the analyser for this script: Korean, Chinese, or else English; on a tie the
+    rarer script wins.
 
     A Latin word counts 1, two Han characters count 1, three Hangul syllables count 1 (rough word
     lengths), because a Chinese explanation may quote English words. Every other script falls

@@ -303,7 +303,7 @@ def _partial_sum(report: HlvResult, measured: HlvMeasured) -> list[float]:
 
 
 def _r2(sums: Floats) -> Floats:
-    """NaN where the gold scores are all equal."""
+    """NaN if the gold scores are all equal."""
     spread = sums[..., 4] - sums[..., 3] ** 2 / sums[..., 0]
     constant = spread <= 1e-12 * np.maximum(1.0, sums[..., 4])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -70,7 +70,7 @@ def ceiling_of(request: HlvRequest, gold: HumanGold, uniform: HlvMeasured) -> Hl
 def normalize(measured: HlvMeasured, ceiling: HlvCeiling) -> dict[str, float | None]:
     """Return metric → position between chance, 0, and the people, 1.
 
-    None where people are hardly better than chance.
+    None if people are hardly better than chance.
     """
     shares: dict[str, float | None] = {}
     for name, metric in ceiling.metrics.items():
@@ -179,7 +179,7 @@ def tau_a(x: Floats, y: Floats) -> Floats:
 
 
 def tau_b(x: Floats, y: Floats) -> Floats:
-    """Kendall's tau-b row by row; 0 where a side is constant, as the batch report counts it."""
+    """Kendall's tau-b row by row; 0 if a side is constant, as the batch report counts it."""
     of_x, of_y = _pairwise_sign(x), _pairwise_sign(y)
     untied = np.abs(of_x).sum(axis=-1) * np.abs(of_y).sum(axis=-1)
     return np.asarray((of_x * of_y).sum(axis=-1) / np.sqrt(np.where(untied > 0, untied, 1)))

@@ -42,7 +42,7 @@ def _concordance(x: Floats, y: Floats) -> tuple[float, float, float]:
 
 
 def kendall_tau_b(x: Floats, y: Floats) -> float | None:
-    """(C - D) / sqrt(untied pairs of x * of y), [-1, 1]; None where a side is constant."""
+    """(C - D) / sqrt(untied pairs of x * of y), [-1, 1]; None if a side is constant."""
     difference, of_x, of_y = _concordance(x, y)
     return _bounded(difference / np.sqrt(of_x * of_y)) if of_x and of_y else None
 
@@ -53,7 +53,7 @@ def kendall_tau_a(x: Floats, y: Floats) -> float:
 
 
 def spearman(x: Floats, y: Floats) -> float | None:
-    """Pearson's correlation of (n,) fractional ranks, [-1, 1]; None where a side is constant."""
+    """Pearson's correlation of (n,) fractional ranks, [-1, 1]; None if a side is constant."""
     correlation = float(agreement.spearman(x, y))
     return _bounded(correlation) if np.isfinite(correlation) else None
 
@@ -69,7 +69,7 @@ def softmax(logits: Floats) -> Floats:
 
 
 def absolute_share(logits: Floats) -> Floats | None:
-    """(n,) |logit| / sum |logit|, as the released `_normalize_dist`; None where all are 0.
+    """(n,) |logit| / sum |logit|, as the released `_normalize_dist`; None if all are 0.
 
     A negative logit gains mass, and a constant added to all logits changes the result. For
     comparison with Table 11 only.
@@ -120,7 +120,7 @@ def mean_absolute(gold: Floats, predicted: Floats) -> Floats:
 
 
 def determination(gold: Floats, predicted: Floats) -> float | None:
-    """Eq. 20, R^2 <= 1, higher = closer; None where the gold scores are all equal."""
+    """Eq. 20, R^2 <= 1, higher = closer; None if the gold scores are all equal."""
     rounded = np.round(gold, ROUNDED)
     if np.all(rounded == rounded[0]):
         return None

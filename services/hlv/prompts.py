@@ -151,7 +151,7 @@ def parse_ranking(raw: str, keys: Sequence[str]) -> list[str]:
 
     A mention is a letter of `keys` that stands alone. After a colon that introduces a list of
     letters ("the ranking is: C B A"), only the text that follows counts. The longest list counts,
-    and the last of equally long ones. Several lists of one letter are no list ("1: C, 2: A").
+    and the last of equally long ones. Several lists of one letter are not a list ("1: C, 2: A").
     """
     lists = [
         (len(set(LETTER.findall(match["letters"])) & set(keys)), match.start("letters"))

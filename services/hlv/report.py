@@ -1,7 +1,7 @@
 """The report of HLV. Part of the contract: pydantic only.
 
 Source: Chen et al., EMNLP 2025, Appendix E and Tables 11-13. A null within a block is undefined,
-with the reason in `warnings`. A block is null where the humans or the judge have no such values.
+with the reason in `warnings`. A block is null if the humans or the judge have no such values.
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ class HlvCeiling(Message):
 
 
 class HlvGain(Message):
-    """How much closer the explanations bring the judge to humans; positive = closer.
+    """The effect of the explanations: how much closer they bring the judge to humans; positive
+    = closer.
 
     Differences of the numbers with and without explanations, with the sign turned for distances and
     errors. Null if one of the two is null.
@@ -120,11 +121,9 @@ class HlvMethodResult(Message):
     """Results of one method."""
 
     method: Method
-    explained: HlvMeasured | None = Field(
-        description="with explanations; null where none were given"
-    )
+    explained: HlvMeasured | None = Field(description="with explanations; null if none were given")
     baseline: HlvMeasured | None = Field(description="the same judge without explanations")
-    gain: HlvGain | None = Field(description="null where one of the two is missing")
+    gain: HlvGain | None = Field(description="null if one of the two is missing")
 
 
 class HlvComponents(Message):

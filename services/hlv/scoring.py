@@ -28,7 +28,7 @@ RunsOfConditions = dict[tuple[int, bool, Method], list["JudgeRun"]]  # position,
 
 @dataclass(frozen=True)
 class JudgeRun:
-    """One answer; `values` are (n,) probabilities or scores, NaN where an option has none."""
+    """One answer; `values` are (n,) probabilities or scores, NaN if an option has none."""
 
     ranks: Floats | None  # (n,); None where the run does not rank every option
     values: Floats | None = None

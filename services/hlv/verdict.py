@@ -57,7 +57,7 @@ def _check_closer(report: HlvResult) -> Check:
 def changed(report: HlvResult) -> tuple[int, int] | None:
     """Return the pairs of options that explanations reorder, and all pairs, by the first method.
 
-    None where a condition has no ranks.
+    None if a condition has no ranks.
     """
     first = next(iter(report.components.methods), None)
     if first is None:

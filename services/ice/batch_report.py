@@ -359,8 +359,8 @@ def _warnings(
         warnings.append(f"{undefined} tests without a win rate are left out of the means")
     if any(result.omnibus_z is None and result.win_rate.of for result in results):
         warnings.append(
-            "no omnibus z over examples where draws ended by what they showed, or could repeat "
-            "(variants paper and reference): the null's variance is another there"
+            "no omnibus z where the scores decided the number of draws, or where draws can repeat "
+            "(variants paper and reference): the null has another variance there"
         )
     warnings += sorted({_correction_warning(result, request) for result in results} - {""})
     if any(len({entry.job for entry in tested}) < len(tested) for tested in table.values()):
@@ -376,7 +376,7 @@ def _correction_warning(result: IceConfigurationResult, request: IceBatchReportR
     return (
         f"the correction over examples is coarse: with {count} examples and p at least "
         f"{over.least_p:.4f}, none is rejected at {request.options.example_alpha} before "
-        f"{over.needed} reach that p; that none is rejected is no evidence that there is no effect"
+        f"{over.needed} reach that p, so no rejection does not mean no effect"
     )
 
 

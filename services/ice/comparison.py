@@ -69,7 +69,7 @@ def comparisons(experiment: Experiment) -> tuple[IceComparison, ...]:
         _comparison(experiment, first, second, operator)
         for first, second in combinations(experiment.trials, 2)
         if first.k is not None and first.k == second.k
-        for operator in experiment.tokenized.request.operators
+        for operator in experiment.tokenized.request.options.operators
     )
 
 
@@ -141,7 +141,7 @@ def difference(first: float, second: float, null: Floats, *, exact: bool) -> Dif
 
 
 def _wins(score: float, null: Floats) -> Floats:
-    """(M,) 1 where the score beats the draw, 1/2 for a tie."""
+    """(M,) 1 if the score beats the draw, 1/2 for a tie."""
     return np.where(null < score - TIE, 1.0, np.where(null <= score + TIE, 0.5, 0.0))
 
 
@@ -190,15 +190,15 @@ def causal_readings(
 ) -> tuple[IceCausalReading, ...]:
     """Read both sides of each explanation, at each budget, under each operator."""
     request = experiment.tokenized.request
-    if "necessity" not in request.aspects:
+    if "necessity" not in request.options.aspects:
         return ()
     verdicts = {(t.explanation, t.k, t.operator, t.aspect): t.verdict for t in tests}
     readings = []
     for trial in check_each(experiment.trials):
-        for operator in request.operators:
+        for operator in request.options.operators:
             sides = [
                 verdicts[trial.explanation.name, trial.k, operator, aspect]
-                for aspect in request.aspects
+                for aspect in request.options.aspects
             ]
             readings.append(_reading(experiment, trial, operator, sides))
     return tuple(readings)
@@ -207,7 +207,7 @@ def causal_readings(
 def undefined_interactions(experiment: Experiment) -> Iterator[str]:
     """Yield a warning for each operator without an interaction."""
     request = experiment.tokenized.request
-    for operator in request.operators if "necessity" in request.aspects else ():
+    for operator in request.options.operators if "necessity" in request.options.aspects else ():
         if experiment.empty(operator) is None:
             yield (
                 f"{operator}: the interaction is null, since the model cannot read an empty "
@@ -228,7 +228,7 @@ def _reading(
             # two-sided by size: twice a tail would count one tie, the partner of an AND, as two
             reached = np.count_nonzero(np.abs(null) >= abs(value) - ROUNDING)
             p = float((1 + reached) / (1 + null.size))
-        if p is not None and p <= experiment.tokenized.request.alpha:
+        if p is not None and p <= experiment.tokenized.request.options.alpha:
             direction = int(np.sign(value))
     sufficiency, necessity = sides
     return IceCausalReading(

@@ -1,7 +1,6 @@
-"""ICE: does the explanation point at what matters, more than random tokens do?
+"""ICE: does the explanation mark the words that matter, more than random words do?
 
-Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Messages only.
-See docs/methods/ice.md.
+Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Messages only. See docs/methods/ice.md.
 """
 
 from __future__ import annotations
@@ -73,11 +72,11 @@ Spans = (
 
 
 class IceNamedExplanation(Message):
-    """An explanation that the caller brings: a value a span, or spans alone."""
+    """The caller's own explanation: spans with a value each, or spans alone."""
 
     name: Annotated[str, Word] = Field(
         pattern=r"^[\w.:+ -]{1,64}$",
-        description="what to call it in the report; it stays where no text is kept",
+        description="its name in the report; kept even if texts are not stored",
     )
     attributions: Values | None = None
     rationale: Spans | None = None
@@ -101,149 +100,110 @@ DRAWS = 199
 PUBLISHED_DRAWS = 50
 
 
-class IceRequest(LanguageRequest):
-    """A text, and one or more explanations that point into it."""
+class IceOptions(Message):
+    """How the test is done: what a rationale is, what it is compared with, and how often."""
 
-    text: Annotated[str, Input] = Field(
-        min_length=1, max_length=MAX_TEXT, description="what the model judged"
-    )
-    text_pair: Annotated[str | None, Input] = Field(
-        default=None, min_length=1, max_length=MAX_TEXT, description="second text, for encoders"
-    )
-    decision: Annotated[str | None, Parameter] = Field(
-        default=None,
-        min_length=1,
-        max_length=64,
-        description="the explained decision, a label of the model, whose probability is the score; "
-        "absent: the model's own",
-    )
     template: Annotated[Template | None, Parameter] = Field(
-        default=None, description="for causal models, and only those"
+        default=None, description="prompt template, for causal models only"
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
         default=None,
-        description="how a causal model or a chat server is asked for its labels, in the place of "
-        "its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`); not "
-        "beside `template`",
-    )
-    attribution: Methods | None = Field(
-        default=None, description="explanations that the service computes: one, or a list"
-    )
-    attributions: Annotated[Values | None, Input] = Field(
-        default=None, description="values that you computed; a token without one has 0"
-    )
-    rationale: Annotated[Spans | None, Input] = Field(
-        default=None,
-        description="spans without values (quoted, highlighted), or quotations of the text as "
-        "strings; their size is fixed. A passage can be tested exactly in a text of about 20 words "
-        "or more, 40 where `alternative` is `two-sided`",
-    )
-    explanations: Annotated[tuple[IceNamedExplanation, ...], Input] = Field(
-        default=(), max_length=8, description="more explanations of your own, by name"
-    )
-    human: Annotated[Spans | None, Input] = Field(
-        default=None,
-        description="spans that people marked, or quotations: for plausibility, in addition to "
-        "faithfulness",
+        description="replaces keys of the model entry's `prompt`, if the entry has "
+        "`allow_request_prompt`. For causal models and chat servers; not together"
+        " with `template`",
     )
     rank_by: Literal["value", "magnitude"] = Field(
-        default="value", description="whether a strongly negative value ranks low or high"
+        default="value", description="whether to rank tokens by their signed value or by its size"
     )
     k: Budget | Annotated[tuple[Budget, ...], Field(min_length=1, max_length=10)] = Field(
-        default=0.2, description="share of the eligible tokens that a rationale has"
+        default=0.2, description="size of a rationale, as a share of the eligible tokens"
     )
     rows: RowKind | None = Field(
         default=None,
-        description="what a rationale is made of and operators work on: the model's tokens, or "
-        "words of the text, which any judge reads. absent: tokens where the model shows them, "
-        "else words",
+        description="units of rationales and operators: the model's tokens, or words of the text, "
+        "which every model can read; absent: tokens if the model shows them, else words",
     )
     operators: tuple[Operator, ...] = Field(
         default=("delete",),
         min_length=1,
         max_length=5,
-        description="what is done to other tokens or words; `mask_unk` and `mask_pad`: to tokens "
-        "only",
+        description="how other tokens or words are removed; `mask_unk` and `mask_pad` are for"
+        " tokens only",
     )
     null: NullKind | None = Field(
         default=None,
-        description="what random rationales keep of one of spans; absent: `words` for single "
-        "scattered words, else `spans`. Explanations with values are compared with tokens",
+        description="the structure that random rationales share with spans; absent: `words` "
+        "for single scattered words, else `spans`. Explanations with values are "
+        "compared with random tokens",
     )
     strata: StratumKind | None = Field(
         default=None,
-        description="random tokens as rare as the explanation's (quintiles of the text, by a list "
-        "of English words), or of the same part of speech (English); for nulls `tokens` and "
-        "`words`",
+        description="draw random tokens as rare as the explanation's (quintiles of the text, "
+        "by a list of English words), or of the same part of speech (English); "
+        "for nulls `tokens` and `words`",
     )
     match_tokens: bool = Field(
         default=False,
-        description="random spans of about as many tokens (within a factor of 1.25), not only of "
-        "as many words; dropped with a warning where fewer than 19 exist. In rows of tokens only",
+        description="draw random spans with about as many tokens (within a factor of 1.25), "
+        "not only as many words; ignored with a warning if fewer than 19 exist. "
+        "For rows of tokens only",
     )
     aspects: tuple[Aspect, ...] = Field(
         default=ROBUST["aspects"],
         min_length=1,
         max_length=2,
-        description="what is tested: whether the rationale alone keeps the decision, whether its "
-        "removal loses it, or both, from which a causal reading follows; absent: both, in variants "
-        "paper and reference `sufficiency` alone. The score is of `sufficiency`",
+        description="the tests of the rationale; `sufficiency`: does it alone keep the "
+        "decision? `necessity`: does its removal change the decision? Both "
+        "together allow a causal reading. Absent: both, or `sufficiency` for "
+        "variants `paper` and `reference`. The score is based on `sufficiency`",
     )
     draws: int | None = Field(
         default=None,
         ge=1,
         le=10_000,
-        description="random rationales, or all other placements if fewer exist; absent: 199, in "
-        "variants paper and reference 50",
+        description="number of random rationales, or all other placements if fewer exist; "
+        "absent: 199, or 50 for variants `paper` and `reference`",
     )
     alternative: Literal["two-sided", "greater"] = Field(
         default=ROBUST["alternative"],
-        description="`greater`: only whether the explanation is better than random ones; "
-        "`two-sided`: whether it is worse, too, for which a passage needs about 40 words of text "
-        "instead of about 20. absent: `greater`, in variants paper and reference `two-sided`",
+        description="`greater`: test whether the explanation is better than random ones; "
+        "`two-sided`: also test whether it is worse, which for a passage takes "
+        "about 40 words of text instead of about 20. Absent: `greater`, or "
+        "`two-sided` for variants `paper` and `reference`",
     )
-    infills: int = Field(default=4, ge=1, le=32, description="fills a mask, averaged")
+    infills: int = Field(
+        default=4, ge=1, le=32, description="number of fillings of a mask, averaged"
+    )
     infill_pool: Annotated[tuple[PoolText, ...], Input] = Field(
-        default=(), max_length=1_000, description="texts whose tokens fill; your own is left out"
+        default=(),
+        max_length=1_000,
+        description="texts whose tokens fill masks; your own text is left out",
     )
     infill_excluded: Annotated[tuple[Label100, ...], Parameter] = Field(
-        default=(), max_length=200, description="words never filled in, besides the label words"
+        default=(),
+        max_length=200,
+        description="words never filled in, in addition to the label words",
     )
     eligible: Literal["text", "all"] | None = Field(
         default=None,
-        description="which tokens a rationale may hold: the text's, or the template's too; "
-        "absent: `text`, in variant reference `all`",
+        description="tokens that a rationale may contain: those of the text, or also those of"
+        " the template; absent: `text`, or `all` for variant `reference`",
     )
     alpha: float = Field(default=0.05, gt=0, lt=0.5, description="level of the verdicts")
     nsr_epsilon: float = Field(
-        default=0.05, gt=0, le=1, description="NSR is null where |s(x) - s(empty)| is below"
+        default=0.05, gt=0, le=1, description="NSR is null if |s(x) - s(empty)| is below this value"
     )
     fluency_model: ModelName | None = Field(
         default=None,
-        description="a language model that tells how much less fluent than the text the inputs are "
-        "that the explained model is asked about (`distance.perplexity_ratio`); it reads about 50 "
-        "texts more. absent: not told",
+        description="language model that measures how much less fluent the perturbed texts "
+        "are than the text (`distance.perplexity_ratio`); it reads about 50 more "
+        "texts. Absent: not measured",
     )
     token_values: bool = Field(
         default=False,
-        description="whether the report lists each token and its value by every explanation, as a "
-        "heat map needs it",
+        description="whether the report lists each token with its value by every explanation,"
+        " for example for a heat map",
     )
-
-    @model_validator(mode="after")
-    def _set_defaults(self) -> Self:
-        """After the fields: what stands before them makes Python of JSON, and its lists no tuples.
-        The message is frozen, so its fields are set directly."""
-        usual = ROBUST if self.variant == "robust" else PUBLISHED
-        for name in usual.keys() - self.model_fields_set:
-            self.__dict__[name] = usual[name]
-        return self
-
-    @model_validator(mode="after")
-    def _check_rows(self) -> Self:
-        if self.rows == "words" and (why := self.needs_tokens):
-            raise ValueError(f"{why} needs rows of tokens: leave `rows` out, or say `tokens`")
-        return self
 
     @field_validator("k", "operators", "aspects")
     @classmethod
@@ -266,11 +226,74 @@ class IceRequest(LanguageRequest):
         return self
 
     @model_validator(mode="after")
+    def _check_pool(self) -> Self:
+        if "infill" in self.operators and not self.infill_pool:
+            raise ValueError("the operator infill needs an `infill_pool`")
+        return self
+
+    @property
+    def budgets(self) -> tuple[float, ...]:
+        return self.k if isinstance(self.k, tuple) else (self.k,)
+
+
+class IceRequest(LanguageRequest):
+    """A text, and one or more explanations that point into it."""
+
+    text: Annotated[str, Input] = Field(
+        min_length=1, max_length=MAX_TEXT, description="what the model judged"
+    )
+    text_pair: Annotated[str | None, Input] = Field(
+        default=None, min_length=1, max_length=MAX_TEXT, description="second text, for encoders"
+    )
+    decision: Annotated[str | None, Parameter] = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        description="the explained decision, a label of the model, whose probability is the score; "
+        "absent: the model's own",
+    )
+    attribution: Methods | None = Field(
+        default=None, description="explanations that the service computes: one, or a list"
+    )
+    attributions: Annotated[Values | None, Input] = Field(
+        default=None, description="values that you computed; a token without one has 0"
+    )
+    rationale: Annotated[Spans | None, Input] = Field(
+        default=None,
+        description="spans without values (quoted, highlighted), or quotations of the text as "
+        "strings; their size is fixed. A passage can be tested exactly in a text of about 20 words "
+        "or more, 40 where `alternative` is `two-sided`",
+    )
+    explanations: Annotated[tuple[IceNamedExplanation, ...], Input] = Field(
+        default=(), max_length=8, description="more explanations of your own, by name"
+    )
+    human: Annotated[Spans | None, Input] = Field(
+        default=None,
+        description="spans that people marked, or quotations: for plausibility, in addition to "
+        "faithfulness",
+    )
+    options: IceOptions = Field(default_factory=IceOptions, description="how the test is done")
+
+    @model_validator(mode="after")
+    def _set_defaults(self) -> Self:
+        """After the fields: what stands before them makes Python of JSON, and its lists no tuples.
+        The messages are frozen, so their fields are set directly, in a copy."""
+        usual = ROBUST if self.variant == "robust" else PUBLISHED
+        missing = {name: usual[name] for name in usual.keys() - self.options.model_fields_set}
+        self.__dict__["options"] = self.options.model_copy()
+        self.options.__dict__.update(missing)
+        return self
+
+    @model_validator(mode="after")
+    def _check_rows(self) -> Self:
+        if self.options.rows == "words" and (why := self.needs_tokens):
+            raise ValueError(f"{why} needs rows of tokens: leave `rows` out, or say `tokens`")
+        return self
+
+    @model_validator(mode="after")
     def _check_inputs(self) -> Self:
         if not (self.attribution or self.attributions or self.rationale or self.explanations):
             raise ValueError("give `attribution`, `attributions`, `rationale` or `explanations`")
-        if "infill" in self.operators and not self.infill_pool:
-            raise ValueError("the operator infill needs an `infill_pool`")
         return self
 
     @model_validator(mode="after")
@@ -278,7 +301,7 @@ class IceRequest(LanguageRequest):
         if self.variant == "robust":
             return self
         for name in ("null", "strata", "fluency_model"):
-            if getattr(self, name) is not None:
+            if getattr(self.options, name) is not None:
                 raise ValueError(f"`{name}` is for variant robust only")
         plain = {
             "aspects": ("sufficiency",),
@@ -286,7 +309,7 @@ class IceRequest(LanguageRequest):
             "match_tokens": False,
         }
         for name, only in plain.items():
-            if getattr(self, name) != only:
+            if getattr(self.options, name) != only:
                 raise ValueError(f"`{name}` other than {only!r} is for variant robust only")
         return self
 
@@ -313,30 +336,26 @@ class IceRequest(LanguageRequest):
     @property
     def needs_tokens(self) -> str | None:
         """The option of the request that has a meaning for tokens alone; None: words will do."""
-        of_tokens = [one for one in self.operators if one in TOKEN_OPERATORS]
+        of_tokens = [one for one in self.options.operators if one in TOKEN_OPERATORS]
         if of_tokens:
             return f"the operator {of_tokens[0]}"
         if self.variant == "reference":
             return "variant reference"
-        if self.match_tokens:
+        if self.options.match_tokens:
             return "`match_tokens`"
-        return "`eligible: all`" if self.eligible == "all" else None
-
-    @property
-    def budgets(self) -> tuple[float, ...]:
-        return self.k if isinstance(self.k, tuple) else (self.k,)
+        return "`eligible: all`" if self.options.eligible == "all" else None
 
     @property
     def most_draws(self) -> int:
         """As sent, else as is usual."""
-        if self.draws is not None:
-            return self.draws
+        if self.options.draws is not None:
+            return self.options.draws
         return DRAWS if self.variant == "robust" else PUBLISHED_DRAWS
 
     @property
     def draws_tokens(self) -> bool:
         """Whether random rationales are any tokens: as sent, and in both published variants."""
-        return self.null == "tokens" or self.variant != "robust"
+        return self.options.null == "tokens" or self.variant != "robust"
 
     @property
     def methods(self) -> tuple[Method, ...]:
@@ -346,7 +365,7 @@ class IceRequest(LanguageRequest):
 
 
 def label(method: Method) -> str:
-    """Name of a computed explanation, with its options where they are not usual."""
+    """Return the name of a computed explanation, with options that differ from the defaults."""
     if not isinstance(method, AttributionMethod):
         return method
     usual = AttributionMethod(name=method.name)
@@ -363,37 +382,39 @@ _TEXT = (
     "the immigrants will ruin the next town, too."
 )
 _ATTENTION = {"text": _TEXT, "attribution": "attention"}
-_QUOTED = {"text": _TEXT, "rationale": [{"start": 0, "end": 16}], "draws": 99}
+_QUOTED = {"text": _TEXT, "rationale": [{"start": 0, "end": 16}], "options": {"draws": 99}}
 _WORDS = {
     "text": _TEXT,
     "rationale": ["Those immigrants"],
-    "rows": "words",
-    "draws": 99,
+    "options": {"rows": "words", "draws": 99},
 }
-_LIME = {"text": _TEXT, "attribution": "lime", "k": 0.1, "language": "en"}
+_LIME = {"text": _TEXT, "attribution": "lime", "language": "en", "options": {"k": 0.1}}
 _COMPARED = {
     "text": _TEXT,
     "attribution": ["lime", "attention"],
     "human": [{"start": 6, "end": 16}],
-    "k": [0.1, 0.2],
-    "operators": ["delete", "infill"],
-    "draws": 79,
-    "infill_pool": ["The garden was green after the rain", "We lost the match and went home"],
+    "options": {
+        "k": [0.1, 0.2],
+        "operators": ["delete", "infill"],
+        "draws": 79,
+        "infill_pool": ["The garden was green after the rain", "We lost the match and went home"],
+    },
 }
 
 
 def needs(request: IceRequest) -> tuple[str, ...]:
-    """Rows of tokens or of words, and what LIME cannot explain by such rows alone."""
+    """Return the cost of rows of tokens or of words, and of the attributions that need further
+    rows."""
     methods = [one if isinstance(one, str) else one.name for one in request.methods]
     inside = ("attributions",) if set(methods) - {"lime"} else ()
-    tokens = request.rows == "tokens" or request.needs_tokens is not None
+    tokens = request.options.rows == "tokens" or request.needs_tokens is not None
     return ("token_rows" if tokens else "word_rows", *inside)
 
 
 CONTRACT = MetricContract(
     name="ice",
     version="2.0",
-    summary="Does the explanation point at what matters, more than random tokens do?",
+    summary="Does the explanation mark the words that matter, more than random words do?",
     request=IceRequest,
     report=IceResult,
     explained="decision",
@@ -418,14 +439,14 @@ CONTRACT = MetricContract(
         FormField(
             name="text",
             label="Text",
-            hint="what was moderated; to test a quoted passage it needs about 20 words, or about "
-            "40 for a two-sided test",
+            hint="the moderated text; testing a quoted passage takes about 20 words, or about"
+            " 40 for a two-sided test",
         ),
         FormField(
             name="attribution",
             label="Explanation to test",
             choices=("attention", "gradient", "integrated_gradients", "lime"),
-            hint="computed by the service; or your own `rationale` or `attributions` below",
+            hint="computed by the service; or send your own `rationale` or `attributions` below",
             required=False,
         ),
     ),

@@ -73,13 +73,14 @@ def work_at_server(
 
 
 def _rows_a_draw(request: IceRequest) -> int:
-    each = sum(request.infills if operator == "infill" else 1 for operator in request.operators)
-    return each * len(request.aspects)
+    options = request.options
+    each = sum(options.infills if operator == "infill" else 1 for operator in options.operators)
+    return each * len(options.aspects)
 
 
 def _text_tokens(request: IceRequest, reads: int) -> int:
     """Return a lower bound of the tokens that the model reads, for texts that have as many."""
-    around = request.template or request.prompt
+    around = request.options.template or request.options.prompt
     beside = 0 if around is None else len(around.model_dump_json().encode())
     return max(1, reads - SPECIAL - beside)
 
@@ -92,7 +93,7 @@ def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[DrawCount
         inside, outside = _words_inside(request, marked, read)
         placements.append((inside, outside, comb(inside + outside, inside) - 1))
     return [
-        DrawCount((alone, rest)[: len(request.aspects)], min(request.most_draws, others))
+        DrawCount((alone, rest)[: len(request.options.aspects)], min(request.most_draws, others))
         for alone, rest, others in placements
         if others > 0
     ]
@@ -101,7 +102,7 @@ def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[DrawCount
 def _unique_budgets(request: IceRequest, whole: int) -> list[float]:
     """Return the budgets whose rationales have different sizes at any number of tokens."""
     distinct: list[float] = []
-    for k in sorted(request.budgets if _explanations_with_values(request) else ()):
+    for k in sorted(request.options.budgets if _explanations_with_values(request) else ()):
         if not distinct or (k * whole >= 2 and (k - distinct[-1]) * whole >= 1 + 1e-6):
             distinct.append(k)
     return distinct
@@ -132,12 +133,12 @@ def work_of_draws(
     if not draws:
         return
     most = max(size.draws for size in drawn)
-    each = _rows_a_draw(request)
+    each, options = _rows_a_draw(request), request.options
     tokens = sum(
-        size.draws * {"delete": kept, "infill": whole * request.infills}.get(operator, whole)
+        size.draws * {"delete": kept, "infill": whole * options.infills}.get(operator, whole)
         for size in drawn
         for kept in size.kept
-        for operator in request.operators
+        for operator in options.operators
     )
     sizes = [Size("`draws`", most), Size("rows a draw (`operators`, `infills`, `aspects`)", each)]
     sizes.append(Size("sizes of rationale", draws / most))
@@ -157,25 +158,29 @@ def lowerings(
     works: returns the work of a changed request. The operators or budgets with the most work are
     kept, so that any other selection passes too.
     """
+    options = request.options
+
+    def changed(field: str, value: object) -> IceRequest:
+        return request.model_copy(update={"options": options.model_copy(update={field: value})})
 
     def work_with(field: str) -> Callable[[object], Sequence[Work]]:
-        return lambda value: works(request.model_copy(update={field: value}))
+        return lambda value: works(changed(field, value))
 
     def fewer(name: str, field: str, ordered: Callable[[], Sequence[object]]) -> Reduction:
-        of = len(request.budgets if field == "k" else getattr(request, field))
+        of = len(options.budgets if field == "k" else getattr(options, field))
         return Reduction(
-            name, f"/{field}", of, lambda count: work_with(field)(tuple(ordered()[:count]))
+            name, f"/options/{field}", of, lambda count: work_with(field)(tuple(ordered()[:count]))
         )
 
-    yield Reduction("`draws`", "/draws", request.most_draws, work_with("draws"))
-    if "infill" in request.operators:
-        yield Reduction("`infills`", "/infills", request.infills, work_with("infills"))
-    yield fewer("the number of `aspects`", "aspects", lambda: request.aspects)
+    yield Reduction("`draws`", "/options/draws", request.most_draws, work_with("draws"))
+    if "infill" in options.operators:
+        yield Reduction("`infills`", "/options/infills", options.infills, work_with("infills"))
+    yield fewer("the number of `aspects`", "aspects", lambda: options.aspects)
     rank = {"infill": 0, "delete": 2}  # the lowest makes the most work; the others have 1
     yield fewer(
         "the number of `operators`",
         "operators",
-        lambda: sorted(request.operators, key=lambda operator: rank.get(operator, 1)),
+        lambda: sorted(options.operators, key=lambda operator: rank.get(operator, 1)),
     )
     if _explanations_with_values(request):
         budgets = partial(_sort_budgets, request, whole, work_with("k"))
@@ -187,8 +192,8 @@ def _sort_budgets(
 ) -> list[float]:
     """Return the budgets of the request, the most work first."""
     apart = _unique_budgets(request, whole)
-    amounts = {k: sum(work.amount for work in works(k)) for k in request.budgets}
-    return sorted(request.budgets, key=lambda k: (k in apart, amounts[k]), reverse=True)
+    amounts = {k: sum(work.amount for work in works(k)) for k in request.options.budgets}
+    return sorted(request.options.budgets, key=lambda k: (k in apart, amounts[k]), reverse=True)
 
 
 def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
@@ -204,8 +209,8 @@ def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
 
 def _fluency(request: IceRequest, whole: int) -> Iterator[Work]:
     """Yield the work of `fluency_model`: the text, the rationale and random rationales."""
-    if request.fluency_model is not None:
-        texts = Size("texts that `fluency_model` reads", FLUENCY_TEXTS, "/fluency_model")
+    if request.options.fluency_model is not None:
+        texts = Size("texts that `fluency_model` reads", FLUENCY_TEXTS, "/options/fluency_model")
         yield Work((texts, Size("tokens of `text`", whole, "/text")), most=MOST_TOKENS)
 
 
@@ -215,7 +220,7 @@ def _attribution_methods(request: IceRequest) -> list[AttributionMethod]:
 
 
 def count_rows(method: AttributionMethod) -> int:
-    """Rows that the model reads for a computed explanation."""
+    """Return the number of rows that the model reads for a computed explanation."""
     return {"lime": method.samples, "integrated_gradients": method.steps}.get(method.name, 1)
 
 
@@ -224,9 +229,9 @@ def _comparisons(request: IceRequest) -> Iterator[Work]:
     values = len(_explanations_with_values(request))
     if values > 1:
         sizes = (
-            Size("`draws`", request.most_draws, "/draws"),
-            Size("`operators`", len(request.operators), "/operators"),
-            Size("`k`", len(request.budgets), "/k"),
+            Size("`draws`", request.most_draws, "/options/draws"),
+            Size("`operators`", len(request.options.operators), "/options/operators"),
+            Size("`k`", len(request.options.budgets), "/options/k"),
             Size("pairs of explanations", values * (values - 1) // 2, "/explanations"),
         )
         yield Work(sizes, "comparisons", seconds_each=SECONDS_A_COMPARISON, certain=False)

@@ -83,13 +83,13 @@ class Experiment:
         drawn = {subset for trial in self.trials for subset in self.null_subsets(trial)} - tested
         return {
             (operator, self.input_subset(subset, aspect))
-            for operator in request.operators
-            for aspect in request.aspects
+            for operator in request.options.operators
+            for aspect in request.options.aspects
             for subset in drawn
         }
 
     def of(self, explanation: TestedExplanation) -> list[Trial]:
-        """Its trials."""
+        """Return the trials of this explanation."""
         return [trial for trial in self.trials if trial.explanation is explanation]
 
     def exact(self, trial: Trial) -> bool:
@@ -98,8 +98,8 @@ class Experiment:
         return self.tokenized.variant.distinct and few and not trial.null.sampled
 
     def null_positions(self, trial: Trial) -> Places:
-        """(M,) the random rationales that the trial is compared with: their places among the draws
-        of its kind."""
+        """Return (M,) positions, among the draws of its kind, of the random rationales that
+        the trial is compared with."""
         drawn = self._drawn[trial.null.key]
         every: Places = np.arange(len(drawn.subsets))
         if self.tokenized.variant.distinct:
@@ -138,7 +138,7 @@ class Experiment:
         return null_scores[places]
 
     def scores_of(self, operator: Operator, subsets: Sequence[Subset], aspect: Aspect) -> Floats:
-        """(D,) what each keeps or costs, probability; NaN where not scored."""
+        """Return (D,) the probability that each draw keeps or costs; NaN if not scored."""
         values = (
             self.scores.get((operator, self.input_subset(subset, aspect))) for subset in subsets
         )
@@ -184,7 +184,8 @@ class Experiment:
         return self.tokenized.full - kept
 
     def without(self, operator: Operator, trial: Trial) -> Floats:
-        """(M + 1,) P of the target without the rationale, then without each random one."""
+        """Return (M + 1,) probabilities of the target without the rationale, then without each
+        random one."""
         null = self.null(operator, trial, self.null_positions(trial), "necessity")
         return self.tokenized.full - np.array([self.observed(operator, trial, "necessity"), *null])
 
@@ -194,10 +195,10 @@ class Experiment:
 
     def missing(self) -> list[Key]:
         needed: dict[Key, None] = {}
-        for operator in self.tokenized.request.operators:
+        for operator in self.tokenized.request.options.operators:
             check()
             needed |= {(operator, None): None}
-            for aspect in self.tokenized.request.aspects:
+            for aspect in self.tokenized.request.options.aspects:
                 needed |= dict.fromkeys(self._keys(operator, aspect))
         return [key for key in needed if key not in self.scores]
 
@@ -238,7 +239,7 @@ class Experiment:
         return self.operators.rows(operator, subset)
 
     def _trials(self) -> Iterator[Trial]:
-        budgets, rounding = self.tokenized.request.budgets, self.tokenized.variant.rounding
+        budgets, rounding = self.tokenized.request.options.budgets, self.tokenized.variant.rounding
         for explanation in self.explanations:
             for k in budgets if explanation.marked is None else (None,):
                 rationale = explanation.rationale(k or 1.0, rounding)
@@ -250,7 +251,7 @@ class Experiment:
             return any_tokens(self._units.tokens, len(rationale), self._units.kind)
         if explanation.marked is None:
             return tokens_null(self._units, rationale)
-        return null_of(self._units, rationale, self.tokenized.request.null)
+        return null_of(self._units, rationale, self.tokenized.request.options.null)
 
     @cached_property
     def _units(self) -> TextUnits:
@@ -295,8 +296,8 @@ class RowStatistics:
     flips: dict[Key, int] = field(default_factory=dict)
 
     def add(self, keys: Sequence[tuple[Key, int]], answers: Floats) -> None:
-        """keys: with the number of their rows. answers: (R, L) probabilities of these rows; (R,) of
-        the target alone tell no entropy and no label."""
+        """Add answers. keys: with the number of their rows. answers: (R, L) probabilities of
+        these rows, or (R,) of the target alone, which give neither entropy nor label."""
         if answers.ndim == 1:
             self.counts |= {key: count for key, count in keys if count}
             return

@@ -31,7 +31,7 @@ def explanations(
     answers: one per computed method.
     """
     request, variant = tokenized.request, tokenized.variant
-    by_size = request.rank_by == "magnitude" or variant.magnitude
+    by_size = request.options.rank_by == "magnitude" or variant.magnitude
     eligible = np.array(tokenized.eligible)
     computed = [
         TestedExplanation(label(method), np.array(answer.values)[eligible], magnitude=by_size)
@@ -51,14 +51,14 @@ def _from_request(tokenized: TokenizedInput) -> Iterator[TestedExplanation]:
         sent.append((explanation.name, explanation.attributions, explanation.rationale, pointer))
     for name, values, spans, pointer in sent:
         if values:
-            ranked = request.rank_by == "magnitude"
+            ranked = request.options.rank_by == "magnitude"
             yield TestedExplanation(name, span_values(tokenized, values), magnitude=ranked)
         elif spans:
             yield TestedExplanation(name, marked=marked_tokens(tokenized, spans, pointer))
 
 
 def attribution_method(method: Method, request: IceRequest, kind: ModelKind) -> AttributionMethod:
-    """A method with all its options.
+    """Return the method with all its options.
 
     Variant reference, encoder: the last layer's attention, as the released extractor.
     """
@@ -86,7 +86,7 @@ class TestedExplanation:
 
     @property
     def ranking_values(self) -> Floats | None:
-        """(E,) what tokens are ranked by, highest first."""
+        """Return (E,) values by which tokens are ranked, highest first."""
         return np.abs(self.values) if self.magnitude and self.values is not None else self.values
 
     def rationale(self, k: float, rounding: float = 0.0) -> Subset:
@@ -144,7 +144,7 @@ class TokenizedInput:
         return max((end for part, end in ends if part == of and end is not None), default=0)
 
     def span_overlap(self, start: int, end: int, of: Of) -> NDArray[np.int64]:
-        """(E,) characters that each eligible token shares with a span."""
+        """Return (E,) numbers of characters that each eligible token shares with a span."""
         starts, ends = self._token_bounds[of]
         shared: NDArray[np.int64] = np.minimum(ends, end) - np.maximum(starts, start)
         return shared.clip(min=0)
@@ -166,21 +166,21 @@ class TokenizedInput:
 
 def example_of(request: IceRequest) -> Example:
     """Return the example: the text, its pair, and its template or prompt."""
-    language = None
-    if request.template is None:  # a prompt may name the language of the text as it was sent
+    template, language = request.options.template, None
+    if template is None:  # a prompt may name the language of the text as it was sent
         language = find_language(request.text, requested_language(request)).code
     return Example(
         text=request.text,
         text_pair=request.text_pair,
-        template=request.template,
-        prompt=request.prompt,
+        template=template,
+        prompt=request.options.prompt,
         language=language,
     )
 
 
 def eligible_tokens(request: IceRequest, tokens: Tokens) -> Positions:
     """Return the tokens that a rationale may contain. Raises DegenerateInput if there are none."""
-    rule = request.eligible or VARIANTS[request.variant].eligible
+    rule = request.options.eligible or VARIANTS[request.variant].eligible
     parts = {*TEXTS, "template"} if rule == "all" else set(TEXTS)
     positions = tuple(p for p, part in enumerate(tokens.parts) if part in parts)
     if not any(tokens.parts[p] in TEXTS for p in positions):
@@ -201,7 +201,8 @@ def target_column(request: IceRequest, labels: Sequence[str], predicted: str) ->
 
 
 def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -> Floats:
-    """(E,) each token has the value of the span that it shares most characters with, else 0."""
+    """Return (E,) values: each token has the value of the span with which it shares most
+    characters, else 0."""
     values = np.zeros(len(tokenized.eligible))
     most = np.zeros(len(tokenized.eligible), dtype=np.int64)
     for span in spans:

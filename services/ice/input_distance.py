@@ -41,8 +41,8 @@ ODD = 0.5  # share of rows of unusual length that is told
 
 @dataclass(frozen=True)
 class Fluency:
-    """random, rationale: perplexity of what stays, over that of the text; above 1: less fluent.
-    None has its doubt."""
+    """Fluency of perturbed texts. random, rationale: perplexity of the remaining text, divided
+    by that of the whole text; above 1: less fluent; None: see the doubt."""
 
     use: ModelUse
     random: float | None = None
@@ -78,10 +78,10 @@ def fluency_of(experiment: Experiment) -> Fluency | None:
     model's, and Unavailable.
     """
     request = experiment.tokenized.request
-    if request.fluency_model is None:
+    if request.options.fluency_model is None:
         return None
-    with pointing_to("/fluency_model"):
-        writer = models().writer(request.fluency_model)
+    with pointing_to("/options/fluency_model"):
+        writer = models().writer(request.options.fluency_model)
         use = writer.use
     doubt = _unlearned(experiment.tokenized, writer)
     if doubt is not None:
@@ -103,7 +103,7 @@ def _unlearned(tokenized: TokenizedInput, writer: Writer) -> str | None:
 
 def _measure(experiment: Experiment, writer: Writer) -> Fluency:
     trial = experiment.trials[0]
-    operator = experiment.tokenized.request.operators[0]
+    operator = experiment.tokenized.request.options.operators[0]
     drawn = experiment.null_subsets(trial)[:ROWS]
     texts = render_subsets(experiment, operator, [trial.rationale, *drawn])
     whole = "\n".join(_text_parts(experiment.tokenized.example))
@@ -227,8 +227,8 @@ def calibration_warnings(experiment: Experiment, use: ModelUse) -> Iterable[str]
 
 def _parts(experiment: Experiment) -> list[tuple[str, float]]:
     """Return (operator, kept share of the text) for the rationales and their complements."""
-    tokenized = experiment.tokenized
-    alone = [len(trial.rationale) / len(tokenized.eligible) for trial in experiment.trials]
-    rest = [1 - share for share in alone] if "necessity" in tokenized.request.aspects else []
-    operators = dict.fromkeys(name.partition("_")[0] for name in tokenized.request.operators)
+    eligible, options = experiment.tokenized.eligible, experiment.tokenized.request.options
+    alone = [len(trial.rationale) / len(eligible) for trial in experiment.trials]
+    rest = [1 - share for share in alone] if "necessity" in options.aspects else []
+    operators = dict.fromkeys(name.partition("_")[0] for name in options.operators)
     return [(operator, kept) for operator in operators for kept in (*alone, *rest)]

@@ -88,7 +88,7 @@ def null_sd(null: Floats, ddof: int) -> float | None:
 def effect(observed: float, null: Floats, ddof: int = 1) -> float | None:
     """(observed - mean) / sd of the null, in its standard deviations; no bounds.
 
-    None where the sd is 0 (below 1e-12): no random rationale differs from another.
+    None if the sd is 0 (below 1e-12): no random rationale differs from another.
     # Deviates: the paper calls it Cohen's d, with ddof 0. It is a z-score against the null, heavy
     tailed where the null is narrow; thresholds 0.2, 0.5, 0.8 do not apply.
     """
@@ -101,7 +101,7 @@ def effect(observed: float, null: Floats, ddof: int = 1) -> float | None:
 def nsr(rationale: float, full: float, empty: float | None, epsilon: float) -> float | None:
     """Eq. 1: (s(r) - s(empty)) / (s(x) - s(empty)); 1: all retained, 0: nothing; no bounds.
 
-    None where the denominator is smaller than epsilon in magnitude, or s(empty) is unknown.
+    None if the denominator is smaller than epsilon in magnitude, or s(empty) is unknown.
     """
     if empty is None or abs(full - empty) < epsilon:
         return None
@@ -109,7 +109,7 @@ def nsr(rationale: float, full: float, empty: float | None, epsilon: float) -> f
 
 
 def area(budgets: Sequence[float], heights: Sequence[float | None]) -> float | None:
-    """Trapezoid over ascending budgets, divided by their range; None where a height is.
+    """Trapezoid over ascending budgets, divided by their range; None if a height is.
 
     # Deviates: the released code does not divide, so that its perfect value is 0.4.
     """

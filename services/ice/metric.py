@@ -94,7 +94,7 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             score=score,
             components=IceComponents(
                 tests=tests,
-                areas=areas(tests, experiment.tokenized.request.budgets),
+                areas=areas(tests, experiment.tokenized.request.options.budgets),
                 comparisons=compared,
                 plausibility=plausibilities(experiment),
                 readings=read,
@@ -110,8 +110,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             forward_rows=experiment.rows,
             reading=read[0].reading if read else None,
             distance=distance,
-            tokens=tokens(tokenized) if request.token_values else (),
-            token_values=token_values(experiment) if request.token_values else (),
+            tokens=tokens(tokenized) if request.options.token_values else (),
+            token_values=token_values(experiment) if request.options.token_values else (),
         )
 
     def coverage(self, request: IceRequest) -> LanguageCoverage:
@@ -146,13 +146,13 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         words = None if collected.experiment is None else collected.experiment.tokenized.words
         rows: dict[str, Any] = {"rows": "tokens"}
         if words is not None:
-            mask = {"mask_text": words.mask_text} if "mask" in request.operators else {}
+            mask = {"mask_text": words.mask_text} if "mask" in request.options.operators else {}
             rows = {"rows": "words", **mask}
         effective = (
             request if collected.experiment is None else collected.experiment.tokenized.request
         )
         draws = {"draws": effective.most_draws}
-        return {"infill_pool_texts": len(request.infill_pool), **draws, **rows, **raw}
+        return {"infill_pool_texts": len(request.options.infill_pool), **draws, **rows, **raw}
 
     def summarize(self, rows: Sequence[ScoredIce], over: Statistics) -> IceBatchReport:
         return batch_report(rows, over)
@@ -204,7 +204,7 @@ def _score_std(experiment: Experiment, draws: int) -> float:
     places = experiment.null_positions(trial)
     pools = [
         [experiment.observed(operator, trial), *experiment.null(operator, trial, places)]
-        for operator in experiment.tokenized.request.operators
+        for operator in experiment.tokenized.request.options.operators
     ]
     return kernel.score_sd(np.array(pools, dtype=np.float64))
 
@@ -225,7 +225,7 @@ def warnings(
     messages += undefined_interactions(experiment)
     messages += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
     messages += [
-        *_power_warnings(tests, experiment.tokenized.request.alpha),
+        *_power_warnings(tests, experiment.tokenized.request.options.alpha),
         *_tie_warnings(experiment),
         *_pair_warnings(comparisons),
     ]
@@ -242,7 +242,7 @@ def _cut_warnings(experiment: Experiment) -> Iterator[str]:
             name = "the text" if of == "text" else "the text pair"
             yield (
                 f"text-cut: the model reads the first {read} of {length} characters of {name}; "
-                f"{length - read} were cut and count for nothing"
+                f"the other {length - read} are ignored"
             )
 
 
@@ -254,8 +254,8 @@ def _probability_warnings(experiment: Experiment) -> Iterator[str]:
     yield from words.doubts
     if words.uncertainty > 0:
         yield (
-            f"P of a row is uncertain by up to {words.uncertainty:.2g}, because of how the model "
-            "tells it; rows nearer to each other than that may change places"
+            f"P of a row is uncertain by up to {words.uncertainty:.2g}, because of the way it is "
+            "read from the model; rows with a smaller difference may change their order"
         )
 
 
@@ -288,7 +288,7 @@ def _of_variant(experiment: Experiment) -> Iterator[str]:
         )
     if dead_zone is None:
         return
-    for operator in tokenized.request.operators:
+    for operator in tokenized.request.options.operators:
         empty = experiment.empty(operator)
         if empty is not None and abs(tokenized.full - empty) < dead_zone:
             yield (
@@ -302,18 +302,18 @@ def _null_options(experiment: Experiment) -> Iterator[str]:
     request = experiment.tokenized.request
     for trial in experiment.trials:
         null, name = trial.null, trial.explanation.name
-        if request.strata is not None and null.strata is None:
+        if request.options.strata is not None and null.strata is None:
             yield f"{name}: `strata` has no effect on passages; it is for tokens and single words"
         if null.fixed:
             yield (
-                f"{name}, k {trial.k}: it holds all tokens of these strata, which therefore stand "
-                f"in every random rationale: {', '.join(null.fixed)}"
+                f"{name}, k {trial.k}: it has all tokens of some strata, so every random rationale "
+                f"has them too: {', '.join(null.fixed)}"
             )
         spans = null.kind in ("spans", "spans_gaps")
-        if request.match_tokens and spans and not null.matched:
+        if request.options.match_tokens and spans and not null.matched:
             yield (
-                f"{name}: random spans have any number of tokens: fewer than 19 have about as many "
-                "as its own"
+                f"{name}: random spans may have any number of tokens, because fewer than 19 have "
+                "about as many as its own"
             )
 
 
@@ -324,7 +324,7 @@ def _undefined_numbers(experiment: Experiment, test: IceTest) -> Iterator[str]:
     elif test.win_rate is None and not test.null.placements and test.null.exact:
         yield f"{name}: no other rationale of its kind has a place in this text"
     elif test.win_rate is None and test.aspect == "necessity":
-        yield f"{name}: the model cannot read what stays of the text"
+        yield f"{name}: the model cannot read the rest of the text"
     elif test.win_rate is None:
         yield (
             f"{name}: nothing is compared, since the normalised score (NSR) is undefined: the "
@@ -339,8 +339,8 @@ def _undefined_numbers(experiment: Experiment, test: IceTest) -> Iterator[str]:
     if has_nsr and test.nsr is None and test.win_rate is not None:
         yield (
             f"{name}: NSR is null: the probabilities of the whole text and of no text differ by "
-            f"less than {experiment.tokenized.request.nsr_epsilon}, or the model cannot read no "
-            "text"
+            f"less than {experiment.tokenized.request.options.nsr_epsilon}, or the model cannot "
+            "read no text"
         )
 
 
@@ -352,16 +352,15 @@ def _power_warnings(tests: Sequence[IceTest], alpha: float) -> Iterator[str]:
                 draws = f"only {test.null.draws} other rationales of its kind in this text"
             yield (
                 f"{test.explanation}, k {test.k}: undecidable: with {draws} p is at least "
-                f"{test.null.attainable_p:.3f}, which is above the level {alpha}, whatever they "
-                "score"
+                f"{test.null.attainable_p:.3f}, above the level {alpha}, regardless of their scores"
             )
         elif test.p_adjusted is None and test.verdict == "inconclusive":
             least = 2 / (test.null.draws + 1)
             if least > alpha:
                 yield (
                     f"{test.explanation}, k {test.k}: with {test.null.draws} random rationales the "
-                    f"two-sided p is at least {least:.3f}, so that no verdict but `inconclusive` "
-                    f"can come at level {alpha}"
+                    f"two-sided p is at least {least:.3f}, so the only possible verdict at level "
+                    f"{alpha} is `inconclusive`"
                 )
 
 
@@ -384,14 +383,14 @@ def _pair_warnings(comparisons: Sequence[IceComparison]) -> Iterator[str]:
     for comparison in comparisons:
         if comparison.draws == 0:
             yield (
-                f"{comparison.first} and {comparison.second}, k {comparison.k}: no random "
-                "rationale is left that both could be compared with, so their win rates' "
-                "difference is null"
+                f"{comparison.first} and {comparison.second}, k {comparison.k}: they have no "
+                "random rationale in common, so the difference of their win rates is null"
             )
 
 
 def evidence(experiment: Experiment) -> tuple[IceRationaleEvidence, ...]:
-    """The spans of every explanation at its first budget; neighbouring tokens are one span."""
+    """Return the spans of every explanation at its first budget; neighbouring tokens form one
+    span."""
     return tuple(
         span
         for trial in _at_first_budget(experiment)

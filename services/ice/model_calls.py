@@ -86,7 +86,7 @@ def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment | U
 
 def _use(result: Experiment | Unread, request: IceRequest, model: Judge) -> ModelUse:
     """Return the use of the model, with the prompt of the request; unread results lack its hash."""
-    if request.prompt is None:
+    if request.options.prompt is None:
         return model.use
     brought = result.tokenized.prompt_sha256 if isinstance(result, Experiment) else None
     return model.use.model_copy(update={"prompt_sha256": brought})
@@ -238,7 +238,7 @@ def _operators(inputs: Sequence[TokenizedInput], model: Judge) -> list[Operators
     pools = {
         index: pool_examples(tokenized.request)
         for index, tokenized in enumerate(inputs)
-        if "infill" in tokenized.request.operators
+        if "infill" in tokenized.request.options.operators
     }
     distinct = {
         example.model_dump_json(): example
@@ -359,7 +359,7 @@ def _check_numbers(probabilities: Floats) -> None:
 
 
 def check_cost(experiment: Experiment) -> None:
-    """Raises TooCostly where all draws would make the model read more than it may."""
+    """Raise TooCostly if all draws would make the model read more than allowed."""
     _limit().check(cost_of(experiment))
 
 
@@ -373,12 +373,12 @@ def cost_of(experiment: Experiment) -> tuple[Work, ...]:
     whole, eligible = len(tokenized.tokens.ids), len(tokenized.eligible)
 
     def works(request: IceRequest) -> tuple[Work, ...]:
-        budgets = (None, *request.budgets)
+        budgets = (None, *request.options.budgets)
         nulls = {t.null.key: t.null for t in experiment.trials if t.k in budgets}.values()
         scaffold = whole - eligible
         drawn = [
             DrawCount(
-                (scaffold + null.size, whole - null.size)[: len(request.aspects)],
+                (scaffold + null.size, whole - null.size)[: len(request.options.aspects)],
                 min(request.most_draws, null.others),
             )
             for null in nulls
@@ -393,7 +393,7 @@ def cost_of(experiment: Experiment) -> tuple[Work, ...]:
 
 
 def _check_methods(tokenized: TokenizedInput, methods: Sequence[AttributionMethod]) -> None:
-    """Raises TooCostly where the computed explanations alone would."""
+    """Raises TooCostly if the computed explanations alone would."""
     if tokenized.words is not None and tokenized.words.served:
         _limit().check(server_cost(tokenized.request, len(tokenized.tokens.ids)))
     most = sum(map(count_rows, methods)) * len(tokenized.tokens.ids)

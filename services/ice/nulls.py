@@ -88,8 +88,8 @@ class NullSpace:
         return self.space.count - 1
 
     def drawn(self, rankings: Rankings, random: np.random.Generator, most: int) -> Iterator[Subset]:
-        """Placements in uniform order, each once, the observed one among them; by rank where there
-        are no more than `most` others."""
+        """Return placements in uniform order, each once, including the observed one; by rank
+        if there are at most `most` others."""
         if self.choice is not None:
             return rankings.distinct(self.space, self.choice, most)
         return map(self.tokens_of, placed(self.space, random, most))
@@ -132,7 +132,7 @@ def null_of(units: TextUnits, rationale: Subset, kind: NullKind | None) -> NullS
     by_passage = [[p for p in touched if p in set(passage)] for passage in passages]
     null_kind = kind or _select_kind(by_passage)
     sizes = tuple(map(len, members))
-    if null_kind == "words" and request.strata is not None:
+    if null_kind == "words" and request.options.strata is not None:
         passages = _by_stratum(passages, [units.labels[unit[0]] for unit in members])
         by_passage = [[p for p in touched if p in set(passage)] for passage in passages]
     parts = [
@@ -146,14 +146,14 @@ def null_of(units: TextUnits, rationale: Subset, kind: NullKind | None) -> NullS
         Product(tuple(space for _, space in parts), tuple(map(tuple, passages))),
         members,
         split=split,
-        strata=request.strata if null_kind == "words" else None,
+        strata=request.options.strata if null_kind == "words" else None,
     )
-    return _match_size(null_space, touched, units) if request.match_tokens else null_space
+    return _match_size(null_space, touched, units) if request.options.match_tokens else null_space
 
 
 def tokens_null(units: TextUnits, rationale: Subset) -> NullSpace:
     """Return the null of as many tokens, by stratum if the request has strata."""
-    kind = units.tokenized.request.strata
+    kind = units.tokenized.request.options.strata
     if kind is None:
         return any_tokens(units.tokens, len(rationale), units.kind)
     return tokens_of_strata(units.labels, rationale, kind, units.kind)
@@ -252,7 +252,7 @@ class TextUnits:
 
     @property
     def kind(self) -> NullKind:
-        """Kind of a place among the eligible ones."""
+        """Return the kind of a position among the eligible ones."""
         return "tokens" if self.tokenized.words is None else "words"
 
     @cached_property
@@ -274,7 +274,7 @@ class TextUnits:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """(E,) stratum of each eligible token's word."""
-        kind = self.tokenized.request.strata
+        kind = self.tokenized.request.options.strata
         if kind is None:
             return ("",) * self.tokens
         strata_names = [""] * self.tokens

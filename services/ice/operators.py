@@ -78,9 +78,9 @@ class Operators:
         if not released or (unreadable if operator == "delete" else mask is None):
             return None
         text = "" if operator == "delete" or mask is None else " ".join([mask] * BASELINE)
-        template = self.tokenized.request.template
+        template = self.tokenized.request.options.template
         if template is None:
-            return Example(text=text, prompt=self.tokenized.request.prompt)
+            return Example(text=text, prompt=self.tokenized.request.options.prompt)
         # in the template a special token is one; in the text it would be read as it is written
         return Example(text="", template=template.model_copy(update={"prefix": text, "suffix": ""}))
 
@@ -111,10 +111,10 @@ def random_of(request: IceRequest, *about: object) -> np.random.Generator:
 def operators_of(tokenized: TokenizedInput, pool: Pool | None) -> Operators:
     """Raises BadInput for an operator that the model has no token for."""
     request, count = tokenized.request, len(tokenized.eligible)
-    for operator in request.operators:
+    for operator in request.options.operators:
         if operator.startswith("mask"):
             replacement_token(operator, tokenized.tokens)
-    fills = range(0 if pool is None else request.infills)
+    fills = range(0 if pool is None else request.options.infills)
     bank = tuple(pool.fill(random_of(request, "infill", n), count) for n in fills if pool)
     return Operators(tokenized, tokenized.scaffold, pool, bank)
 
@@ -124,20 +124,21 @@ def replacement_token(operator: Operator, tokens: Tokens) -> int:
     ids = {"mask": tokens.mask_id, "mask_unk": tokens.unk_id, "mask_pad": tokens.pad_id}
     token_id = ids[operator]
     if token_id is None:
-        raise BadInput(f"the model has no token for the operator {operator}", pointer="/operators")
+        why = f"the model has no token for the operator {operator}"
+        raise BadInput(why, pointer="/options/operators")
     return token_id
 
 
 @dataclass(frozen=True)
 class Pool:
-    """(P,) token ids of the pool's texts, each as often as it occurs. written: what each covers
-    where it occurs first."""
+    """(P,) token ids of the pool's texts, each as often as it occurs. written: the text of
+    each at its first occurrence."""
 
     ids: NDArray[np.int64]
     written: Mapping[int, str]
 
     def fill(self, random: np.random.Generator, count: int) -> tuple[int, ...]:
-        """(count,) tokens, without replacement where the pool is large enough."""
+        """Return (count,) tokens, without replacement if the pool is large enough."""
         drawn = random.choice(self.ids, size=count, replace=self.ids.size < count)
         return tuple(drawn.tolist())
 
@@ -145,10 +146,11 @@ class Pool:
 def pool_examples(request: IceRequest) -> list[Example]:
     """Return the pool's texts, each once, without the request's texts."""
     request_texts = {_same(request.text), _same(request.text_pair or "")}
+    options = request.options
     texts = [
-        text for text in dict.fromkeys(request.infill_pool) if _same(text) not in request_texts
+        text for text in dict.fromkeys(options.infill_pool) if _same(text) not in request_texts
     ]
-    return [Example(text=text, template=request.template, prompt=request.prompt) for text in texts]
+    return [Example(text=text, template=options.template, prompt=options.prompt) for text in texts]
 
 
 def pool_of(
@@ -162,7 +164,7 @@ def pool_of(
     if not entries:
         raise BadInput(
             "no token is left in the pool without the text itself and the label words",
-            pointer="/infill_pool",
+            pointer="/options/infill_pool",
         )
     ids = np.array([id_ for id_, _ in entries], dtype=np.int64)
     return Pool(ids, dict(reversed(entries)))
@@ -174,10 +176,10 @@ def _same(text: str) -> str:
 
 def _forbidden_words(request: IceRequest, labels: Sequence[str]) -> set[str]:
     """Return the words of labels and verbalizers, and the words that the request excludes."""
-    template, prompt = request.template, request.prompt
+    template, prompt = request.options.template, request.options.prompt
     verbalizers = list(template.verbalizers.values() if template else ())
     verbalizers += chain(*(prompt.verbalizers or {}).values()) if prompt else ()
-    strings = (*labels, *verbalizers, *request.infill_excluded)
+    strings = (*labels, *verbalizers, *request.options.infill_excluded)
     return {word.casefold() for string in strings for word in WORD.findall(string)}
 
 

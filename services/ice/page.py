@@ -61,7 +61,7 @@ from shared.reports.pages.report_design import (
 )
 
 TEMPLATE = "ice/page.html"
-DETAILS = {"token_values": True}  # fields of a request that only the page needs
+DETAILS = {"options": {"token_values": True}}  # fields of a request that only the page needs
 
 MOST_ROWS = 40  # of a table; what is left out is said, and stands in the job's JSON
 OWN_NAMES = frozenset({*get_args(MethodName), "attributions", "rationale"})  # all others: callers
@@ -139,7 +139,7 @@ def view(request: IceRequest | None, report: IceResult) -> IceView:
         explanations_left_out=len({entry.test.explanation for entry in tests}) - len(shown),
         values_told=bool(report.token_values),
         human=human(request),
-        template=None if request is None else request.template,
+        template=None if request is None else request.options.template,
         alpha=alpha(report),
         settings=_settings(report),
     )

@@ -41,7 +41,7 @@ def _max_t(
     """Return p corrected for all tests of one explanation, at least as large as each raw p."""
     if len(raw) < 2:
         return list(raw)
-    both_sides = experiment.tokenized.request.alternative == "two-sided"
+    both_sides = experiment.tokenized.request.options.alternative == "two-sided"
     corrected = max_t(joint_scores(experiment, family), both_sides=both_sides)
     return [float(p) for p in np.maximum(corrected, raw)]
 
@@ -120,9 +120,10 @@ def _inputs_of(experiment: Experiment, explanation: TestedExplanation) -> list[T
     inputs = []
     request = experiment.tokenized.request
     for trial in experiment.of(explanation):
-        for aspect in request.aspects:
+        for aspect in request.options.aspects:
             by_operator = [
-                _input_of(experiment, trial, operator, aspect) for operator in request.operators
+                _input_of(experiment, trial, operator, aspect)
+                for operator in request.options.operators
             ]
             if experiment.tokenized.variant.mean_of_operators and len(by_operator) > 1:
                 by_operator.append(_mean(trial, by_operator))
@@ -173,7 +174,7 @@ def _adjusted(
     if not experiment.tokenized.variant.corrected:
         return [None for group in pairs for _ in group]
     defined = [[(test, tails) for test, tails in group if test.defined] for group in pairs]
-    alternative = experiment.tokenized.request.alternative
+    alternative = experiment.tokenized.request.options.alternative
     raw = [[tails.raw(alternative) for _, tails in group] for group in defined]
     families = [
         _max_t(experiment, [test for test, _ in group], p_values)
@@ -195,11 +196,12 @@ def _calibrated(
     """
     tokenized, null = experiment.tokenized, test.trial.null
     request = tokenized.request
-    alone = len(experiment.trials) == 1 and request.operators == ("delete",)
+    alone = len(experiment.trials) == 1 and request.options.operators == ("delete",)
     is_passage = null.kind == "spans" and not null.split and request.text_pair is None
     is_hateful = tokenized.labels[tokenized.target] == HATEFUL and tokenized.full >= DECIDING
-    few = experiment.exact(test.trial) and _attainable_p(experiment, test.trial) > request.alpha
-    is_loss_test = test.aspect == "necessity" and request.alternative == "greater"
+    alpha = request.options.alpha
+    few = experiment.exact(test.trial) and _attainable_p(experiment, test.trial) > alpha
+    is_loss_test = test.aspect == "necessity" and request.options.alternative == "greater"
     in_tokens = tokenized.words is None
     if not (
         test.defined and alone and is_passage and is_hateful and few and is_loss_test and in_tokens
@@ -261,19 +263,19 @@ def _verdict(
     calibrated: float | None,
 ) -> Verdict:
     request = experiment.tokenized.request
-    too_few = _attainable_p(experiment, trial) > request.alpha
+    too_few = _attainable_p(experiment, trial) > request.options.alpha
     if too_few and experiment.tokenized.variant.corrected:
         if calibrated is None:
             return "undecidable"
-        return kernel.verdict(calibrated, request.alpha, upwards=True)
-    p = tails.raw(request.alternative) if adjusted is None else adjusted
-    upwards = request.alternative == "greater" or tails.above < tails.below
-    return kernel.verdict(p, request.alpha, upwards=upwards)
+        return kernel.verdict(calibrated, request.options.alpha, upwards=True)
+    p = tails.raw(request.options.alternative) if adjusted is None else adjusted
+    upwards = request.options.alternative == "greater" or tails.above < tails.below
+    return kernel.verdict(p, request.options.alpha, upwards=upwards)
 
 
 def _attainable_p(experiment: Experiment, trial: Trial) -> float:
     """Return the least p that these draws could reach."""
-    sides = 1 if experiment.tokenized.request.alternative == "greater" else 2
+    sides = 1 if experiment.tokenized.request.options.alternative == "greater" else 2
     most = experiment.draws
     distinct = experiment.tokenized.variant.distinct
     return ranks.attainable_p(min(most, trial.null.others) if distinct else most, sides=sides)
@@ -311,7 +313,7 @@ def _common_fields(experiment: Experiment, test: TestInput) -> dict[str, object]
         kept = scores.rationale if test.aspect == "sufficiency" else scores.without
         drop = None if kept is None else scores.full - kept
         if experiment.tokenized.variant.nsr_beside:
-            epsilon = experiment.tokenized.request.nsr_epsilon
+            epsilon = experiment.tokenized.request.options.nsr_epsilon
             nsr = kernel.nsr(scores.rationale, scores.full, scores.empty, epsilon)
     return {
         "explanation": test.trial.explanation.name,
@@ -326,7 +328,7 @@ def _common_fields(experiment: Experiment, test: TestInput) -> dict[str, object]
 
 
 def _scores(experiment: Experiment, trial: Trial, operator: Operator) -> IceScores:
-    both = "necessity" in experiment.tokenized.request.aspects
+    both = "necessity" in experiment.tokenized.request.options.aspects
     return IceScores(
         full=experiment.tokenized.full,
         rationale=experiment.subset_score(operator, trial, "sufficiency") or 0.0,

@@ -1,4 +1,4 @@
-"""What ICE reports: one test for each explanation, budget and operator, and how they compare.
+"""The report of ICE: one test for each explanation, budget and operator, and comparisons.
 
 Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Part of the contract: pydantic only.
 """
@@ -37,8 +37,8 @@ Reading = Literal[
 StratumKind = Literal["frequency", "pos"]
 Name = Annotated[str, Word]
 Share = Annotated[float, Field(ge=0, le=1)]
-Probability = Annotated[float, Field(ge=0, le=1, description="of the target label")]
-Place = Annotated[int, Field(ge=0, description="in `tokens`")]
+Probability = Annotated[float, Field(ge=0, le=1, description="probability of the target label")]
+Place = Annotated[int, Field(ge=0, description="index into `tokens`")]
 
 MOST = 1e300  # of a value's magnitude: sums over a text stay finite
 
@@ -48,7 +48,7 @@ class IceSpan(Message):
 
     start: int = Field(ge=0, description="character offset (Unicode code points)")
     end: int = Field(ge=1, description="character offset, exclusive")
-    of: Of = Field(default="text", description="what the offsets point into")
+    of: Of = Field(default="text", description="the text that the offsets point into")
 
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
@@ -60,7 +60,7 @@ class IceSpan(Message):
 class IceAttributedSpan(IceSpan):
     """A span with its importance."""
 
-    value: float = Field(ge=-MOST, le=MOST, description="importance, in units of your own")
+    value: float = Field(ge=-MOST, le=MOST, description="importance, in your own units")
 
 
 class IceScores(Message):
@@ -71,91 +71,99 @@ class IceScores(Message):
     empty: Probability | None = Field(description="s(empty): nothing of the text stays")
     without: Probability | None = Field(
         default=None,
-        description="s(x without r): everything but the rationale stays; null where it was not "
-        "asked for, and where nothing would be left that the model can read",
+        description="s(x without r): everything except the rationale stays; null if not "
+        "requested, or if nothing would be left for the model to read",
     )
 
 
 class IceNull(CalibratedNull):
-    """What random rationales of the same kind score: probabilities of the target label (variants
-    paper and reference: NSR)."""
+    """The scores of random rationales of the same kind: probabilities of the target label
+    (variants paper and reference: NSR)."""
 
     kind: NullKind = Field(
         default="tokens",
-        description="as many tokens, as many whole words with as many tokens, passages of the same "
-        "lengths, or those with the same gaps; in rows of words `words` are as many words",
+        description="the kind of random rationales: as many tokens, as many whole words with "
+        "as many tokens, passages of the same lengths, or passages with the same "
+        "gaps; for rows of words, `words` are as many words",
     )
     strata: StratumKind | None = Field(
-        default=None, description="what else they have in common, token by token"
+        default=None, description="the further property that they share, token by token"
     )
     match_tokens: bool = Field(
-        default=False, description="whether they have about as many tokens as the rationale"
+        default=False,
+        description="whether they are limited to about as many tokens as the rationale",
     )
     attainable_p: Share | None = Field(
         default=None,
-        description="the least p that could have come, one-sided where `alternative` is `greater`: "
-        "of as many draws as the request allows, or of all placements",
+        description="the least possible p-value, one-sided if `alternative` is `greater`, "
+        "with all draws that the request allows, or with all placements",
     )
     sd: float | None = Field(
-        default=None, description="n - 1 (variants paper and reference: n); null if undefined"
+        default=None,
+        description="standard deviation over n - 1 (variants paper and reference: n); "
+        "null if undefined",
     )
 
 
 class IceTest(Message):
-    """One explanation at one budget under one operator, from one side."""
+    """The test of one explanation at one budget under one operator, on one side."""
 
     __test__ = False  # no test case of pytest
 
     explanation: Name
     aspect: Aspect = Field(
         default="sufficiency",
-        description="what is compared with that of random rationales: what the rationale alone "
-        "keeps, s(r), or what its removal costs, s(x) - s(x without r)",
+        description="the tested quantity: the probability that the rationale alone keeps, "
+        "s(r), or the loss by its removal, s(x) - s(x without r)",
     )
-    k: float | None = Field(description="null for a rationale that was sent as spans")
+    k: float | None = Field(
+        description="share of the eligible tokens; null for a rationale sent as spans"
+    )
     tokens: int = Field(ge=1, description="size of the rationale")
     operator: TestedOperator = Field(
         description="`mean`: NSR averaged over the operators (variants paper and reference)"
     )
     win_rate: Share | None = Field(
-        description="share of random rationales that score lower, ties half; 0.5 is chance"
+        description="share of random rationales with a lower score, ties half; 0.5 is chance"
     )
-    strict_win_rate: Share | None = Field(description="ties count as losses")
+    strict_win_rate: Share | None = Field(description="the same share with ties as losses")
     tie_rate: Share | None
     effect: float | None = Field(description="(observed - null mean) / null sd; null if sd is 0")
-    p_value: Share | None = Field(description="one-sided: P(a random rationale scores as high)")
-    p_anti: Share | None = Field(description="the other side: as low")
-    p_two_sided: Share | None = Field(description="twice the smaller, at most 1")
+    p_value: Share | None = Field(
+        description="one-sided: P(a random rationale scores at least as high)"
+    )
+    p_anti: Share | None = Field(description="the other side: at most as high")
+    p_two_sided: Share | None = Field(description="twice the smaller of both, at most 1")
     p_adjusted: Share | None = Field(
         default=None,
-        description="corrected for all tests of the request: max-T over an explanation's own, Holm "
-        "over explanations; null in variants paper and reference",
+        description="corrected for all tests of the request: max-T over the tests of an "
+        "explanation, Holm over explanations; null in variants paper and reference",
     )
     verdict: Verdict | None = Field(
-        description="at level alpha, by `p_adjusted` (variants paper and reference: "
-        "`p_two_sided`); `undecidable`: `null.attainable_p` is above alpha, so that no other "
-        "could have come. Of necessity, with few placements, by `null.p_calibrated`"
+        description="verdict at level alpha, by `p_adjusted` (variants paper and reference: "
+        "`p_two_sided`), or by `null.p_calibrated` for necessity with few placements; "
+        "`undecidable`: `null.attainable_p` is above alpha, so no other verdict was possible"
     )
     drop: float | None = Field(
         default=None,
         ge=-1,
         le=1,
-        description="probability of the target label that is lost: s(x) - s(r); of a necessity "
-        "test s(x) - s(x without r)",
+        description="lost probability of the target label: s(x) - s(r); in a necessity test "
+        "s(x) - s(x without r)",
     )
-    nsr: float | None = Field(description="Eq. 1; null where |s(x) - s(empty)| < epsilon")
+    nsr: float | None = Field(description="Eq. 1; null if |s(x) - s(empty)| < epsilon")
     scores: IceScores | None = Field(description="null for operator `mean`")
     null: IceNull
 
     @property
     def title(self) -> str:
-        """How a warning begins that tells of this test."""
+        """Return the beginning of warnings about this test."""
         side = "" if self.aspect == "sufficiency" else f", {self.aspect}"
         return f"{self.explanation}, k {self.k}, {self.operator}{side}"
 
 
 class IceCausalReading(Message):
-    """Both sides of one explanation at one budget under one operator."""
+    """Sufficiency and necessity of one explanation at one budget under one operator."""
 
     explanation: Name
     k: float | None
@@ -166,50 +174,51 @@ class IceCausalReading(Message):
         "s(empty)"
     )
     p_interaction: Share | None = Field(
-        description="two-sided, among the interactions of random rationales"
+        description="two-sided p-value among the interactions of random rationales"
     )
     reading: Reading = Field(
-        description="`cause`: enough alone and needed; `redundant`: enough, and the rest is enough "
-        "too; `partner`: needed, but only together with the rest; `sufficient`, `needed`: one of "
-        "them, and the interaction does not say how; `against`: the prediction does better "
-        "without it; `undecidable`: too few random rationales; `undefined`: there is none"
+        description="`cause`: sufficient alone, and needed; `redundant`: sufficient, and so is the "
+        "rest; `partner`: needed, but only together with the rest; `sufficient`, `needed`: one of "
+        "both, without a clear interaction; `against`: the prediction is stronger without it; "
+        "`undecidable`: too few random rationales; `undefined`: no random rationale"
     )
 
 
 class IceDistance(Message):
-    """How far the asked inputs lie from texts: what a model says of such may mean little."""
+    """Measures how unlike natural text the perturbed inputs are; answers to unnatural inputs
+    may mean little."""
 
-    rows: int = Field(ge=0, description="perturbed texts that the model was asked about")
-    kept: Share | None = Field(description="mean share of the tokens that they keep")
+    rows: int = Field(ge=0, description="number of perturbed texts")
+    kept: Share | None = Field(description="mean share of the tokens that perturbed texts keep")
     entropy_gain: float | None = Field(
-        description="mean entropy of the model's answers to them less that of the text, nats; null "
-        "of rows of words, where the target's probability alone is read"
+        description="mean entropy of the model's answers to perturbed texts minus that to the "
+        "text, nats; null for rows of words, where only the target's probability is read"
     )
     flip_share: Share | None = Field(
-        description="share of random rationales' rows whose likeliest label is not the text's; "
-        "null likewise"
+        description="share of random rationales' rows with another likeliest label than the "
+        "text; null for rows of words"
     )
     length_share: Share | None = Field(
         default=None,
-        description="share of rows shorter or longer than 98 % of the texts that the model was "
-        "trained on; null where the model's card does not say, and of rows of words",
+        description="share of rows outside the range of 98 % of the training texts' lengths; "
+        "null if the model's card does not state it, and for rows of words",
     )
     ece_perturbed: float | None = Field(
         default=None,
         ge=-1,
         le=1,
-        description="the largest excess of calibration error on such inputs, by the model's card "
-        "(nearest operator and share that stays); null where it does not say",
+        description="the largest excess of calibration error on such inputs, from the model's card "
+        "(nearest operator and share that stays); null if the card does not state it",
     )
     perplexity_ratio: float | None = Field(
         default=None,
         gt=0,
-        description="perplexity, under `fluency_model`, of what 50 random rationales leave of the "
-        "text, over that of the text: first explanation, budget and operator; null where no model "
-        "was named, or it cannot read them",
+        description="perplexity of the text reduced to 50 random rationales, under "
+        "`fluency_model`, divided by that of the whole text: first explanation, "
+        "budget and operator; null without a model, or if it cannot read them",
     )
     rationale_perplexity_ratio: float | None = Field(
-        default=None, gt=0, description="the same of what the explanation's own rationale leaves"
+        default=None, gt=0, description="the same for the explanation's rationale"
     )
 
 
@@ -220,8 +229,10 @@ class IceArea(Message):
     operator: TestedOperator
     k_from: float
     k_to: float
-    win_rate: float | None = Field(description="of sufficiency; 0.5 is chance")
-    nsr: float | None = Field(description="null where one of the values is")
+    win_rate: float | None = Field(
+        description="area of the win rates of sufficiency; 0.5 is chance"
+    )
+    nsr: float | None = Field(description="area of NSR; null if one of its values is")
 
 
 class IceComparison(Message):
@@ -231,13 +242,18 @@ class IceComparison(Message):
     second: Name
     k: float
     operator: TestedOperator
-    score_difference: float = Field(description="s(first) - s(second), probability; no sampling")
+    score_difference: float = Field(
+        description="s(first) - s(second), probability, without sampling"
+    )
     win_rate_difference: float | None = Field(
-        ge=-1, le=1, description="first - second, over the random rationales of `draws`"
+        ge=-1,
+        le=1,
+        description="difference of win rates, first - second, over the random rationales "
+        "of `draws`",
     )
     low: float | None = Field(description="95 % Wilson interval over the draws; exact: the value")
     high: float | None
-    draws: int = Field(ge=0, description="random rationales that both were compared with")
+    draws: int = Field(ge=0, description="number of random rationales compared with both")
 
 
 class IcePlausibility(Message):
@@ -251,62 +267,73 @@ class IcePlausibility(Message):
     recall: Share
     f1: Share
     auprc: Share | None = Field(
-        description="average precision of the ranking, any budget; null for spans without values"
+        description="average precision of the ranking, independent of the budget; null for "
+        "spans without values"
     )
-    prevalence: Share = Field(description="share of marked tokens: what AUPRC is by chance")
+    prevalence: Share = Field(description="share of marked tokens: the AUPRC of chance")
 
 
 class IceComponents(Message):
-    """All that was tested."""
+    """All tests and comparisons."""
 
     tests: tuple[IceTest, ...]
-    areas: tuple[IceArea, ...] = Field(description="where there are several budgets")
+    areas: tuple[IceArea, ...] = Field(description="areas, if there are several budgets")
     comparisons: tuple[IceComparison, ...] = Field(
-        description="where there are several explanations"
+        description="comparisons, if there are several explanations"
     )
-    plausibility: tuple[IcePlausibility, ...] = Field(description="where `human` was sent")
+    plausibility: tuple[IcePlausibility, ...] = Field(
+        description="comparisons with marked tokens, if `human` was sent"
+    )
     readings: tuple[IceCausalReading, ...] = Field(
-        default=(), description="where both sides were tested"
+        default=(), description="causal readings, if both sides were tested"
     )
 
 
 class IceRationaleEvidence(Evidence):
-    """A span that an explanation points at, at the first budget."""
+    """A span marked by an explanation, at the first budget."""
 
     kind: Literal["rationale"] = "rationale"
     offsets_into: Of = "text"
     explanation: Name
-    value: float | None = Field(default=None, description="mean value of its tokens, as given")
+    value: float | None = Field(
+        default=None, description="mean value of the span's tokens, as given"
+    )
 
 
 class IceToken(Message):
-    """A token of what the model reads."""
+    """A token of the model's input."""
 
-    start: int | None = Field(ge=0, description="character offset; null outside text and pair")
-    end: int | None = Field(ge=0, description="character offset, exclusive; null likewise")
-    of: Part = Field(description="what the offsets point into, or what else it belongs to")
-    eligible: bool = Field(description="whether a rationale may hold it")
+    start: int | None = Field(
+        ge=0, description="start, a character offset; null outside text and pair"
+    )
+    end: int | None = Field(ge=0, description="end, exclusive; null outside text and pair")
+    of: Part = Field(
+        description="the text that the offsets point into, or another part of the input"
+    )
+    eligible: bool = Field(description="whether a rationale may contain it")
 
 
 class IceTokenValues(Message):
-    """What an explanation says of each token."""
+    """An explanation's values of the tokens."""
 
     explanation: Name
     values: tuple[float | None, ...] = Field(
-        description="one a token; null for tokens that are not eligible, and for spans without "
-        "values"
+        description="one value per token; null for tokens that are not eligible, and for "
+        "spans without values"
     )
-    rationale: tuple[Place, ...] = Field(description="its tokens at the first budget, ascending")
+    rationale: tuple[Place, ...] = Field(
+        description="the rationale's tokens at the first budget, ascending"
+    )
 
 
 class IceChance(Message):
-    """What the score would be of an explanation that knows nothing."""
+    """The score of an explanation that is no better than chance."""
 
-    win_rate: float = Field(description="mean of the mid-rank win rate under the null, by symmetry")
+    win_rate: float = Field(description="mean of the score under the null, by symmetry")
     sd: float | None = Field(
-        description="standard deviation of the score: over random rationales, of the mean over "
-        "operators of their mid-ranks; of one operator without ties √((M+2)/(12M)). Variants "
-        "paper and reference: that"
+        description="standard deviation of the score: that of the operators' mean mid-ranks "
+        "over random rationales. For one operator without ties, and in variants "
+        "paper and reference, √((M+2)/(12M))"
     )
     draws: int = Field(description="M")
 
@@ -316,13 +343,13 @@ def _none(items: tuple[Message, ...]) -> bool:
 
 
 class IceResult(Report):
-    """The score is the sufficiency win rate averaged over operators, first explanation, first
-    budget."""
+    """The result. The score is the sufficiency win rate of the first explanation at the first
+    budget, averaged over operators."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: IceComponents
     evidence: tuple[IceRationaleEvidence, ...]
-    control: IceChance | None = Field(description="null where undefined; see `warnings`")
+    control: IceChance | None = Field(description="null if undefined; see `warnings`")
     decision: Name | None = Field(
         description="the explained decision, the label whose probability is the score s: as sent, "
         "else the model's own; null if none was sent and the model was not asked"
@@ -330,58 +357,63 @@ class IceResult(Report):
     model_decision: Name | None = Field(
         description="the model's own decision; null if the model was not asked"
     )
-    probabilities: dict[str, float] = Field(description="of the whole text, by label")
+    probabilities: dict[str, float] = Field(
+        description="probabilities for the whole text, by label"
+    )
     rows: RowKind = Field(
         default="tokens",
-        description="what rationales are made of; with `words`, all that is said of tokens here is "
-        "of words",
+        description='the units of rationales; with `words`, read "word" for "token" in all fields',
     )
     eligible_tokens: int = Field(
-        ge=0, description="tokens that a rationale may hold; 0 where the model was not asked"
+        ge=0,
+        description="number of tokens that a rationale may contain; 0 if the model was not asked",
     )
-    characters_read: tuple[int, int] = Field(description="of text and pair, by the model")
-    forward_rows: int = Field(ge=0, description="rows that the model was called with")
+    characters_read: tuple[int, int] = Field(
+        description="characters of text and pair that the model read"
+    )
+    forward_rows: int = Field(ge=0, description="number of rows sent to the model")
     reading: Reading | None = Field(
         default=None,
-        description="of the first explanation at its first budget under the first operator; null "
-        "where one side was tested",
+        description="causal reading of the first explanation at its first budget under the "
+        "first operator; null if only one side was tested",
     )
     distance: IceDistance | None = Field(
-        default=None, description="null in results of before, and in the published variants"
+        default=None,
+        description="null in results of earlier versions, and in the published variants",
     )
     tokens: tuple[IceToken, ...] = Field(
         default=(),
         exclude_if=_none,
-        description="in reading order; where `token_values` was requested",
+        description="tokens in reading order, if `token_values` requests them",
     )
     token_values: tuple[IceTokenValues, ...] = Field(
-        default=(), exclude_if=_none, description="one an explanation; likewise"
+        default=(),
+        exclude_if=_none,
+        description="one entry per explanation, if `token_values` requests them",
     )
 
     @property
     def unit(self) -> str:
-        """What a rationale is made of, singular."""
+        """Return the unit of rationales, in the singular."""
         return self.rows.removesuffix("s")
 
 
 class IceReportOptions(Message):
     """The levels at which results of ICE are tested."""
 
-    alpha: float = Field(
-        default=0.05, gt=0, lt=1, description="false discovery rate over configurations"
-    )
+    alpha: float = Field(default=0.05, gt=0, lt=1, description="error rate over configurations")
     example_alpha: float = Field(
-        default=0.10, gt=0, lt=1, description="false discovery rate over examples (the paper's)"
+        default=0.10, gt=0, lt=1, description="false discovery rate over examples, as in the paper"
     )
     error: Literal["discovery", "family"] = Field(
         default="discovery",
-        description="what `alpha` bounds over configurations: the share of false verdicts "
-        "(Benjamini-Hochberg), or the chance of any (Holm)",
+        description="the error that `alpha` bounds over configurations: the share of false "
+        "verdicts (Benjamini-Hochberg), or the probability of any (Holm)",
     )
 
 
 class IceBatchReportRequest(BatchReportRequest):
-    """Which results to sum up."""
+    """Selects the results to sum up."""
 
     options: IceReportOptions = IceReportOptions()
 
@@ -390,17 +422,17 @@ BatchVerdict = Literal["faithful", "inconclusive", "anti-faithful", "undecidable
 
 
 class IceConfiguration(Message):
-    """What a result is averaged over: these tests of all examples."""
+    """A configuration, whose tests are averaged over all examples."""
 
     model: str
     variant: Variant
     explanation: str
-    k: float | None = Field(description="null for rationales that were sent as spans")
+    k: float | None = Field(description="null for rationales sent as spans")
     operator: TestedOperator
     rows: RowKind = Field(
         default="tokens",
         exclude_if=lambda rows: bool(rows == "tokens"),
-        description="what rationales are made of",
+        description="the units of rationales",
     )
     aspect: Aspect = "sufficiency"
 
@@ -409,25 +441,27 @@ class IceOverExamples(Message):
     """Benjamini-Hochberg over examples, as the paper does it, and why it can hardly reject."""
 
     alpha: float
-    rejected: int = Field(ge=0, description="examples whose one-sided p survives")
-    least_p: float | None = Field(description="the smallest p that the draws allow, 1 / (M + 1)")
+    rejected: int = Field(ge=0, description="examples whose one-sided p-value stays significant")
+    least_p: float | None = Field(
+        description="the smallest p-value that the draws allow, 1 / (M + 1)"
+    )
     needed: int | None = Field(
-        description="examples that would have to reach it before any is rejected"
+        description="number of examples that must reach this p-value before any is rejected"
     )
     raw: int = Field(ge=0, description="examples with p <= alpha, uncorrected")
 
 
 class IcePValueHistogram(Message):
-    """One-sided p-values in equal bins (a, b] from 0 to 1. Of random explanations all bins are
-    equally full, as far as the draws are fine enough; ties make p larger, never smaller."""
+    """One-sided p-values in equal bins (a, b] from 0 to 1. For random explanations all bins
+    are equally full, if there are enough draws; ties make p larger, never smaller."""
 
     counts: tuple[Count, ...] = Field(
         min_length=1,
-        description="p-values in each bin, the lowest first; as many bins, up to 20, as the "
-        "p-values that the draws allow are spread evenly over",
+        description="counts of p-values, lowest bin first; the number of bins, at most 20, is"
+        " one over which the possible p-values are spread evenly",
     )
     expected: float = Field(
-        ge=0, description="in each bin if all explanations were random: tests / bins"
+        ge=0, description="expected count in each bin if all explanations were random: tests / bins"
     )
 
 
@@ -435,48 +469,51 @@ class IceConfigurationResult(Message):
     """One configuration over its examples."""
 
     configuration: IceConfiguration
-    undefined: int = Field(ge=0, description="examples whose win rate is null; left out")
+    undefined: int = Field(ge=0, description="examples left out because their win rate is null")
     win_rate: Interval = Field(description="mean mid-rank win rate")
-    strict_win_rate: float | None = Field(description="mean; ties count as losses")
+    strict_win_rate: float | None = Field(description="mean win rate with ties as losses")
     tie_rate: float | None = Field(description="mean")
     z: float | None = Field(
-        default=None, description="of reports before metric version 2.0; now `omnibus_z`"
+        default=None, description="only in reports before metric version 2.0; now `omnibus_z`"
     )
     t: float | None = Field(
         default=None,
         description="(mean - 1/2) / its standard error over texts; null without spread",
     )
-    p_t: Share | None = Field(default=None, description="of t, two-sided")
+    p_t: Share | None = Field(default=None, description="two-sided p-value of t")
     p_randomization: Share | None = Field(
-        default=None, description="of sign flips of whole texts, two-sided"
+        default=None, description="two-sided p-value of sign flips of whole texts"
     )
-    p_value: Share | None = Field(description="that the mean is 1/2: the larger of both")
-    q_value: Share | None = Field(description="corrected over configurations, see `error`")
+    p_value: Share | None = Field(description="p-value of a mean of 1/2: the larger of both")
+    q_value: Share | None = Field(description="p-value corrected over configurations, see `error`")
     verdict: BatchVerdict | None = Field(
-        description="of the configuration, by q and the side of 1/2; `undecidable`: so few texts "
-        "could not have reached alpha"
+        description="verdict on the configuration, by q and the side of 1/2; `undecidable`: "
+        "too few texts to reach alpha"
     )
     omnibus_z: float | None = Field(
         default=None,
-        description="is any explanation better or worse than random? (mean - 1/2) / its exact sd "
-        "if all were random; null where draws could repeat",
+        description="tests whether any explanation is better or worse than random: (mean - "
+        "1/2) / its exact sd if all were random; null if draws can repeat",
     )
-    omnibus_p: Share | None = Field(default=None, description="of omnibus_z, two-sided")
+    omnibus_p: Share | None = Field(default=None, description="two-sided p-value of omnibus_z")
     effect: Interval = Field(
         description="median effect, distribution-free interval by order statistics"
     )
     exact: int = Field(ge=0, description="examples whose test was exact")
-    verdicts: dict[Verdict, int] = Field(description="of the examples")
+    verdicts: dict[Verdict, int] = Field(description="verdicts of the examples")
     win_rates: ValueHistogram | None = Field(
-        default=None, description="of the examples; null in reports of earlier versions"
+        default=None,
+        description="win rates of the examples; null in reports of earlier versions",
     )
     p_values: IcePValueHistogram | None = Field(
-        default=None, description="of the examples; null likewise, and where none has one"
+        default=None,
+        description="one-sided p-values of the examples; null if none has one, and in "
+        "reports of earlier versions",
     )
     over_examples: IceOverExamples
     leads: bool = Field(
         default=False,
-        description="whether it is the first test of every result: what tables of results show",
+        description="whether it is the first test of every result, which tables of results show",
     )
 
 
@@ -486,34 +523,42 @@ class IceMeanDifference(Message):
     first: IceConfiguration
     second: IceConfiguration
     difference: Interval = Field(description="mean win rate, first - second")
-    first_better: int = Field(ge=0, description="examples where first has the higher win rate")
+    first_better: int = Field(ge=0, description="examples where the first has the higher win rate")
     second_better: int = Field(ge=0)
-    equal: int = Field(default=0, ge=0, description="examples where neither has")
+    equal: int = Field(default=0, ge=0, description="examples where both are equal")
     p_value: Share | None = Field(
-        default=None, description="that the mean difference is 0: the larger of the next two"
+        default=None, description="p-value of a mean difference of 0: the larger of the next two"
     )
-    p_t: Share | None = Field(default=None, description="of t over texts, two-sided")
+    p_t: Share | None = Field(default=None, description="two-sided p-value of a t test over texts")
     p_randomization: Share | None = Field(
-        default=None, description="of sign flips of whole texts, two-sided"
+        default=None, description="two-sided p-value of sign flips of whole texts"
     )
-    p_adjusted: Share | None = Field(default=None, description="Holm over all pairs of the report")
+    p_adjusted: Share | None = Field(
+        default=None, description="p-value after Holm over all pairs of the report"
+    )
     effect: float | None = Field(
-        default=None, description="mean difference in its sds over examples; null where that is 0"
+        default=None,
+        description="mean difference divided by its standard deviation over examples; "
+        "null if that is 0",
     )
 
 
 class IceAgreement(Message):
-    """Two operators on the same tests: do they say the same?"""
+    """Agreement of two operators on the same tests."""
 
     first: IceConfiguration
     second: IceConfiguration
     examples: int = Field(ge=0)
-    spearman: float | None = Field(description="of the win rates; null where one is constant")
-    p_value: Share | None = Field(
-        default=None, description="of Spearman's rho over the means of each text, two-sided"
+    spearman: float | None = Field(
+        description="Spearman's rho of the win rates; null if one is constant"
     )
-    q_value: Share | None = Field(default=None, description="Benjamini-Hochberg over this table")
-    same_side: Share | None = Field(description="share on one side of 0.5 under both")
+    p_value: Share | None = Field(
+        default=None, description="two-sided p-value of Spearman's rho over the means of each text"
+    )
+    q_value: Share | None = Field(
+        default=None, description="p-value after Benjamini-Hochberg over this table"
+    )
+    same_side: Share | None = Field(description="share of tests on the same side of 0.5 under both")
     same_verdict: Share | None
 
 
@@ -522,17 +567,19 @@ class IceOrthogonality(Message):
 
     configuration: IceConfiguration
     measure: str = Field(description="iou, f1 or auprc")
-    mean: Interval = Field(description="of the measure")
-    pearson: Interval = Field(description="with the win rate")
+    mean: Interval = Field(description="mean of the measure")
+    pearson: Interval = Field(description="Pearson's correlation with the win rate")
     spearman: float | None
     p_value: Share | None = Field(
-        description="of Pearson's r over the means of each text, two-sided"
+        description="two-sided p-value of Pearson's r over the means of each text"
     )
-    q_value: Share | None = Field(default=None, description="Benjamini-Hochberg over this table")
+    q_value: Share | None = Field(
+        default=None, description="p-value after Benjamini-Hochberg over this table"
+    )
 
 
 class IceAntiFaithful(Message):
-    """What points at the wrong tokens: worse than chance, not merely no better."""
+    """Explanations that mark the wrong tokens: worse than chance, not just equal to it."""
 
     configurations: tuple[IceConfiguration, ...]
     examples: tuple[str, ...] = Field(
@@ -542,7 +589,7 @@ class IceAntiFaithful(Message):
 
 
 class IceReadingCounts(Message):
-    """How often an explanation was read as what."""
+    """Counts of causal readings of one explanation."""
 
     model: str
     explanation: str
@@ -559,7 +606,7 @@ class IceBatchReport(BatchReport):
     differences: tuple[IceMeanDifference, ...]
     operator_agreement: tuple[IceAgreement, ...]
     readings: tuple[IceReadingCounts, ...] = Field(
-        default=(), description="where both sides were tested"
+        default=(), description="causal readings, if both sides were tested"
     )
     orthogonality: tuple[IceOrthogonality, ...]
     anti_faithful: IceAntiFaithful

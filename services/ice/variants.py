@@ -62,7 +62,7 @@ def raw(scores: Floats, full: float, empty: float | None) -> Floats | None:
 
 
 def printed_nsr(scores: Floats, full: float, empty: float | None) -> Floats | None:
-    """Eq. 1 without bounds; its sign turns where s(x) < s(empty)."""
+    """Eq. 1 without bounds; its sign is reversed if s(x) < s(empty)."""
     if empty is None or abs(full - empty) <= TIE:
         return None
     return (scores - empty) / (full - empty)

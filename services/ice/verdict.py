@@ -60,17 +60,17 @@ READINGS: dict[Reading, str] = {
     "cause": "Enough and needed: the rationale alone keeps the decision better than random ones "
     "do, and without it the decision loses more.",
     "redundant": "Enough, but not needed: the rationale alone keeps the decision better than "
-    "random ones do, and the rest of the text carries it too.",
+    "random ones do, and so does the rest of the text.",
     "sufficient": "Enough: the rationale alone keeps the decision better than random ones do. "
     "The test does not show whether the rest does so, too.",
     "partner": "Needed, but not alone: without the rationale the decision loses more than without "
-    "random ones, and only together with the rest does it carry the decision.",
+    "random ones, but it keeps the decision only together with the rest.",
     "needed": "Needed: without the rationale the decision loses more than without random ones. "
-    "The test does not show how it works together with the rest.",
-    "no evidence": "Neither alone nor by its absence does the rationale move the decision clearly "
-    "more than random ones do.",
-    "against": "It speaks against the decision: random rationales serve it better.",
-    "undecidable": "There are too few random rationales to tell anything.",
+    "The test does not show how it combines with the rest.",
+    "no evidence": "Keeping the rationale alone, or removing it, changes the decision no more "
+    "clearly than random ones do.",
+    "against": "It speaks against the decision: random rationales keep the decision better.",
+    "undecidable": "There are too few random rationales for a conclusion.",
     "undefined": "There is nothing to compare the rationale with.",
 }
 SUPPORTING: frozenset[Reading] = frozenset(
@@ -109,10 +109,7 @@ def sentence(report: IceResult, test: IceTest) -> str:
         return NOTHING
     least = _min_p(report, test)
     if least is not None:
-        return (
-            f"So few other rationales are possible that p is at least {least:.3f}: no verdict "
-            "could come of it."
-        )
+        return f"There are too few other rationales for a verdict: p is at least {least:.3f}."
     if test.aspect == "necessity":
         return OF_NECESSITY[test.verdict].format(unit=report.unit)
     if by_probability(report):
@@ -178,7 +175,7 @@ def _reverse_text(report: IceResult, test: IceTest) -> str:
         return ""
     return (
         f" Under {', '.join(operators)} the whole text makes the target label less probable than "
-        "no text does; NSR turns the order round there: higher means less probable."
+        "no text does; NSR then reverses the order: higher means less probable."
     )
 
 

@@ -35,7 +35,7 @@ MASK = 0  # its id
 
 def rows_of(request: IceRequest, model: Judge) -> RowKind:
     """Return the units of the request's rationales: as requested, else tokens if available."""
-    return request.rows or ("tokens" if "token_rows" in model.abilities else "words")
+    return request.options.rows or ("tokens" if "token_rows" in model.abilities else "words")
 
 
 def no_words(request: IceRequest) -> Obstacle | None:
@@ -123,7 +123,7 @@ class WordReading:
         """Return the words of a fill text with this request's ids, or raise BadInput."""
         language = find_language(example.text)
         if (obstacle := words_obstacle(example.text, language)) is not None:
-            raise BadInput(f"{obstacle.code}: {obstacle.detail}", pointer="/infill_pool")
+            raise BadInput(f"{obstacle.code}: {obstacle.detail}", pointer="/options/infill_pool")
         return self.strings.read(example, _spans(example, None))
 
     def rows(self, rows: Sequence[Row]) -> WordRows:

@@ -43,7 +43,7 @@ class InferenceResult(Message):
 
     operation: str
     answer: JsonValue = Field(description="as the operation says; rows in the order of the request")
-    labels: tuple[str, ...] = Field(description="of a classifier's columns; else empty")
+    labels: tuple[str, ...] = Field(description="labels of a classifier's columns; else empty")
     model: ModelUse
     service_version: str
 

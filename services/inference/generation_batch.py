@@ -138,7 +138,7 @@ class GenerationBatch(Generic[Owner]):
 
 
 class _Reading:
-    """New texts. past, mask: of all their tokens, after `read`."""
+    """New texts. past, mask: those of all their tokens, after `read`."""
 
     def __init__(self, causal: CausalPass, texts: Sequence[Ids]) -> None:
         self.past: Any = None

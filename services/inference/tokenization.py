@@ -35,7 +35,7 @@ def selected_positions(row: Row, length: int) -> Ids:
         raise BadInput("the kept positions must ascend", pointer="/rows")
     if positions and positions[-1] >= length:
         raise BadInput(
-            f"position {positions[-1]} of an example of {length} tokens", pointer="/rows"
+            f"position {positions[-1]} is beyond the example's {length} tokens", pointer="/rows"
         )
     return positions
 
@@ -46,7 +46,8 @@ def replace_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
     for position, token in row.replaced:
         if position >= len(changed):
             raise BadInput(
-                f"position {position} of an example of {len(changed)} tokens", pointer="/rows"
+                f"position {position} is beyond the example's {len(changed)} tokens",
+                pointer="/rows",
             )
         if token >= vocabulary:
             raise BadInput(f"the model has {vocabulary} tokens, no {token}", pointer="/rows")

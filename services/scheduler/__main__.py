@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -35,6 +36,8 @@ PURGE_EVERY_SECONDS = 600
 CLOCK_EVERY_SECONDS = 2.5  # a quarter of the time for which a note of the clock is recent
 STORE_EVERY_SECONDS = 10.0
 FACTS_EVERY_SECONDS = 2.0
+LOOK_SECONDS = 0.1
+STOP_SECONDS = 10.0  # for running tasks at the end; a file store that hangs never returns
 PRIVATE_EVERY_SECONDS = 5.0
 BUSY_SECONDS = 0.01
 FIRST_SECONDS = 1.0  # after the start, so that frequent restarts do not prevent purges
@@ -93,17 +96,20 @@ def periodic_tasks(settings: Settings, isolation: FailureIsolation) -> list[Peri
 
 
 def run(stop: threading.Event, settings: Settings, rounds: TaskMonitor) -> None:
-    """Run all periodic tasks until `stop` is set."""
+    """Run all periodic tasks until `stop` is set. A task that hangs is cut off a little later."""
     isolation = FailureIsolation(ledger())
     threads = [
-        threading.Thread(target=duty.run_until, args=(stop, rounds), name=duty.name)
+        threading.Thread(target=duty.run_until, args=(stop, rounds), name=duty.name, daemon=True)
         for duty in periodic_tasks(settings, isolation)
     ]
     for thread in threads:
         thread.start()
+    while not stop.is_set():  # not `wait`: the signal's handler would need the same lock
+        time.sleep(LOOK_SECONDS)
+    until = time.monotonic() + STOP_SECONDS
     for thread in threads:
-        thread.join()
-    isolation.close()
+        thread.join(max(0.0, until - time.monotonic()))
+    isolation.close()  # a batch is not blamed for a step that hangs
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ logger = telemetry.logger(__name__)
 
 
 class TooManyDeaths(Exception):
-    """The batch's step has killed as many processes as it may."""
+    """The batch's step has killed the maximum number of processes."""
 
 
 class TrialGate:

@@ -28,7 +28,7 @@ from services.registry import contracts
 from services.scheduler.failure_isolation import FailureIsolation
 from services.scheduler.fair_allocation import Rotation
 from services.scheduler.steps import Steps
-from shared.contracts.errors import BadInput, FileStoreAway, TooCostly, Unavailable
+from shared.contracts.errors import BadInput, TooCostly, Unavailable
 from shared.contracts.messages import JobRequest, Message, with_untrained_languages
 from shared.contracts.problems import (
     parse_strict,
@@ -57,6 +57,7 @@ from shared.process.settings import Settings
 KINDS: tuple[Kind, ...] = ("output", "error")
 STEPS_AT_ONCE = 8  # of each task
 PATIENCE_SECONDS = 0.25
+HANGING_SECONDS = 60.0  # of a step
 LINES_AT_ONCE = 500
 BYTES_AT_ONCE = 4_000_000  # at least one line, however long
 SECONDS_AT_ONCE = 1.0  # from a slow store at least one line, too
@@ -119,6 +120,9 @@ class BatchFileWorker:
         """
         with transaction(self._engine) as connection:
             waiting = [duty.waiting(connection) for duty in self._duties]
+            for duty in self._duties:
+                for turn in duty.steps.running_for(HANGING_SECONDS):
+                    self._isolation.note_hanging(connection, turn.id)
         for duty, turns in zip(self._duties, waiting, strict=True):
             self._begin(duty, turns)
         until = time.monotonic() + self._patience
@@ -148,7 +152,8 @@ class BatchFileWorker:
             batch = batch_validation.take(connection, batch_id)
             if batch is None:
                 return False
-            size = files.size_of(connection, batch.input_file_id)
+            sizes = files.sizes_of(connection, [batch.input_file_id])
+            size = sizes.get(batch.input_file_id)
             batch_validation.save_step(connection, batch, self._step(batch, size))
         return True
 
@@ -161,11 +166,8 @@ class BatchFileWorker:
             reader = reader_for(batch, self._settings, self._catalogue)
         except InvalidLine as error:
             return _failed(batch, Fault(error.slug, error.detail))
-        with self._store.open_read(batch.input_file_id, batch.read_bytes) as stream:
-            step = reader.step(stream, batch)
-        if step.at_end and not step.fatal and step.read_bytes < size:
-            raise FileStoreAway("the file store has only a part of this file at the moment")
-        return step
+        with self._store.open_read(batch.input_file_id, batch.read_bytes, size=size) as stream:
+            return reader.step(stream, batch)
 
     def _write(self, batch_id: str) -> bool:
         with transaction(self._engine) as connection:
@@ -329,7 +331,9 @@ class Reader:
         length: its bytes, of which `raw` holds the first.
         """
         if length > self.most_body_bytes + ENVELOPE_BYTES:
-            return Fault("line_too_long", f"the body may have {self.most_body_bytes} bytes", number)
+            return Fault(
+                "line_too_long", f"the body may have at most {self.most_body_bytes} bytes", number
+            )
         raw = raw.removeprefix(BYTE_ORDER_MARK)
         if not raw.strip():
             return None

@@ -1,4 +1,4 @@
-"""Detects steps of the database's clock, so that no lease, batch or pause ends by one.
+"""Detects steps and absences of the database, so that no lease, batch or pause ends by one.
 
 Each scheduler compares the database's clock with its own monotonic clock. The first one that finds
 a step moves the deadlines. The others see that the row in the ledger is up to date.
@@ -50,19 +50,17 @@ class ClockWatch:
         if not is_noted:
             if self._last is None and ours - self._began < TOLERANCE.total_seconds():
                 return  # schedulers that ran before the step handle it
-            self._resume(self._step(now, ours))
+            then, before = self._last or (now, ours)
+            gap = timedelta(seconds=ours - before)
+            self._resume(gap, now - then - gap)
         self._last = (now, ours)
 
-    def _step(self, now: datetime, ours: float) -> timedelta:
-        """Return the step of the database's clock since the last look, or 0."""
-        if self._last is None:
-            return timedelta()
-        then, before = self._last
-        step = now - then - timedelta(seconds=ours - before)
-        return step if abs(step) > TOLERANCE else timedelta()
-
-    def _resume(self, step: timedelta) -> None:
+    def _resume(self, gap: timedelta, step: timedelta) -> None:
+        """Move the deadlines after a step. After a long gap running jobs get a new lease: their
+        workers could not renew the old one while the database was away."""
+        has_stepped = abs(step) > TOLERANCE
         with transaction(self._engine) as connection:
-            if clock.note(connection) and step:
-                clock.move_deadlines(connection, step, self._lease, self._resend)
-                logger.warning("clock.stepped", seconds=round(step.total_seconds()))
+            if clock.note(connection) and (has_stepped or gap > self._lease / 2):
+                moved = step if has_stepped else timedelta()
+                clock.move_deadlines(connection, moved, self._lease, self._resend)
+                logger.warning("clock.stepped", seconds=round(moved.total_seconds()))

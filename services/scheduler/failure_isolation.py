@@ -28,6 +28,7 @@ TRIES = 3  # of a batch's step
 REST_SECONDS = 1.0  # after the first, then longer
 LONGEST_REST_SECONDS = 60.0
 SCHEMA = {"42703", "42704", "42883", "42P01"}  # SQLSTATE: no such column, type, function, table
+HANGING = "reading or writing its file takes more than a minute"
 MOST_DOUBLINGS = 16  # of the first pause: a store may be away for a day
 MOST_REMEMBERED = 10_000  # batches with errors; the oldest are forgotten
 
@@ -35,7 +36,7 @@ logger = telemetry.logger(__name__)
 
 
 def is_schema_error(error: Exception) -> bool:
-    """Return True if a table or column differs from this version, which is no fault of a batch."""
+    """Return True if a table or column differs from this version, not by the fault of a batch."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     return isinstance(error, DBAPIError) and state in SCHEMA
 
@@ -117,6 +118,11 @@ class FailureIsolation:
         else:
             with self._lock:
                 self._troubles.pop((step, batch_id), None)
+
+    def note_hanging(self, connection: Connection, batch_id: str) -> None:
+        """Record that a step of this batch hangs. It is not to blame if the process is killed."""
+        batches.set_waiting(connection, batch_id, HANGING)
+        batch_attempts.clear(connection, [batch_id])
 
     def for_each_batch(
         self, step: str, work: Callable[[Connection, Sequence[str] | None], object]

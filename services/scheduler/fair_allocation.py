@@ -38,7 +38,8 @@ def allocate(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: i
 
 @dataclass(frozen=True)
 class BatchUsage:
-    """A batch that can use jobs. most: how many; held: its jobs in the queue now."""
+    """A batch that can use jobs. most: number of jobs that it can use; held: its jobs in the
+    queue now."""
 
     batch_id: str
     tenant: str

@@ -146,7 +146,7 @@ class Retention:
         for start in range(0, len(old), FILES_AT_ONCE):
             some = old[start : start + FILES_AT_ONCE]
             with transaction(self._engine) as connection:
-                with_rows = files.existing_ids(connection, some)
+                with_rows = files.sizes_of(connection, some)
             strays += [file_id for file_id in some if file_id not in with_rows]
         for file_id in strays:
             self._store.remove(file_id)
@@ -201,13 +201,10 @@ class PrivateInputs:
 
         Raises FileStoreAway.
         """
-        with self._store.open_read(file.file_id, file.read_bytes) as stream:
-            tail, size = b"", file.read_bytes
+        with self._store.open_read(file.file_id, file.read_bytes, size=file.bytes) as stream:
+            tail = b""
             while piece := stream.read(PIECE_BYTES):
                 if PRIVATE.search(tail + piece):
                     return True
                 tail = piece[-PRIVATE_BYTES:]
-                size += len(piece)
-        if size < file.bytes:
-            raise FileStoreAway("the file store has only a part of this file at the moment")
         return False

@@ -22,6 +22,7 @@ class Steps:
     def __init__(self, most: int) -> None:
         self._most = most
         self._running: dict[DueBatch, threading.Thread] = {}
+        self._began: dict[DueBatch, float] = {}  # monotonic seconds
         self._raised: list[BaseException] = []
         self._new: list[threading.Thread] = []  # not yet waited for
 
@@ -39,6 +40,7 @@ class Steps:
         """Start a step; call `can_start` first."""
         thread = threading.Thread(target=self._do, args=(work,), name=turn.id, daemon=True)
         self._running[turn] = thread
+        self._began[turn] = time.monotonic()
         self._new.append(thread)
         thread.start()
 
@@ -61,6 +63,12 @@ class Steps:
         self._remove_finished()
         return len(self._running)
 
+    def running_for(self, seconds: float) -> list[DueBatch]:
+        """Return the batches whose step began at least `seconds` ago and has not ended."""
+        self._remove_finished()
+        before = time.monotonic() - seconds
+        return [turn for turn in self._running if self._began[turn] <= before]
+
     def _do(self, work: Callable[[], object]) -> None:
         try:
             work()
@@ -69,4 +77,4 @@ class Steps:
 
     def _remove_finished(self) -> None:
         for turn in [turn for turn, thread in self._running.items() if not thread.is_alive()]:
-            del self._running[turn]
+            del self._running[turn], self._began[turn]

@@ -279,7 +279,7 @@ class Sender:
         except TimeoutError:
             return DeliveryRefusal(f"no answer within {self.seconds:g} s")
         except UnreadableAuthorization:
-            return DeliveryRefusal("the endpoint's authorization cannot be read; set it anew")
+            return DeliveryRefusal("the endpoint's authorization cannot be read; set it again")
         except Unreadable:
             return DeliveryRefusal("the endpoint's secret cannot be read; rotate it")
         except ForbiddenDestination as error:

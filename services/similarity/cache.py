@@ -85,7 +85,7 @@ class EncoderMetrics:
         self._model = model
 
     def set_queue_size(self, rows: int) -> None:
-        """Does nothing: not measured."""
+        """Do nothing: the size of the queue is not measured."""
 
     def batch(self, rows: int) -> None:
         BATCH_INPUTS.labels(self._model).observe(rows)

@@ -31,7 +31,8 @@ Shingles = frozenset[int]
 
 @dataclass(frozen=True, slots=True)
 class BatchSimilarity:
-    """A statement's similarity to the others of its batch; None without shingles or others."""
+    """A statement's similarity to the others of its batch; None without shingles or other
+    statements."""
 
     shared: float | None  # share of its shingles that another statement has
     similarity: float | None = None  # to `nearest`

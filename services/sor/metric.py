@@ -82,7 +82,8 @@ class SorCollected(Collected):
 
 
 class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
-    """Does a statement of reasons say what Article 17 asks for, and of this post?"""
+    """Measures whether a statement of reasons has what Article 17 requires, about this very
+    post."""
 
     contract = CONTRACT
     variants = VARIANTS
@@ -223,7 +224,7 @@ def _warnings(request: SorRequest, collected: SorCollected) -> Iterator[str]:
     if tested.reason is not None:
         yield f"faithfulness: {tested.reason.detail}"
     if not read.facts.words:
-        yield "the post has no content words: it can only be quoted"
+        yield "the post has no content words, so only quotations of it count"
     if read.facts.missing:
         count = len(read.facts.missing)
         verb = "quotation is" if count == 1 else "quotations are"

@@ -72,7 +72,7 @@ def reader_languages(request: SorRequest) -> ModelLanguages:
 def read_by_model(
     requests: Sequence[SorRequest], read: Sequence[ReadStatement]
 ) -> list[StatementReading]:
-    """Read with language models where they are to read; one call per model."""
+    """Read the statements that need a language model, with one call per model."""
     indices = [index for index, request in enumerate(requests) if is_read_by_model(request)]
     with pointing_to("/reader_model", only=("/model",)):
         answers = generate([_question(index, requests[index]) for index in indices])

@@ -186,7 +186,7 @@ class SorLikeness(Message):
 
 
 class SorBatchReport(BatchReport):
-    """How often each item is missing, and how much of the statements is boilerplate."""
+    """The share of statements without each item, and the share of boilerplate."""
 
     completeness: Interval
     specificity: Interval

@@ -57,7 +57,7 @@ def _check_item(report: SorResult, item: SorItem) -> Check:
     code, words = item.name.replace("_", "-"), NAMES[item.name]
     name = f"states-{code}"
     if item.value is None:
-        return not_applicable(name, f"The form has no place for {words}.")
+        return not_applicable(name, f"The form has no field for {words}.")
     if item.name not in report.missing:
         return passed(name, f"It names {words}.")
     if item.name != "facts":
@@ -76,6 +76,6 @@ def _check_post(report: SorResult) -> Check:
     if rate is None:
         return not_tested(THIS_POST, "too-few-rivals", "There is no other post to compare with.")
     if rate < EVEN:
-        message = "It names facts, but would name as many of other posts."
+        message = "It names facts, but they fit other posts as well."
         return inconclusive(THIS_POST, "fits-other-posts", message)
     return passed(THIS_POST, "Its facts fit this post better than others.")

@@ -46,7 +46,10 @@ def result_type(report: type[Report], metric: str) -> type[BaseModel]:
     base = ExplainableReport if issubclass(report, ExplainableReport) else Report
     shared = {name: report.model_fields[name] for name in base.model_fields}
     fields: Any = {name: (field.annotation, field) for name, field in shared.items()}
-    about = "what the metric adds, see its page; null unless `expand=details` asks for it"
+    about = (
+        "the metric's additional fields, described on its page; null unless "
+        "`expand=details` requests them"
+    )
     fields["metric"] = (Literal[metric], ...)
     fields["details"] = (Details | None, Field(description=about))
     return create_model(report.__name__, __base__=base, __doc__=report.__doc__, **fields)

@@ -1,4 +1,4 @@
-"""Messages about many results: requests of batch reports, and the common part of their answers.
+"""Messages about many results: batch report requests, and the part that all answers share.
 
 Pydantic only, as `shared.contracts.messages`.
 """
@@ -41,17 +41,17 @@ def model_of(answered: str | None, named: str | None, default: str | None) -> st
 
 
 OF_MODEL = (
-    "only the results of this model: the first that answered or, where none had to be asked, the "
-    "one that the request names, or the metric's default"
+    "only results of this model: the first model that answered or, if none was called, "
+    "the one that the request names, or the metric's default"
 )
 OF_METADATA = (
-    "only the results of lines whose metadata has all of these values, as where one file holds the "
-    "explanations of several systems"
+    "only results of lines whose metadata has all of these values, for example when one "
+    "file holds the explanations of several systems"
 )
 
 
 class Against(Message):
-    """The results of another system, to be compared with those of the report, text by text: every
+    """The results of another system, compared text by text with those of the report. Every
     difference is the report's number minus this system's."""
 
     batch: Id | None = Field(default=None, description="a batch's id")
@@ -75,31 +75,39 @@ class Against(Message):
 
 
 class Judged(Message):
-    """Which judgements of these results are looked at; see `agreement`."""
+    """Selects the judgements of these results; see `agreement`."""
 
-    queue: Id | None = Field(default=None, description="those of this review queue alone")
+    queue: Id | None = Field(default=None, description="only judgements of this review queue")
     random: bool = Field(
-        default=False, description="whether the results are a random sample of what they stand for"
+        default=False,
+        description="whether the results are a random sample of all the texts you want to"
+        " draw conclusions about",
     )
 
 
 class WantedEffect(Message):
-    """What a further study should find: it is planned from the results of this report."""
+    """The effect that a further study should detect; the plan is based on the results of this
+    report."""
 
     effect: float | None = Field(
         default=None,
         gt=0,
-        description="the smallest difference worth finding, in units of the score: of its mean "
-        "from a value named beforehand, and of the means of two systems on the same texts",
+        description="the smallest difference worth finding, in units of the score: between its "
+        "mean and a fixed value, or between the means of two systems on the same texts",
     )
     beat_rate: float | None = Field(
         default=None,
         gt=0.5,
         lt=1,
-        description="of an explanation that a test should find: the share of random ones that it "
-        "beats",
+        description="the share of random explanations that an explanation beats; a test "
+        "should detect this",
     )
-    power: float = Field(default=0.8, ge=0.5, le=0.999, description="how often it is to be found")
+    power: float = Field(
+        default=0.8,
+        ge=0.5,
+        le=0.999,
+        description="power: how often the tests should detect the effect",
+    )
     alpha: float = Field(default=0.05, ge=0.001, le=0.2, description="level of the tests")
 
     @model_validator(mode="after")
@@ -118,7 +126,7 @@ SplitKey = Annotated[
 
 
 class BatchReportRequest(JobRequest):
-    """Whose results are summed up, and how."""
+    """Selects the results to sum up, and how."""
 
     batch: Id | None = Field(default=None, description="a batch's id")
     jobs: tuple[Id, ...] | None = Field(
@@ -128,46 +136,48 @@ class BatchReportRequest(JobRequest):
     of_metadata: dict[MetadataKey, MetadataValue] = Field(
         default_factory=dict, max_length=MOST_METADATA, description=OF_METADATA
     )
-    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of the bootstrap")
-    resamples: int = Field(default=2_000, ge=100, le=100_000, description="of the bootstrap")
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="seed of the bootstrap")
+    resamples: int = Field(
+        default=2_000, ge=100, le=100_000, description="resamples of the bootstrap"
+    )
     confidence: float = Field(default=0.95, gt=0.5, lt=1, description="level of every interval")
     cluster_key: Annotated[str, Word] | None = Field(
         default=None,
         min_length=1,
         max_length=64,
-        description="metadata key whose value says which results belong together; absent, or a "
-        "result without it: those of one text do",
+        description="metadata key whose value groups results; without a key, or for a result "
+        "without a value, results of the same text form a group",
     )
     sequence: bool = Field(
         default=False,
-        description="whether to add an interval of the mean score that holds however often a "
-        "growing batch is looked at",
+        description="whether to add an interval of the mean score that stays valid however "
+        "often you look at a growing batch",
     )
     against: Against | None = Field(
         default=None,
-        description="another system's results on the same texts, which are taken off the report's "
-        "own: see `comparison`",
+        description="another system's results on the same texts, subtracted from the report's"
+        " own: see `comparison`",
     )
     further: tuple[Against, ...] = Field(
         default=(),
         max_length=MOST_FURTHER,
-        description="further systems that are compared with `against`, too: see `further`",
+        description="further systems to compare with `against`: see `further`",
     )
     judged: Judged | None = Field(
         default=None, description="people's judgements of these results: see `agreement`"
     )
     plan: WantedEffect | None = Field(
-        default=None, description="how many texts and draws would find this effect: see `plan`"
+        default=None, description="how many texts and draws would detect this effect: see `plan`"
     )
     by: tuple[SplitKey, ...] = Field(
         default=(),
         max_length=8,
-        description="what the scores are split by, see `splits`: `metadata.<key>`, `model`, "
+        description="the keys by which scores are split, see `splits`: `metadata.<key>`, `model`, "
         "`variant`, `language`, `verdict`, `decision_sent`, `decision_stated`",
     )
     gold: GoldColumns = Field(
         default=GoldColumns(),
-        description="where the lines' metadata has gold labels, marked passages and ratings: see "
+        description="metadata keys of gold labels, marked passages and ratings: see "
         "the report's `gold`",
     )
     pairwise: bool = Field(
@@ -175,8 +185,8 @@ class BatchReportRequest(JobRequest):
     )
     mixed: bool = Field(
         default=False,
-        description="whether results of several versions of the metric may be summed up together, "
-        "with a warning; else they are refused, since their numbers mean different things",
+        description="whether to sum up results of several versions of the metric, with a warning; "
+        "without this they are rejected, because their numbers have different meanings",
     )
 
     @model_validator(mode="after")
@@ -184,46 +194,50 @@ class BatchReportRequest(JobRequest):
         if (self.batch is None) == (self.jobs is None):
             raise ValueError("give either `batch` or `jobs`")
         if self.further and self.against is None:
-            raise ValueError("`further` systems are compared with `against`: name that, too")
+            raise ValueError(
+                "`further` systems are compared with `against`, which is missing: send it too"
+            )
         return self
 
 
 class StudyPlan(Message):
-    """How many texts and draws find the wanted effect, if further texts vary as these do.
+    """How many texts and draws detect the wanted effect, if further texts vary as these do.
 
-    Texts are those with a score. Of single tests: what is corrected for several needs more.
+    Only texts with a score count. The numbers are for single tests; a correction for
+    several tests needs more.
     """
 
     wanted: WantedEffect
     texts: int | None = Field(
         default=None,
         ge=2,
-        description="that a mean score needs to be told from a fixed value (two-sided t); null "
-        "without `effect`; see `warnings`",
+        description="texts needed to tell a mean score from a fixed value (two-sided t); null"
+        " without `effect`; see `warnings`",
     )
     texts_upper: int | None = Field(
         default=None,
         ge=2,
-        description="the same if the scores spread as far as the upper end of the one-sided 80 % "
-        "interval of their spread: what few texts can vouch for",
+        description="the same for the upper end of the one-sided 80 % interval of the scores'"
+        " spread: a cautious number when the report has few texts",
     )
     compared_texts: int | None = Field(
         default=None,
         ge=2,
-        description="that both systems need on the same texts (paired t), from how these differ; "
-        "null without `effect` or `against`; see `warnings`",
+        description="texts that both systems must share (paired t), computed from their "
+        "differences here; null without `effect` or `against`; see `warnings`",
     )
     compared_texts_upper: int | None = Field(
-        default=None, ge=2, description="the same as `texts_upper`, of `compared_texts`"
+        default=None, ge=2, description="as `texts_upper`, for `compared_texts`"
     )
     draws: int | None = Field(
         default=None,
         ge=1,
-        description="random explanations that a two-sided test of one explanation needs, in one "
-        "block; null without `beat_rate`, and of a metric that compares with none; see `warnings`",
+        description="random explanations that a two-sided test of one explanation needs, in "
+        "one block; null without `beat_rate`, and for metrics without random "
+        "explanations; see `warnings`",
     )
     one_sided_draws: int | None = Field(
-        default=None, ge=1, description="the same of a one-sided test"
+        default=None, ge=1, description="the same for a one-sided test"
     )
     warnings: tuple[str, ...] = Field(default=(), description="why a number is null or doubtful")
 
@@ -238,65 +252,76 @@ class Plot(Message):
 
 
 class BatchReport(Message):
-    """What every metric's batch report has in common; a metric adds its own tables."""
+    """The part of a batch report that all metrics share; a metric adds its own tables."""
 
     metric: str
     scored: int = Field(ge=0, description="results that this report rests on")
-    undefined: int = Field(ge=0, description="of these, results without a score")
-    finding: str = Field(default="", description="what they come to, and how many they are")
+    undefined: int = Field(ge=0, description="results without a score")
+    finding: str = Field(
+        default="", description="the meaning of the results in a sentence or two, and their number"
+    )
     left_out: dict[str, int] = Field(
         default_factory=dict, description="jobs without a result, by status"
     )
     duplicates: int = Field(
-        default=0, ge=0, description="results that repeat another's request and report; left out"
+        default=0,
+        ge=0,
+        description="results left out because another has the same request and report",
     )
     score: Interval = Field(description="mean score, with its interval over texts")
     sequence: SequenceInterval | None = Field(
         default=None,
-        description="of the mean score of the texts, where asked for; null where the score has no "
-        "range, and where the looks so far contradict each other",
+        description="an interval of the texts' mean score, if requested; null if the score "
+        "has no range, or if the looks so far contradict each other",
     )
     reasons: dict[str, Count] = Field(
         default_factory=dict,
-        description="code → results whose score is null for it; one may have several",
+        description="code → results whose score is null for this reason; a result may have "
+        "several reasons",
     )
     by_language: dict[str, LanguageScores] = Field(
         default_factory=dict,
-        description="language of the text → its results; those without one are left out",
+        description="language of the text → its results; results without a language are left out",
     )
     parts: dict[str, PartSummary] = Field(
         default_factory=dict,
-        description="part of the score → its mean over all results; empty in reports of earlier "
-        "versions, and where there is no score",
+        description="part of the score → its mean over all results; empty if there is no "
+        "score, and in reports of earlier versions",
     )
     splits: tuple[ScoreSplit, ...] = Field(
-        default=(), description="the scores by each of `by`; no p-value holds for several at once"
+        default=(),
+        description="the scores split by each of `by`; p-values are not corrected across splits",
     )
     comparison: SystemComparison | None = Field(
-        default=None, description="with the results of `against`; null where none were named"
+        default=None,
+        description="comparison with the results of `against`; null if the request names none",
     )
     further: tuple[SystemComparison, ...] = Field(
-        default=(), description="of each of the request's `further` systems with `against`"
+        default=(),
+        description="comparison of each of the request's `further` systems with `against`",
     )
     agreement: HumanAgreement | None = Field(
-        default=None, description="of people with each other and the metric, where asked for"
+        default=None,
+        description="agreement between people, and between people and the metric, if requested",
     )
     gold: GoldAgreement | None = Field(
         default=None,
-        description="with what people say of the texts and explanations; null where no line has it",
+        description="comparison with gold labels, marked passages and ratings; null if no "
+        "line has them",
     )
     plan: StudyPlan | None = Field(
-        default=None, description="of the further study that `plan` asked for; else null"
+        default=None,
+        description="the plan of the further study in the request's `plan`; null without one",
     )
     corrected: dict[str, str] = Field(
         default_factory=dict,
-        description="p-values that are corrected for several tests → how. No other is, and no "
-        "interval holds for several numbers at once",
+        description="p-values corrected for several tests → the correction. No other p-value "
+        "is corrected, and every interval is for a single number",
     )
     warnings: tuple[str, ...] = ()
     plots: tuple[Plot, ...] = ()
     seed: int
     resamples: int
     confidence: float
-    statistics_version: str = Field(default="1", description="of how intervals are made")
+    statistics_version: str = Field(default="1", description="version of the methods for intervals")
     service_version: str

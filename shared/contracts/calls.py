@@ -25,8 +25,8 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 BcpTag = Annotated[
     str, StringConstraints(max_length=35, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$")
 ]
-Position = Annotated[int, Field(ge=0, description="of a token in the example, 0-based")]
-WordPosition = Annotated[int, Field(ge=0, description="of a word in `words`, 0-based")]
+Position = Annotated[int, Field(ge=0, description="position of a token in the example, 0-based")]
+WordPosition = Annotated[int, Field(ge=0, description="position of a word in `words`, 0-based")]
 TokenId = Annotated[int, Field(ge=0)]
 Part = Literal["text", "text_pair", "template", "special"]
 MOST = 10_000  # of anything in one call
@@ -58,15 +58,15 @@ class Template(Message):
 
 
 class Example(Message):
-    """What a model judges: a text, a pair of texts, or a text in a template."""
+    """The example that a model judges: a text, a pair of texts, or a text in a template."""
 
     text: Text
     text_pair: Text | None = None
-    template: Template | None = Field(default=None, description="for causal models, and only those")
+    template: Template | None = Field(default=None, description="for causal models only")
     prompt: PromptKeys | None = Field(
         default=None,
         exclude_if=lambda prompt: prompt is None,
-        description="in the place of a causal model's own, key by key, where its entry allows it",
+        description="replaces keys of a causal model's own prompt, if its entry allows that",
     )
     language: BcpTag | None = Field(
         default=None,
@@ -76,7 +76,7 @@ class Example(Message):
     categories: bool = Field(
         default=False,
         exclude_if=lambda asked: not asked,
-        description="whether a guard is asked, too, what it names beside its label (`judgements`)",
+        description="whether a guard model is also asked about its further labels (`judgements`)",
     )
 
     @model_validator(mode="after")
@@ -99,8 +99,8 @@ def sent_texts(
     if LANGUAGE in asked:
         values[LANGUAGE] = example.language or identified(example.text)
     if missing := set(asked) - values.keys():
-        wanted = "one text" if "text" in missing else "pairs: send `text_pair`"
-        raise BadInput(f"the model's prompt asks about {wanted}", pointer="/text_pair")
+        expected = "one text" if "text" in missing else "pairs: send `text_pair`"
+        raise BadInput(f"the model's prompt asks about {expected}", pointer="/text_pair")
     return values
 
 
@@ -108,18 +108,23 @@ class Tokens(Message):
     """An example as the model reads it; all tuples have one entry a token."""
 
     ids: tuple[TokenId, ...]
-    parts: tuple[Part, ...] = Field(description="what each token belongs to")
-    starts: tuple[int | None, ...] = Field(
-        description="character offset into `text` (or `text_pair`); null for other parts"
+    parts: tuple[Part, ...] = Field(
+        description="the part of the example that each token belongs to"
     )
-    ends: tuple[int | None, ...] = Field(description="character offset, exclusive; null likewise")
-    truncated: bool = Field(description="whether the model reads only the beginning")
+    starts: tuple[int | None, ...] = Field(
+        description="start of each token, as a character offset into `text` (or `text_pair`);"
+        " null for other parts"
+    )
+    ends: tuple[int | None, ...] = Field(
+        description="end of each token, exclusive; null for other parts"
+    )
+    truncated: bool = Field(description="whether the model reads only the beginning of the example")
     mask_id: TokenId | None = Field(description="the text of a masked token, if there is one")
     unk_id: TokenId | None
     pad_id: TokenId | None
     mask_text: Text | None = Field(
         default=None,
-        description="what stands for a masked token in a text: the token mask, else unk, pad, eos",
+        description="the token that replaces a masked token in a text: mask, else unk, pad, eos",
     )
 
     def read_share(self, example: Example) -> float:
@@ -158,7 +163,7 @@ class ExampleRows(Message):
 
 
 class WordSpan(Message):
-    """A word of an example, as its caller cuts the text."""
+    """A word of an example; the caller splits the text into words."""
 
     start: int = Field(ge=0, description="character offset (Unicode code points)")
     end: int = Field(ge=1, description="character offset, exclusive")
@@ -176,12 +181,13 @@ class WordRow(Message):
         default=(), description="words that become the model's `mask_text`"
     )
     replaced: tuple[tuple[WordPosition, Text], ...] = Field(
-        default=(), description="(word, what stands in its place) pairs"
+        default=(), description="pairs of a word and its replacement"
     )
 
 
 class WordRows(Message):
-    """An example, its words, and its variations as strings: for any judge, tokens or not."""
+    """An example, its words, and its variations as strings, for any judge, with or without
+    tokens."""
 
     example: Example
     words: tuple[WordSpan, ...] = Field(
@@ -195,21 +201,23 @@ class WordRows(Message):
         for before, word in pairwise((None, *self.words)):
             text = getattr(self.example, word.of) or "" if word else ""
             if word is None or not ends[word.of] <= word.start < word.end <= len(text):
-                raise ValueError("a word is no span of its text behind the word before it")
+                raise ValueError("a word must be a span of its text after the previous word")
             if before is not None and (before.of, word.of) == ("text_pair", "text"):
-                raise ValueError("the words of `text` come first")
+                raise ValueError("list the words of `text` before those of `text_pair`")
             ends[word.of] = word.end
         return self
 
     @model_validator(mode="after")
     def _rows_name_words(self) -> Self:
         for row in self.rows:
-            kept = row.kept or ()
-            if any(a >= b for a, b in pairwise(kept)):
+            kept_words = row.kept or ()
+            if any(a >= b for a, b in pairwise(kept_words)):
                 raise ValueError("the kept words must ascend")
-            named = (*kept, *row.masked, *(place for place, _ in row.replaced))
-            if named and max(named) >= len(self.words):
-                raise ValueError(f"word {max(named)} of an example of {len(self.words)} words")
+            positions = (*kept_words, *row.masked, *(position for position, _ in row.replaced))
+            if positions and max(positions) >= len(self.words):
+                raise ValueError(
+                    f"word {max(positions)} is beyond the example's {len(self.words)} words"
+                )
         return self
 
 
@@ -219,21 +227,25 @@ class WordJudgements(Message):
     probabilities: tuple[tuple[float, ...] | None, ...] = Field(
         description="(R, L), rows of sum 1; null: it could not be read"
     )
-    unread: Unread | None = Field(default=None, description="why the first that is null is")
-    uncertainty: float = Field(default=0, ge=0, le=1, description="the largest of a row")
+    unread: Unread | None = Field(
+        default=None, description="why the first null row could not be read"
+    )
+    uncertainty: float = Field(
+        default=0, ge=0, le=1, description="the largest uncertainty of a row"
+    )
 
 
 class AttributionMethod(Message):
-    """Which importance of tokens is asked for."""
+    """Selects the method that computes the importance of tokens."""
 
     name: Literal["attention", "gradient", "integrated_gradients", "lime"]
     attention: Literal["mean", "last", "rollout"] = Field(
         default="mean", description="over layers; heads are averaged"
     )
     gradient: Literal["l2", "input_x_gradient"] = "l2"
-    steps: int = Field(default=32, ge=2, le=1_000, description="of integrated gradients")
+    steps: int = Field(default=32, ge=2, le=1_000, description="steps of integrated gradients")
     samples: int = Field(default=500, ge=10, le=10_000, description="perturbations of LIME")
-    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of LIME's perturbations")
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="seed of LIME's perturbations")
     calibrated: bool = Field(
         default=True,
         exclude_if=lambda calibrated: bool(calibrated),
@@ -277,7 +289,8 @@ class Turn(Message):
 
 
 class Prompt(Message):
-    """What a language model continues: raw text, or a conversation in its own chat template."""
+    """A prompt that a language model continues: raw text, or a conversation in its chat
+    template."""
 
     text: Text | None = None
     turns: tuple[Turn, ...] | None = Field(default=None, min_length=1, max_length=64)
@@ -285,8 +298,8 @@ class Prompt(Message):
         default=None,
         ge=0,
         le=2**31 - 1,
-        description="which of the seed's draws: replaces the place in the call, so that a prompt "
-        "is drawn alike alone and among others; absent: the place",
+        description="number of the seed's draw, used instead of the prompt's position in the call, "
+        "so that a prompt gives the same answer alone and among others; absent: the position",
     )
 
     @model_validator(mode="after")
@@ -299,14 +312,14 @@ class Prompt(Message):
 class WrittenToken(Message):
     """A token of a completion."""
 
-    id: TokenId | None = Field(description="null where the server does not say")
+    id: TokenId | None = Field(description="null if the server does not say")
     start: int = Field(ge=0, description="character offset into the completion's text")
     end: int = Field(ge=0, description="character offset, exclusive")
     logprob: float = Field(le=0, description="natural logarithm, under the unscaled distribution")
 
 
 class Completion(Message):
-    """What a model wrote, or would have had to write, after a prompt."""
+    """A text that a model wrote after a prompt, or that it scored as if it had written it."""
 
     text: str
     tokens: tuple[WrittenToken, ...]
@@ -316,13 +329,13 @@ class Completion(Message):
     reasoning: str | None = Field(
         default=None,
         exclude_if=lambda reasoning: reasoning is None,
-        description="what a chat server's model reasoned before; kept where the model's entry says "
-        "`keep_reasoning`, and never scored",
+        description="reasoning that a chat server's model wrote first; kept if the model's "
+        "entry says `keep_reasoning`, and never scored",
     )
 
 
 class Pair(Message):
-    """Two texts whose similarity is asked for."""
+    """Two texts whose similarity is computed."""
 
     a: Text
     b: Text
@@ -335,21 +348,21 @@ Prompts = Annotated[tuple[Prompt, ...], Field(min_length=1, max_length=MOST)]
 
 
 class Description(Message):
-    """What a loaded model is."""
+    """The properties of a loaded model."""
 
     kind: ModelKind
     use: ModelUse
     labels: tuple[str, ...] = Field(
-        description="of a classifier, or of a causal model's own prompt; else empty"
+        description="labels of a classifier, or of a causal model's own prompt; else empty"
     )
     languages: tuple[str, ...]
     mask_text: str = Field(
-        default=MASK_TEXT, description="what stands for a masked word in rows of words"
+        default=MASK_TEXT, description="the replacement of a masked word in rows of words"
     )
 
 
 class AnswerType:
-    """The type of an operation's answer, to check it by and to describe it."""
+    """The type of an operation's answer, for checks and descriptions."""
 
     def __init__(self, hint: Any) -> None:
         self.hint = hint
@@ -364,14 +377,14 @@ class AnswerType:
 
 
 class Describe(Message):
-    """Load the model, if need be, and say what it is."""
+    """Return the model's properties; load it first if necessary."""
 
     answer: ClassVar[AnswerType] = AnswerType(Description)
     operation: Literal["describe"] = "describe"
 
 
 class Tokenize(Message):
-    """How the model reads examples."""
+    """Return the tokens of examples, as the model reads them."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Tokens, ...])
     operation: Literal["tokens"] = "tokens"
@@ -379,7 +392,7 @@ class Tokenize(Message):
 
 
 class JudgeExamples(Message):
-    """Label probabilities of examples: (N, L)."""
+    """Return label probabilities of examples: (N, L)."""
 
     answer: ClassVar[AnswerType] = AnswerType(Matrix)
     operation: Literal["judge"] = "judge"
@@ -387,7 +400,7 @@ class JudgeExamples(Message):
 
 
 class ReadLabels(Message):
-    """Label probabilities of examples, with their mass, uncertainty and how they were read."""
+    """Return label probabilities of examples, with mass, uncertainty and the way they were read."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Judgement, ...])
     operation: Literal["judgements"] = "judgements"
@@ -395,7 +408,7 @@ class ReadLabels(Message):
 
 
 class JudgeRows(Message):
-    """Label probabilities of variations of examples: (R, L) for each example."""
+    """Return label probabilities of variations of examples: (R, L) for each example."""
 
     answer: ClassVar[AnswerType] = AnswerType(list[Matrix])
     operation: Literal["judge_rows"] = "judge_rows"
@@ -403,7 +416,7 @@ class JudgeRows(Message):
 
 
 class JudgeWords(Message):
-    """Label probabilities of variations of examples in words, with why one could not be read."""
+    """Return label probabilities of variations in words, with the reason for each unread one."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[WordJudgements, ...])
     operation: Literal["judge_words"] = "judge_words"
@@ -411,7 +424,7 @@ class JudgeWords(Message):
 
 
 class Probabilities(Message):
-    """A classifier's label probabilities of plain texts: (N, L)."""
+    """Return a classifier's label probabilities of plain texts: (N, L)."""
 
     answer: ClassVar[AnswerType] = AnswerType(Matrix)
     operation: Literal["probabilities"] = "probabilities"
@@ -419,7 +432,7 @@ class Probabilities(Message):
 
 
 class Truncated(Message):
-    """Which texts are longer than the classifier reads: (N,)."""
+    """Return, for each text, True if the classifier reads only a part of it: (N,)."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[bool, ...])
     operation: Literal["truncated"] = "truncated"
@@ -427,7 +440,7 @@ class Truncated(Message):
 
 
 class Attribute(Message):
-    """Importance of the tokens of examples for a label each."""
+    """Return the importance of the tokens of examples, for one label each."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Attributions, ...])
     operation: Literal["attributions"] = "attributions"
@@ -443,18 +456,18 @@ class Attribute(Message):
 
 
 class Generate(Message):
-    """A completion of each prompt."""
+    """Return a completion of each prompt."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
     operation: Literal["generate"] = "generate"
     prompts: Prompts
     sampling: Sampling = Field(
-        default=Sampling(), description="each absent member has its own default"
+        default=Sampling(), description="leave out an absent field instead of sending null"
     )
 
 
 class ScoreCompletions(Message):
-    """Token log-probabilities of a given completion after each prompt."""
+    """Return token log-probabilities of a given completion after each prompt."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
     operation: Literal["score"] = "score"
@@ -469,7 +482,7 @@ class ScoreCompletions(Message):
 
 
 class Compare(Message):
-    """Similarities of pairs, (N,) in [0, 1]."""
+    """Return the similarities of pairs, (N,) in [0, 1]."""
 
     answer: ClassVar[AnswerType] = AnswerType(Vector)
     operation: Literal["similarities"] = "similarities"

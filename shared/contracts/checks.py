@@ -1,7 +1,7 @@
 """The checks behind a verdict: their form in a metric, and the derivation of the verdict.
 
-A metric lists its checks, gravest first, and names those that carry it. This module derives the
-verdict, its reason, the problems, and the advice for an untested check.
+A metric lists its checks, gravest first, and names the checks that it cannot do without. This
+module derives the verdict, its reason, the problems, and the advice for an untested check.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _LOGPROBS = "Use a model server that returns log-probabilities of the answer's t
 
 ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller can do
     "refused": "Ask the model again, or ask another model.",
-    "explanation-unfit": "Send an explanation that the metric can read; `warnings` says why not.",
+    "explanation-unfit": "Send an explanation that the metric can read; `warnings` says why it"
+    " could not read this one.",
     "no-rules": "Name a language model in `reader_model` that reads the explanation's language.",
     "conclusion-unread": "State the decision in one sentence, such as “Conclusion: hateful.”",
     "no-words": "Send a text with words.",
@@ -37,7 +38,7 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "your model in `model`.",
     "judge-has-no-such-label": "Name a judge in `model` that has the label, or send your own "
     "model's probabilities of it.",
-    "quote-not-found": "Quote words of the text exactly as they stand there.",
+    "quote-not-found": "Copy the quoted words exactly from the text.",
     "quote-unread": "Quote from the beginning of the text, or name a `model` that reads more.",
     "answer-unread": "Name a model that answers with one of the labels.",
     "label-not-listed": _LOGPROBS,
@@ -58,10 +59,10 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "group-not-attacked": "Say which group the post attacks.",
     "other-group": "Compare the groups that post and explanation name: they may be the same.",
     "attack-told": "Say that the post does not attack the group.",
-    "not-about-post": "Describe or quote what the post says.",
+    "not-about-post": "Describe or quote the post.",
     "nothing-to-test": "Send an explanation that states which words lead to the label.",
     "one-of-two": _MORE,
-    "no-later-stage": "Run at least one of the later stages.",
+    "no-later-stage": "Send the answers of at least one later stage.",
     "upheld-in-part": "Read which reasons the model gave up.",
     "no-baseline": "Ask the judge without the explanations as well.",
     "fits-other-posts": "Name facts that only this post has.",
@@ -84,7 +85,7 @@ def failed(name: str, problem: str, sentence: str) -> Check:
 
 
 def inconclusive(name: str, reason: str, sentence: str) -> Check:
-    """Return a check that was tested without a clear result. reason: a key of `ACTIONS`."""
+    """Return a check whose test gave no clear result. reason: a key of `ACTIONS`."""
     return Check(name=name, outcome="inconclusive", reason=reason, sentence=fitted(sentence))
 
 
@@ -94,7 +95,7 @@ def not_tested(name: str, reason: str, sentence: str) -> Check:
 
 
 def not_applicable(name: str, sentence: str) -> Check:
-    """Return a check of a question that this result does not raise."""
+    """Return a check that does not apply to this result."""
     return Check(name=name, outcome="not_applicable", sentence=fitted(sentence))
 
 
@@ -103,8 +104,10 @@ def undefined(name: str, report: Report, *components: str) -> Check | None:
 
     components: looked up in `reasons`, the first one that has a reason decides.
     """
-    found = (one for name_ in components for one in report.reasons if one.component == name_)
-    reason: NullReason | None = next(found, None)
+    matching = (
+        reason_ for name_ in components for reason_ in report.reasons if reason_.component == name_
+    )
+    reason: NullReason | None = next(matching, None)
     if reason is None:
         return None
     sentence = f"{reason.detail[:1].upper()}{reason.detail[1:].rstrip('.')}."
@@ -117,30 +120,30 @@ def conclude(checks: Iterable[Check], carrying: Collection[str]) -> Finding:
     carrying: the names of the checks without which the metric concludes nothing.
     """
     listed = tuple(checks)
-    failures = [one for one in listed if one.outcome == "failed"]
-    unanswered = [one for one in listed if one.outcome in ("inconclusive", "not_tested")]
+    failures = [check for check in listed if check.outcome == "failed"]
+    unanswered = [check for check in listed if check.outcome in ("inconclusive", "not_tested")]
     unanswered.sort(key=lambda one: one.name not in carrying)
-    has_carrying = any(one.outcome == "passed" and one.name in carrying for one in listed)
+    has_carrying = any(check.outcome == "passed" and check.name in carrying for check in listed)
     verdict: VerdictWord
     if failures:
         verdict, reason = "problem_found", failures[0].sentence
-    elif has_carrying and not any(one.name in carrying for one in unanswered):
+    elif has_carrying and not any(check.name in carrying for check in unanswered):
         verdict, reason = "holds_up", _summary(listed)
     else:
         verdict, reason = "not_tested", unanswered[0].sentence if unanswered else ""
-    codes = dict.fromkeys(one.reason for one in unanswered if one.reason)
+    codes = dict.fromkeys(check.reason for check in unanswered if check.reason)
     return Finding(
         verdict=verdict,
         reason=reason,
         checks=listed,
-        problems=tuple(dict.fromkeys(one.reason for one in failures if one.reason)),
+        problems=tuple(dict.fromkeys(check.reason for check in failures if check.reason)),
         untested=tuple(Untested(reason=code, action=ACTIONS[code]) for code in codes),
     )
 
 
 def _summary(checks: Sequence[Check]) -> str:
-    passes = [one for one in checks if one.outcome == "passed"]
-    rest = sum(one.outcome in ("inconclusive", "not_tested") for one in checks)
+    passes = [check for check in checks if check.outcome == "passed"]
+    rest = sum(check.outcome in ("inconclusive", "not_tested") for check in checks)
     if len(passes) == 1:
         return passes[0].sentence
     if not rest:

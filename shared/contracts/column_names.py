@@ -37,25 +37,27 @@ def guess_columns(fields: Collection[str], names: Sequence[str]) -> dict[str, st
     """Return field → column: by name in any case, then by a synonym that only one column has. Among
     several possible columns of the decision, the first synonym counts.
 
-    fields: of the request. names: of the columns; `custom_id` or `id` is the custom id.
+    fields: those of the request. names: those of the columns; `custom_id` or `id` is the custom id.
     """
-    known = {*fields, *(part for part in PARTS if part.partition(".")[0] in fields)} - {METADATA}
-    found = {name: name for name in names if name in known}
+    field_names = {*fields, *(part for part in PARTS if part.partition(".")[0] in fields)} - {
+        METADATA
+    }
+    column_of = {name: name for name in names if name in field_names}
     for name in names:
-        if (plain := plain_name(name)) in known:
-            found.setdefault(plain, name)
+        if (plain := plain_name(name)) in field_names:
+            column_of.setdefault(plain, name)
     for name in IDS:
         if name in names:
-            found.setdefault(ID, name)
+            column_of.setdefault(ID, name)
     for field, words in SYNONYMS.items():
-        if field not in known or field in found:
+        if field not in field_names or field in column_of:
             continue
-        free = [name for name in names if name not in found.values() and not is_gold(name)]
+        free = [name for name in names if name not in column_of.values() and not is_gold(name)]
         ranks = {name: rank for name in free if (rank := _rank(name, words)) is not None}
         best = [name for name, rank in ranks.items() if rank == min(ranks.values())]
         if len(best) == 1 and (len(ranks) == 1 or field == DECISION):
-            found[field] = best[0]
-    return found
+            column_of[field] = best[0]
+    return column_of
 
 
 def _rank(column: str, words: Sequence[str]) -> int | None:
@@ -66,4 +68,4 @@ def _rank(column: str, words: Sequence[str]) -> int | None:
     parts = set(re.findall("[a-z]+", plain))
     if parts & {"id", "label"}:
         return None
-    return next((len(words) + place for place, word in enumerate(words) if word in parts), None)
+    return next((len(words) + index for index, word in enumerate(words) if word in parts), None)

@@ -51,7 +51,7 @@ PolicyName = Literal["un", "meta", "twitter", "youtube"]
 
 
 class ExplanationsOwnPrompt(Message):
-    """A prompt of the caller's."""
+    """The caller's own prompt."""
 
     system: Template | None = None
     user: Template = Field(
@@ -61,23 +61,23 @@ class ExplanationsOwnPrompt(Message):
     )
     reader: Reader = Field(
         default="hatexscore",
-        description="what reads the decision: a metric, as it reads explanations (`hatexscore`: "
-        "hateful or not, in eight languages; `haf`: toxic or not, in en); `labels`: a line that is "
-        "one of `labels`, alone or behind a word such as `Label:`; `none`: `target_label` is "
-        "explained",
+        description="reader of the decision; a metric reads it as in explanations "
+        "(`hatexscore`: hateful or not, in eight languages; `haf`: toxic or not, "
+        "in English); `labels` expects a line that is one of `labels`, alone or "
+        "after a word such as `Label:`; `none`: `target_label` is explained",
     )
     labels: tuple[Label, ...] = Field(
-        default=(), max_length=32, description="what can be decided, for the reader `labels`"
+        default=(), max_length=32, description="the possible decisions, for the reader `labels`"
     )
     policy: Template | None = Field(
-        default=None, description="what `{policy}` says where the request names no policy"
+        default=None, description="value of `{policy}` if the request names no policy"
     )
     explanation_after: str | None = Field(
         default=None,
         min_length=1,
         max_length=100,
-        description="words behind which the explanation stands, `Explanation:` for instance; "
-        "absent: it is the whole answer",
+        description="words after which the explanation begins, such as `Explanation:`; "
+        "absent: the whole answer is the explanation",
     )
 
     @field_validator("system", "user")
@@ -88,11 +88,13 @@ class ExplanationsOwnPrompt(Message):
 
     @model_validator(mode="after")
     def _check_inputs(self) -> Self:
-        found = {piece.inserted for piece in parse_template(self.user, PLACEHOLDERS)}
-        found |= {piece.inserted for piece in parse_template(self.system or "", PLACEHOLDERS)}
-        if not found & {*INPUTS}:
-            named = ", ".join(f"{{{name}}}" for name in INPUTS)
-            raise ValueError(f"shows the model nothing of what is judged: it has none of {named}")
+        placeholders = {piece.inserted for piece in parse_template(self.user, PLACEHOLDERS)}
+        placeholders |= {
+            piece.inserted for piece in parse_template(self.system or "", PLACEHOLDERS)
+        }
+        if not placeholders & {*INPUTS}:
+            listed = ", ".join(f"{{{name}}}" for name in INPUTS)
+            raise ValueError(f"does not show the input to the model: add one of {listed}")
         return self
 
     @model_validator(mode="after")
@@ -107,11 +109,13 @@ class ExplanationsOwnPrompt(Message):
 class ExplanationsOwnPolicy(Message):
     """A policy in the caller's words."""
 
-    text: str = Field(min_length=1, max_length=MAX_TEXT, description="as the model reads it")
+    text: str = Field(
+        min_length=1, max_length=MAX_TEXT, description="the policy as sent to the model"
+    )
 
 
 class ExplanationsGeneration(Message):
-    """How the answer is drawn; the seed is the request's."""
+    """Sampling of the answer; the seed is the request's."""
 
     temperature: float = Field(default=0.0, ge=0, le=5, description="0: greedy")
     top_p: float = Field(default=1.0, gt=0, le=1)
@@ -119,12 +123,13 @@ class ExplanationsGeneration(Message):
         default=None,
         ge=1,
         le=MOST_TOKENS,
-        description="of the answer, reasoning included; absent: the prompt's own",
+        description="maximum tokens of the answer, reasoning included; absent: the prompt's "
+        "default",
     )
 
 
 class ExplanationsObstacle(Message):
-    """Why something of the answer is null."""
+    """The reason why a field of the answer is null."""
 
     component: Literal["decision", "p", "stated_p", "tokens"]
     code: Literal["no-judge", "not-asked"] | ReasonCode
@@ -137,12 +142,14 @@ class ExplanationsSpan(Message):
     start: int = Field(ge=0, description="character offset into `answer` (Unicode code points)")
     end: int = Field(ge=0, description="character offset, exclusive")
     by: Literal["rules", "reader"] = Field(
-        default="rules", description="what read it; `rules`: a field; `reader`: the trained reader"
+        default="rules",
+        description="source of the decision; `rules`: a field of the answer; `reader`: "
+        "the trained reader",
     )
 
 
 class ExplanationsPromptUse(Message):
-    """Which prompt was asked: enough to ask the same again."""
+    """Identifies the prompt, so that the same question can be asked again."""
 
     name: Annotated[str, Word] = Field(description="`own`: it came with the request")
     version: Annotated[str, Word] | None
@@ -151,7 +158,7 @@ class ExplanationsPromptUse(Message):
     )
     shots: int = Field(ge=0, description="demonstrations before the question")
     source: Annotated[str, Word]
-    deviations: tuple[Annotated[str, Word], ...] = Field(description="from that source")
+    deviations: tuple[Annotated[str, Word], ...] = Field(description="deviations from the source")
 
 
 class ExplanationsElicitation(Message):
@@ -162,44 +169,49 @@ class ExplanationsElicitation(Message):
         "neither is ever scored"
     )
     decision: Annotated[str, Word] | None = Field(
-        description="as the answer states it, in the prompt's labels; where the prompt has the "
-        "model explain a `target_label`, that one; null unless `answered`"
+        description="the decision as the answer states it, in the prompt's labels; the "
+        "`target_label` if the prompt explains one; null unless `answered`"
     )
     decided_by: Literal["model", "request"]
     conclusion: ExplanationsSpan | None = Field(description="the sentence that states the decision")
     p: dict[Annotated[str, Word], Share] | None = Field(
-        description="label → its probability, as the same model judges the same text when it is "
-        "asked by its own prompt for labels, without an explanation; null: `obstacles` says why"
+        description="label → its probability when the same model judges the text by its own "
+        "prompt for labels, without an explanation; null: `obstacles` says why"
     )
-    probability: Share | None = Field(description="of the decision, in `p`")
-    reading: Reading | None = Field(description="how `p` was read")
-    mass: Share | None = Field(description="what the model gave to all labels together")
+    probability: Share | None = Field(description="probability of the decision, from `p`")
+    reading: Reading | None = Field(description="the way `p` was read")
+    mass: Share | None = Field(description="probability of all labels together")
     stated_p: Share | None = Field(
         description="product of the probabilities of the tokens that state the decision, each "
-        "after all that was written before it: near 1 behind an explanation that leads there"
+        "given everything before it; near 1 after an explanation that leads to the decision"
     )
-    answer: str = Field(description="all that the model answered, without reasoning before it")
-    explanation: str = Field(description="the part of the answer that explains")
-    tokens: tuple[WrittenToken, ...] = Field(description="of `answer`; empty where nobody tells")
+    answer: str = Field(description="the model's whole answer, without the reasoning before it")
+    explanation: str = Field(description="the part of the answer that is the explanation")
+    tokens: tuple[WrittenToken, ...] = Field(
+        description="tokens of `answer`; empty if the server does not return them"
+    )
     reasoning: str | None = Field(
         description="the chain of thought before the answer; never scored as an explanation; null "
-        "where there was none, or a server's is not kept (`keep_reasoning` of the model's entry)"
+        "if there was none, or if the model's entry does not keep it (`keep_reasoning`)"
     )
     reasoning_tokens: int | None = Field(description="null: not known")
     finish: Literal["stop", "length", "given"]
-    language: Annotated[str, Word] = Field(description="of the text, BCP 47; `und`: undecided")
+    language: Annotated[str, Word] = Field(
+        description="language of the text, BCP 47; `und`: undecided"
+    )
     obstacles: tuple[ExplanationsObstacle, ...]
 
 
 class ExplanationsProvenance(Message):
-    """How the answer came about."""
+    """The provenance of an answer."""
 
     prompt: ExplanationsPromptUse
-    model: ModelUse | None = Field(description="null where the answer was sent")
+    model: ModelUse | None = Field(description="null if the answer was sent")
     seed: int
     generation: dict[str, Any] = Field(description="sampling in force")
     policy: Annotated[str, Word] | None = Field(
-        description="a named one; `own`: the request's own words; null: as the prompt says"
+        description="name of the policy; `own`: words sent with the request; null: the "
+        "prompt's default"
     )
     service_version: str
 
@@ -214,18 +226,20 @@ class Explain(Message):
     prompt: PromptName | ExplanationsOwnPrompt | None = Field(
         default=None, description="a prompt's name, or your own; absent: the metric's own"
     )
-    shots: Shots = Field(default=0, description="demonstrations, of a prompt that has them")
+    shots: Shots = Field(
+        default=0, description="number of demonstrations, for a prompt that has them"
+    )
     style: Style = Field(default="chat", description="`raw`: for a model without a chat template")
     policy: PolicyName | ExplanationsOwnPolicy | None = Field(
         default=None,
-        description="that the model decides by; absent: the `policy` of the request, where it has "
-        "one that can be read and the prompt has a place for it",
+        description="the policy that the model decides by; absent: the request's `policy`, if"
+        " it has one in words and the prompt has a place for it",
     )
     target_label: str | None = Field(
         default=None,
         min_length=1,
         max_length=500,
-        description="the label that is explained, of a prompt that does not let the model decide",
+        description="the label to explain, for a prompt that does not let the model decide",
     )
     generation: ExplanationsGeneration = Field(default_factory=ExplanationsGeneration)
 
@@ -238,10 +252,11 @@ def _explained_otherwise(schema: dict[str, Any], request: type[ExplainableReques
 
 
 class ExplainableRequest(LanguageRequest):
-    """What the request of a metric has in common whose explanation may be elicited in the same job.
+    """Fields shared by the requests of metrics whose explanation can be elicited in the same job.
 
-    Which field the explanation becomes (`explained_field`; None: the metric checks that by itself),
-    and by which prompt a model is asked for it unless the request says so.
+    `explained_field` is the field that receives the explanation. With None the metric
+    itself checks whether an explanation was sent. A request that names no prompt uses the
+    metric's own.
     """
 
     model_config = ConfigDict(json_schema_extra=_explained_otherwise)
@@ -252,8 +267,9 @@ class ExplainableRequest(LanguageRequest):
     explain: Annotated[Literal[True] | Explain | None, Parameter] = Field(
         default=None,
         exclude_if=lambda explain: explain is None,
-        description="instead of an explanation: a model decides and explains, and its explanation "
-        "is scored in the same job; `true`: the request's `model`, with the metric's own prompt",
+        description="instead of an explanation: a model decides and explains, and its "
+        "explanation is scored in the same job; `true`: the request's `model`, "
+        "with the metric's own prompt",
     )
 
     @field_validator("explain", mode="before")
@@ -266,10 +282,10 @@ class ExplainableRequest(LanguageRequest):
     @model_serializer(mode="wrap")
     def _as_sent(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Remove the empty explanation that was not sent."""
-        made: dict[str, Any] = dump(self)
+        values: dict[str, Any] = dump(self)
         if self.explain is not None and self.explained_field is not None:
-            made.pop(self.explained_field, None)
-        return made
+            values.pop(self.explained_field, None)
+        return values
 
     @model_validator(mode="after")
     def _explained_or_explain(self, info: ValidationInfo) -> Self:
@@ -289,8 +305,8 @@ class ExplainableRequest(LanguageRequest):
 
 def given_inputs(request: Message) -> dict[str, str]:
     """Return placeholder of a prompt → text, for those that the request has."""
-    told = ((name, getattr(request, name, None)) for name in INPUTS)
-    return {name: text for name, text in told if isinstance(text, str) and text}
+    fields = ((name, getattr(request, name, None)) for name in INPUTS)
+    return {name: text for name, text in fields if isinstance(text, str) and text}
 
 
 def has_own_model(request: Any) -> bool:
@@ -306,16 +322,16 @@ def is_needed(request: type[Message], name: str) -> bool:
 
 
 class Elicitation(ExplanationsElicitation):
-    """What a model answered before its explanation was scored, and how it was asked."""
+    """A model's answer before its explanation was scored, and its provenance."""
 
     provenance: ExplanationsProvenance
 
 
 class ExplainableReport(Report):
-    """What the report has in common of a metric whose explanation may be elicited."""
+    """Fields shared by the reports of metrics whose explanation can be elicited."""
 
     elicitation: Elicitation | None = Field(
         default=None,
         exclude_if=lambda elicitation: elicitation is None,
-        description="what the model answered, where the request said `explain`",
+        description="the model's answer, if the request has `explain`",
     )

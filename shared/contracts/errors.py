@@ -26,7 +26,7 @@ ScoringError
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
@@ -34,19 +34,20 @@ ModelState = Literal["absent", "downloading", "waiting", "loading", "ready", "fa
 
 
 class ScoringError(Exception):
-    """Something failed that should not have: the log of the service has all of it.
+    """An internal error that should not have happened; the log of the service has the details.
 
-    Base of everything that we raise on purpose. A docstring's first paragraph and `cure`, which
-    tells the caller what to do, stand in docs/guide/errors.md. `pointer` is a JSON pointer into the
-    request; `pointers` are all of them, where there are several.
+    Base class of all errors that we raise on purpose. The first paragraph of a class's
+    docstring and `cure`, the advice to the caller, appear in docs/guide/errors.md.
+    `pointer` is a JSON pointer into the request; `pointers` has all of them if there are
+    several.
     """
 
     status = 500
     slug = "internal"
     title = "Something went wrong on our side"
     cure = (
-        "Send it again once; if it comes again, ask the operator and quote the `error_id` or "
-        "`x-request-id`."
+        "Send the request again once. If it fails again, ask the operator and quote the "
+        "`error_id` or `x-request-id`."
     )
     retry_after: int | None = None  # seconds after which a retry makes sense
 
@@ -65,7 +66,7 @@ class BadInput(ScoringError):
     status = 422
     slug = "invalid-request"
     title = "The request is not valid"
-    cure = "Change what `errors` points at; `/docs` lists the fields of each request."
+    cure = "Change the fields listed in `errors`; `/docs` lists the fields of each request."
 
 
 class DegenerateInput(BadInput):
@@ -74,55 +75,56 @@ class DegenerateInput(BadInput):
     slug = "degenerate-input"
     title = "The metric is undefined on this input"
     cure = (
-        "Nothing is wrong with the service: the detail says what the metric needs that this "
-        "input has not. Leave the input out, or send another."
+        "The service works. `detail` says what this input lacks. Leave the input out, or send"
+        " another."
     )
 
 
 class ModelUnusable(BadInput):
-    """The model is configured, and cannot be used until somebody mends it."""
+    """The model is configured, but cannot be used until its entry or files are repaired."""
 
     slug = "model-unusable"
     title = "The model cannot be used"
     cure = (
-        "Name another model (`GET /v1/models`), or have the operator mend its entry in "
-        "`models.toml`: `touchstone models check MODEL` says what is wrong."
+        "Name another model (`GET /v1/models`), or have the operator repair its entry in "
+        "`models.toml`: `touchstone models check MODEL` reports the fault."
     )
 
 
 class TooCostly(BadInput):
-    """The request asks for more work than one job may do; the detail names what to lower, and
-    `pointers` every field that could be lowered, the best one first."""
+    """The request asks for more work than one job may do. `detail` names the field to lower,
+    and `pointers` lists every field that could be lowered, the most effective first."""
 
     slug = "too-costly"
     title = "The request asks for more work than one job may do"
     cure = (
-        "Lower what `errors` points at, the first one first; or have the operator raise "
-        "`TOUCHSTONE_MAX_WORK_SECONDS`."
+        "Lower the fields listed in `errors`, starting with the first, or have the operator "
+        "raise `TOUCHSTONE_MAX_WORK_SECONDS`."
     )
 
 
 class TooManyRows(TooCostly):
-    """Each row of a served model is a request to its server, and the request asks for too many."""
+    """The request needs more calls to a model server than one job may make. Each row is one
+    call."""
 
     slug = "too-many-rows"
     title = "The request asks for more rows than one job may send to a model's server"
     cure = (
-        "Lower what `errors` points at, use a model that the service holds itself, or have the"
-        " operator raise `TOUCHSTONE_SERVER_ROWS`."
+        "Lower the fields listed in `errors`, use a model that the service runs itself, or "
+        "have the operator raise `TOUCHSTONE_SERVER_ROWS`."
     )
 
 
 class TextTooLong(BadInput):
-    """A model server refuses a text for its length."""
+    """A model server rejected a text because it is too long."""
 
     slug = "text-too-long"
     title = "The text is longer than the model reads"
-    cure = "Send a shorter text, or name a model that reads longer ones."
+    cure = "Send a shorter text, or name a model that reads longer texts."
 
 
 class AnswerCut(BadInput):
-    """A model used up its tokens for reasoning and gave no answer."""
+    """A model used all its tokens for reasoning and gave no answer."""
 
     slug = "answer-cut-by-reasoning"
     title = "The model reasoned until its tokens were used up"
@@ -133,10 +135,11 @@ class AnswerCut(BadInput):
 
 
 class ModelCannot(BadInput):
-    """The model has not the ability that the request needs; `abilities`: those that it has."""
+    """The model lacks an ability that the request needs; `abilities` lists the abilities that
+    it has."""
 
     slug = "model-cannot"
-    title = "The model cannot do this"
+    title = "The model lacks an ability that the request needs"
     cure = (
         "Name a model with the ability in `ability`; `GET /v1/models` lists each one's "
         "`capabilities`."
@@ -152,19 +155,19 @@ class ModelCannot(BadInput):
 
 
 class AttemptsExhausted(ScoringError):
-    """A job was tried as often as allowed, and each time its worker ended or a model was away."""
+    """A job used all its attempts: each time its worker stopped or a model was unavailable."""
 
     status = 503
     slug = "attempts-exhausted"
-    title = "The job was tried as often as allowed"
+    title = "The job used all its attempts"
     cure = (
-        "Send the request again later; if it comes again, ask the operator for the log of the "
-        "job's worker."
+        "Send the request again later. If it fails again, ask the operator for the log of the"
+        " job's worker."
     )
 
 
 class JobStopped(ScoringError):
-    """Nobody wants the result of this job any more; its computation ends where it is."""
+    """The job's result is no longer needed, so its computation stops."""
 
     slug = "job-stopped"
     title = "The job was stopped"
@@ -180,7 +183,7 @@ class DeadlineExceeded(JobStopped):
 
 
 class NotThere(ScoringError):
-    """Nothing has this id."""
+    """There is no object with this id."""
 
     status = 404
     slug = "not-found"
@@ -189,15 +192,15 @@ class NotThere(ScoringError):
 
 
 class UnknownFile(NotThere):
-    """No file has this id, or its term is over."""
+    """There is no file with this id, or it has expired."""
 
     slug = "unknown-file"
     title = "No such file"
-    cure = "Upload the file again: files are deleted when their term is over."
+    cure = "Upload the file again: files are deleted when they expire."
 
 
 class UnknownBatch(NotThere):
-    """No batch has this id."""
+    """There is no batch with this id."""
 
     slug = "unknown-batch"
     title = "No such batch"
@@ -205,7 +208,7 @@ class UnknownBatch(NotThere):
 
 
 class UnknownJob(NotThere):
-    """No job has this id."""
+    """There is no job with this id."""
 
     slug = "unknown-job"
     title = "No such job"
@@ -213,15 +216,15 @@ class UnknownJob(NotThere):
 
 
 class QuotaExceeded(ScoringError):
-    """The caller has used up what it may; `policy` is the name of the limit."""
+    """The caller has reached a limit; `policy` is its name."""
 
     status = 429
     slug = "quota-exceeded"
     title = "The quota is used up"
     cure = (
-        "`violated-policies` names the limit. Of `requests`, `open-streams`, `uploads` and "
-        "`bulk-calls`: wait for `Retry-After`. Of the others: let jobs or batches end, delete "
-        "files or saved views, close review queues, or have the limit raised."
+        "`violated-policies` names the limit. For `requests`, `open-streams`, `uploads` and "
+        "`bulk-calls`, wait for `Retry-After`. For the other limits, let jobs or batches end,"
+        " delete files or saved views, close review queues, or have the limit raised."
     )
 
     def __init__(self, detail: str, *, policy: str, retry_after: int | None) -> None:
@@ -231,39 +234,44 @@ class QuotaExceeded(ScoringError):
 
 
 class Unavailable(ScoringError):
-    """A model, the database or the queue is away or slow; the same request may succeed later."""
+    """A model, the database or the queue is unavailable or slow; the same request may succeed
+    later."""
 
     status = 503
     slug = "unavailable"
     title = "A part of the service is unavailable"
-    cure = "Wait for `Retry-After` and send it again; `GET /readyz` names what is away."
+    cure = (
+        "Wait for `Retry-After` and send the request again; `GET /readyz` names the "
+        "unavailable part."
+    )
     retry_after = 5
 
 
 class FileStoreAway(Unavailable):
-    """The place where files lie cannot be reached; the database may be well."""
+    """The file store cannot be reached; the database may be fine."""
 
 
 class StorageFull(FileStoreAway):
-    """There is no space left to write to."""
+    """The file store is full."""
 
     status = 507
     slug = "storage-full"
     title = "There is no space left"
     cure = (
-        "Have the operator free or add space where `TOUCHSTONE_FILES_URL` lies; then send it again."
+        "Have the operator free or add space at `TOUCHSTONE_FILES_URL`, then send the request"
+        " again."
     )
     retry_after = 60
 
 
 class ModelNotReady(Unavailable):
-    """A model is being loaded, or cannot be; the reason stands in the detail."""
+    """A model is being loaded, or failed to load; `detail` has the reason."""
 
     slug = "model-not-ready"
     title = "The model is not ready"
     cure = (
-        "Wait for `Retry-After` and send it again; `GET /v1/models` shows the model's `state` "
-        "and `error`."
+        "Wait for `Retry-After` and send the request again; `GET /v1/models` shows the "
+        "model's `state` and `error`."
     )
 
     def __init__(
@@ -275,8 +283,19 @@ class ModelNotReady(Unavailable):
 
 
 @contextmanager
+def pointing_into(parent: str, fields: Container[str]) -> Iterator[None]:
+    """Prefix the pointers of refusals in this block that point to one of these fields."""
+    try:
+        yield
+    except BadInput as error:
+        if error.pointer and error.pointer.split("/")[1] in fields:
+            error.pointer = f"{parent}{error.pointer}"
+        raise
+
+
+@contextmanager
 def pointing_to(pointer: str, *, only: Collection[str | None] = ()) -> Iterator[None]:
-    """Let refusals in this block point to this field of the request.
+    """Make errors raised in this block point to this field of the request.
 
     only: the pointers that are replaced; None: any.
     """

@@ -1,7 +1,7 @@
 """An explanation as fields: decision, quotes, target groups, reasons, text.
 
-Given fields need no reading. Requests of metrics have these fields, and a model that is asked for
-an explanation gets them as a JSON schema.
+Fields that are sent need no reader. Requests of metrics have these fields, and a model that
+is asked for an explanation gets them as a JSON schema.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class ExplanationFields(Message):
     def values(self) -> Iterator[tuple[FieldName, str]]:
         """Yield every string with the name of its field, in the order of the text."""
         for name in WRITTEN:
-            held = getattr(self, name)
-            values = (held,) if isinstance(held, str) else held or ()
+            content = getattr(self, name)
+            values = (content,) if isinstance(content, str) else content or ()
             yield from ((name, value) for value in values if value)
 
     @property
@@ -107,14 +107,14 @@ class ExplanationFields(Message):
 
     def spans(self, name: FieldName) -> list[tuple[int, int]]:
         """Return the spans of a field's values in `written`."""
-        found, position = [], 0
+        spans, position = [], 0
         for field, value in self.values():
             before, after = WRITTEN[field]
             start = position + len(before)
             position = start + len(value) + len(after) + 1
             if field == name:
-                found.append((start, start + len(value)))
-        return found
+                spans.append((start, start + len(value)))
+        return spans
 
 
 def fields_in(text: str) -> ExplanationFields | None:

@@ -56,7 +56,7 @@ class SurprisingRules:
 class FactPlan:
     """The conversion of a metric's results. contract: None for a metric that this version lacks.
 
-    finding: of a result that has no verdict in it, its tokens left out.
+    finding: for results without a verdict; token lists are left out.
     """
 
     rules: SurprisingRules
@@ -65,7 +65,7 @@ class FactPlan:
 
     @property
     def has_scores(self) -> bool:
-        """Return True if its scores are pushed and counted by the hour."""
+        """Return True if the scores are pushed and counted by the hour."""
         return self.contract is None or isinstance(self.contract, MetricContract)
 
     @property
@@ -78,7 +78,7 @@ class FactPlan:
         if self.contract is None:
             return OF_ALL
         facts = self.facts
-        own = {
+        paths = {
             "score": facts.score,
             "model": facts.model,
             "chance": facts.chance,
@@ -86,7 +86,7 @@ class FactPlan:
             "language": facts.language,
         }
         parts = {f"part {name}": path for name, path in self.contract.parts.items()}
-        return OF_ALL | {name: path for name, path in own.items() if path} | parts
+        return OF_ALL | {name: path for name, path in paths.items() if path} | parts
 
     @property
     def facets(self) -> tuple[tuple[str, str], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -16,9 +16,9 @@ def is_number(hint: Any, kinds: Collection[type] = (int, float)) -> bool:
     if get_origin(hint) is Annotated:
         return is_number(get_args(hint)[0], kinds)
     if get_origin(hint) is Literal:
-        return all(type(one) in kinds for one in get_args(hint))
+        return all(type(arg) in kinds for arg in get_args(hint))
     if get_origin(hint) in (Union, UnionType):
-        return all(one is NoneType or is_number(one, kinds) for one in get_args(hint))
+        return all(arg is NoneType or is_number(arg, kinds) for arg in get_args(hint))
     return hint in kinds
 
 
@@ -30,23 +30,49 @@ def messages_in(hint: Any) -> Iterator[type[Message]]:
         yield from messages_in(argument)
 
 
+def options_of(request: type[Message]) -> dict[str, FieldInfo]:
+    """Return the fields of the request's `options`; {} if it has none, or they are answers."""
+    field = request.model_fields.get("options")
+    kind = None if field is None else field.annotation
+    is_message = isinstance(kind, type) and issubclass(kind, Message)
+    return kind.model_fields if is_message else {}  # type: ignore[union-attr]
+
+
+def field_paths(request: type[Message]) -> list[str]:
+    """Return the names of a request's fields, then the paths of the fields of its `options`."""
+    return [*request.model_fields, *(f"options.{name}" for name in options_of(request))]
+
+
+def path_of(request: type[Message], name: str) -> str:
+    """Return the path of a field of the request or of its `options`."""
+    return f"options.{name}" if name in options_of(request) else name
+
+
+def merge_fields(fields: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of both, and those of both `options`. Fields of `others` win."""
+    merged = {**fields, **others}
+    if isinstance(fields.get("options"), Mapping) and isinstance(others.get("options"), Mapping):
+        merged["options"] = {**fields["options"], **others["options"]}
+    return merged
+
+
 def value_at(message: Message, path: str) -> Any:
     """Return the value at a dotted path, with indices of lists; None if null or missing."""
-    found: Any = message
+    value: Any = message
     for step in path.split("."):
         if step.isdigit():
-            found = found[int(step)] if len(found) > int(step) else None
+            value = value[int(step)] if len(value) > int(step) else None
         else:
-            found = getattr(found, step, None)
-        if found is None:
+            value = getattr(value, step, None)
+        if value is None:
             return None
-    return found
+    return value
 
 
 def number_at(message: Message, path: str) -> float | None:
     """Return the number at this path, or None."""
-    found = value_at(message, path)
-    return None if found is None else float(found)
+    value = value_at(message, path)
+    return None if value is None else float(value)
 
 
 def field_at(message: type[Message], path: str) -> FieldInfo:

@@ -47,8 +47,8 @@ def _person(key: str, columns: GoldColumns) -> str | None:
 
 
 def gold_label(metadata: Mapping[str, str], columns: GoldColumns) -> str | None:
-    found = metadata.get(columns.label, "").strip()
-    return found or None
+    label = metadata.get(columns.label, "").strip()
+    return label or None
 
 
 def gold_spans(metadata: Mapping[str, str], columns: GoldColumns) -> list[Span] | None:
@@ -56,12 +56,12 @@ def gold_spans(metadata: Mapping[str, str], columns: GoldColumns) -> list[Span] 
     written = metadata.get(columns.rationale, "").strip()
     if not written:
         return None
-    found = _json(written)
-    if not isinstance(found, list):
+    passages = _json(written)
+    if not isinstance(passages, list):
         raise ValueError("marked passages are a JSON list")
     spans = []
-    for one in found:
-        pair = [one.get("start"), one.get("end")] if isinstance(one, dict) else one
+    for passage in passages:
+        pair = [passage.get("start"), passage.get("end")] if isinstance(passage, dict) else passage
         if not isinstance(pair, list) or len(pair) != 2:
             raise ValueError("a marked passage is [start, end]")
         start, end = pair
@@ -73,22 +73,26 @@ def gold_spans(metadata: Mapping[str, str], columns: GoldColumns) -> list[Span] 
 
 def ratings(metadata: Mapping[str, str], columns: GoldColumns) -> dict[str, float]:
     """Return person → rating; people in a list are numbered. Raises ValueError."""
-    found: dict[str, float] = {}
+    by_person: dict[str, float] = {}
     for key, written in metadata.items():
         person = _person(key, columns)
         if person is None or not written.strip():
             continue
         if person:
-            found[person] = _rating(written)
+            by_person[person] = _rating(written)
             continue
-        listed = [one if one.strip() else None for one in written.split(BETWEEN)]  # `4; ; 5`
+        listed = [
+            rating if rating.strip() else None for rating in written.split(BETWEEN)
+        ]  # `4; ; 5`
         if written.lstrip().startswith("["):
             listed = _json(written)
             if not isinstance(listed, list):
                 raise ValueError("several ratings are a list")
-        told = enumerate(listed, 1)  # None stands for who rated nothing
-        found |= {str(place): _rating(one) for place, one in told if one is not None}
-    return found
+        numbered = enumerate(listed, 1)  # None stands for who rated nothing
+        by_person |= {
+            str(number): _rating(rating) for number, rating in numbered if rating is not None
+        }
+    return by_person
 
 
 def _rating(written: Any) -> float:

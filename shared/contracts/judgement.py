@@ -28,52 +28,56 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Unread(Message):
-    """Why there is no P."""
+    """The reason why there are no probabilities."""
 
     code: UnreadCode
     detail: str
 
 
 class Judgement(Message):
-    """P of the labels of one example, or why there is none."""
+    """The label probabilities of one example, or the reason why there are none."""
 
     labels: tuple[str, ...] = Field(min_length=1)
     probabilities: tuple[Share, ...] | None = Field(
-        description="(L,) in the order of `labels`, of sum 1 unless the model has outputs that "
-        "stand for no label; null: `unread` says why"
+        description="(L,) in the order of `labels`, with sum 1 unless the model has outputs "
+        "without a label; null: `unread` says why"
     )
     mass: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="what the model gave to all labels together, before normalising; null: unknown",
+        description="probability of all labels together, before normalising; null: unknown",
     )
-    reading: Reading | None = Field(description="null where no way to read P was found")
+    reading: Reading | None = Field(
+        description="the way `probabilities` were read; null if none was found"
+    )
     uncertainty: float = Field(
         default=0,
         ge=0,
         le=1,
-        description="how far a probability may be from the model's own because of the reading: the "
-        "share of labels that a server did not list, half the 95 % Wilson interval of votes",
+        description="how far a probability may be off because of the way it was read: the share of "
+        "labels that a server did not list, or half the 95 % Wilson interval of votes",
     )
     votes: int | None = Field(
         default=None,
         ge=1,
         exclude_if=lambda votes: votes is None,
-        description="answers that were drawn, where P is their share",
+        description="number of drawn answers, if a probability is a share of them",
     )
     prompt_sha256: str | None = Field(
         default=None,
         exclude_if=lambda sha256: sha256 is None,
-        description="of the prompt around an empty text, where the example brought its own",
+        description="hash of the prompt around an empty text, if the example has its own prompt",
     )
-    read_share: Share = Field(default=1.0, description="of the text; below 1: it was cut")
+    read_share: Share = Field(
+        default=1.0, description="share of the text that the model read; below 1: the text was cut"
+    )
     unread: Unread | None = None
     categories: dict[str, str] = Field(
         default_factory=dict,
         exclude_if=lambda categories: not categories,
-        description="what a guard named beside its label → in words, where the example asked for "
-        "it; no part of P",
+        description="a guard model's further labels → its judgement in words, if requested; "
+        "they do not change the probabilities",
     )
 
     @model_validator(mode="after")
@@ -139,8 +143,10 @@ def normalize(
     """
     total = sum(shares.values())
     row = [value / total if total else 0.0 for value in shares.values()]
-    found = with_mass(tuple(shares), row, total, reading)
-    return found if found.unread else found.model_copy(update={"uncertainty": uncertainty})
+    judgement = with_mass(tuple(shares), row, total, reading)
+    return (
+        judgement if judgement.unread else judgement.model_copy(update={"uncertainty": uncertainty})
+    )
 
 
 def with_mass(
@@ -159,18 +165,18 @@ def with_mass(
 def average(each: Sequence[Judgement], reading: Reading) -> Judgement:
     """Return the mean over drawn reasonings; uncertainty: half the mean's 95 % interval. If none
     was read, return the first one."""
-    read = [one for one in each if one.probabilities is not None]
+    read = [judgement for judgement in each if judgement.probabilities is not None]
     if not read:
         return each[0]
-    rows = [one.unwrap() for one in read]
+    rows = [judgement.unwrap() for judgement in read]
     columns = list(zip(*rows, strict=True))
     spread = max(map(stdev, columns)) / math.sqrt(len(rows)) if len(rows) > 1 else 0.0
     return Judgement(
         labels=read[0].labels,
         probabilities=tuple(map(fmean, columns)),
-        mass=fmean([one.mass or 0.0 for one in read]),
+        mass=fmean([judgement.mass or 0.0 for judgement in read]),
         reading=reading,
-        uncertainty=min(1.0, max(Z_95 * spread, *(one.uncertainty for one in read))),
+        uncertainty=min(1.0, max(Z_95 * spread, *(judgement.uncertainty for judgement in read))),
     )
 
 
@@ -208,7 +214,8 @@ def low_mass(model: str, mass: float) -> str:
 
 
 def text_cut(model: str, share: float) -> str:
-    """Return the warning of a truncated text. share: of its characters, as `Tokens.read_share`."""
+    """Return the warning of a truncated text. share: the part of its characters that was read,
+    as `Tokens.read_share`."""
     return f"text-cut: {model} reads the first {share:.1%} of the text"
 
 
@@ -220,11 +227,11 @@ def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator
 
     asked: (operator, share of the text that stays); for each, the nearest measurement counts.
     """
-    for one in nearest_parts(use, asked):
-        if abs(one.excess) > MOST_EXCESS:
+    for part in nearest_parts(use, asked):
+        if abs(part.excess) > MOST_EXCESS:
             yield (
-                f"ece_perturbed: with {one.kept:.0%} of the words left ({one.operator}) the "
-                f"probabilities of {use.name} are off by {one.excess:.2f} beyond what chance "
+                f"ece_perturbed: with {part.kept:.0%} of the words left ({part.operator}) the "
+                f"probabilities of {use.name} are off by {part.excess:.2f} beyond what chance "
                 "explains (calibration error, see its card), and so may their differences be"
             )
 
@@ -232,8 +239,8 @@ def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator
 def nearest_parts(use: ModelUse, asked: Iterable[tuple[str, float]]) -> list[PartExcess]:
     """Return the nearest measurement of each (operator, share that stays), without duplicates."""
     nearest = (
-        min((one for one in use.on_parts if one.operator == operator),
-            key=lambda one: abs(one.kept - kept), default=None)
-        for operator, kept in asked
+        min((part for part in use.on_parts if part.operator == operator),
+            key=lambda one: abs(one.kept - share), default=None)
+        for operator, share in asked
     )  # fmt: skip
-    return [one for one in dict.fromkeys(nearest) if one is not None]
+    return [part for part in dict.fromkeys(nearest) if part is not None]

@@ -70,7 +70,9 @@ class LabelKeys(Message):
 
     task: Task | None = Field(default=None, description="fixes the canonical labels")
     outputs: tuple[Output, ...] | None = Field(
-        default=None, min_length=1, description="in order; else the model's own `id2label`"
+        default=None,
+        min_length=1,
+        description="output names in order; absent: the model's `id2label`",
     )
     labels: dict[Label, tuple[Output, ...]] | None = Field(
         default=None, min_length=1, description="canonical label → outputs"
@@ -91,15 +93,18 @@ class LabelKeys(Message):
     def _names_are_clear(self) -> Self:
         if self.outputs and len(set(self.outputs)) < len(self.outputs):
             raise ValueError("`outputs` names one output twice")
-        known = CANONICAL[self.task] if self.task else ()
-        if known and (strange := set(self.labels or ()) - set(known)):
+        canonical = CANONICAL[self.task] if self.task else ()
+        if canonical and (unknown := set(self.labels or ()) - set(canonical)):
             raise ValueError(
-                f"`labels`: {', '.join(sorted(strange))}: task {self.task} knows {', '.join(known)}"
+                f"`labels`: {', '.join(sorted(unknown))}: "
+                f"task {self.task} knows {', '.join(canonical)}"
             )
-        named = [output for outputs in (self.labels or {}).values() for output in outputs]
-        if twice := sorted({name for name in named if named.count(name) > 1}):
-            raise ValueError(f"`labels`: {', '.join(twice)} stands twice; labels share no output")
-        if both := sorted(set(named) & set(self.ignore)):
+        outputs_listed = [output for outputs in (self.labels or {}).values() for output in outputs]
+        if twice := sorted({name for name in outputs_listed if outputs_listed.count(name) > 1}):
+            raise ValueError(
+                f"`labels`: {', '.join(twice)} occurs twice; labels must not share an output"
+            )
+        if both := sorted(set(outputs_listed) & set(self.ignore)):
             raise ValueError(f"{', '.join(both)} stands under `labels` and under `ignore`")
         return self
 
@@ -231,10 +236,10 @@ def label_mapping(stated: LabelKeys, head: Head) -> LabelMapping:
     if activation != "softmax" and combine == "sum":
         raise ValueError("combine 'sum' does not fit sigmoid, whose sums leave [0, 1]: max or any")
     mapping = LabelMapping(task, outputs, columns, activation, combine, stated.threshold)
-    named = stated.threshold if isinstance(stated.threshold, Mapping) else {}
-    if strange := sorted(set(named) - set(mapping.labels)):
+    stated_thresholds = stated.threshold if isinstance(stated.threshold, Mapping) else {}
+    if unknown := sorted(set(stated_thresholds) - set(mapping.labels)):
         raise ValueError(
-            f"`threshold` names {', '.join(strange)}; labels are {', '.join(mapping.labels)}"
+            f"`threshold` names {', '.join(unknown)}; labels are {', '.join(mapping.labels)}"
         )
     return mapping
 
@@ -252,10 +257,10 @@ def _activation(
             )
         return stated
     if problem_type not in (None, *PROBLEM_TYPES):
-        known = ", ".join(PROBLEM_TYPES)
-        raise ValueError(f"its problem_type {problem_type!r} is none of {known}: set `activation`")
+        types = ", ".join(PROBLEM_TYPES)
+        raise ValueError(f"its problem_type {problem_type!r} is none of {types}: set `activation`")
     if problem_type == "regression":
-        raise ValueError("it is a regression: its outputs are no logits. Set `activation`")
+        raise ValueError("it is a regression: its outputs are not logits. Set `activation`")
     if len(outputs) == 1:
         return "one-output"
     if problem_type == "multi_label_classification":
@@ -277,8 +282,8 @@ def _task(stated: LabelKeys, outputs: Sequence[str]) -> Task:
     if "hateful" in _match_labels("hate", outputs, policy=False):
         return "hate"
     for task in ("nli", "sentiment"):
-        found = _match_labels(task, outputs)
-        if sum(map(len, found.values())) == len(outputs) and _missing(task, found) == []:
+        columns = _match_labels(task, outputs)
+        if sum(map(len, columns.values())) == len(outputs) and _missing(task, columns) == []:
             return task
     return "free"
 
@@ -292,34 +297,34 @@ def _match_labels(
     same = {normalize_name(label): label for label in CANONICAL[task]} | SAME_MEANING[task]
     wider = {} if task != "hate" else WIDER | (OF_A_POLICY if policy else {})
     certain = {same[name] for name in map(normalize_name, outputs) if name in same}
-    found: dict[str, tuple[int, ...]] = {}
+    columns: dict[str, tuple[int, ...]] = {}
     for column, name in enumerate(map(normalize_name, outputs)):
         label = same.get(name, wider.get(name))
         if label is not None and (name in same or label not in certain):
-            found[label] = (*found.get(label, ()), column)
-    return found
+            columns[label] = (*columns.get(label, ()), column)
+    return columns
 
 
 def _columns(stated: LabelKeys, task: Task, outputs: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """Return the mapping stated by `labels`."""
     places = {normalize_name(output): column for column, output in enumerate(outputs)}
     places |= {output: column for column, output in enumerate(outputs)}
-    found: dict[str, tuple[int, ...]] = {}
+    columns_of: dict[str, tuple[int, ...]] = {}
     for label, names in (stated.labels or {}).items():
         for name in names:
             if name not in places and normalize_name(name) not in places:
                 raise ValueError(
                     f"`labels` names the output {name!r}; the outputs are {listed(outputs)}"
                 )
-        found[label] = tuple(
+        columns_of[label] = tuple(
             places[name] if name in places else places[normalize_name(name)] for name in names
         )
-    used = [column for columns in found.values() for column in columns]
+    used = [column for columns in columns_of.values() for column in columns]
     if len(set(used)) < len(used):
         raise ValueError("two canonical labels share an output")
     if task == "free" and not used:
         raise ValueError("`labels` names no output")
-    return found
+    return columns_of
 
 
 def _check_outputs(
@@ -331,7 +336,7 @@ def _check_outputs(
         return
     if unknown := sorted(ignored - set(map(normalize_name, outputs))):
         raise ValueError(f"`ignore` names {', '.join(unknown)}; the outputs are {listed(outputs)}")
-    used = {column for found in columns.values() for column in found}
+    used = {column for numbers in columns.values() for column in numbers}
     rest = [
         output
         for column, output in enumerate(outputs)
@@ -357,18 +362,22 @@ def _add_complement(
     task: Task, columns: Mapping[str, tuple[int, ...]], activation: Activation
 ) -> dict[str, tuple[int, ...]]:
     """Add the canonical label without outputs as the complement, if allowed."""
-    found = dict(columns)
-    empty = list(dict.fromkeys([*_missing(task, found), *(one for one in found if not found[one])]))
-    found |= dict.fromkeys(empty, ())
+    completed = dict(columns)
+    empty = list(
+        dict.fromkeys(
+            [*_missing(task, completed), *(label for label in completed if not completed[label])]
+        )
+    )
+    completed |= dict.fromkeys(empty, ())
     if activation == "softmax":
         if empty:
             raise ValueError(f"no output stands for {', '.join(empty)}: name some under `labels`")
-        return found
-    if empty and len(found) != 2:
-        raise ValueError(f"no output stands for {', '.join(empty)}, one of {len(found)} labels")
+        return completed
+    if empty and len(completed) != 2:
+        raise ValueError(f"no output stands for {', '.join(empty)}: name some under `labels`")
     if task == "free" and not empty:
         raise ValueError(
             "its outputs do not exclude each other (sigmoid): set `labels` to the one that is "
             'asked for and its complement, as in labels = { spam = ["spam"], other = [] }'
         )
-    return found
+    return completed

@@ -50,6 +50,6 @@ def language_name(tag: str) -> str:
 def language_names(tags: Sequence[str], most: int | None = None) -> str:
     """Return the names as a list in words; most: greatest number, with a count of the rest."""
     shown = tags if most is None or len(tags) <= most + 1 else tags[:most]
-    named = ", ".join(map(language_name, shown))
+    listed = ", ".join(map(language_name, shown))
     left = len(tags) - len(shown)
-    return f"{named} and {left} more" if left else named
+    return f"{listed} and {left} more" if left else listed

@@ -42,7 +42,7 @@ MAX_TEXT = 20_000  # characters (Unicode code points)
 
 
 class Word:
-    """Marks a string as one of our words, not text of the caller, as in `group: Annotated[str,
+    """Marks a string as one of our words, not the caller's text, as in `group: Annotated[str,
     Word]`. It stays with `do_not_store_text`."""
 
 
@@ -52,9 +52,9 @@ class Column:
 
 
 class Input:
-    """Marks a request's field as data to be scored, as in `text: Annotated[str, Input]`. Texts, and
-    positions in them, are no parameters and stay out of the provenance. Numbers, choices and truth
-    values are included in any case."""
+    """Marks a request's field as data to be scored, as in `text: Annotated[str, Input]`.
+    Texts, and positions in them, are not parameters and stay out of the provenance.
+    Numbers, choices and truth values are included in any case."""
 
 
 class Parameter:
@@ -62,8 +62,8 @@ class Parameter:
 
 
 class CallersWords:
-    """Marks a parameter that may be a list of the caller. With `do_not_store_text` no word of it
-    stays, though a report calls the names of lists a `Word`."""
+    """Marks a parameter that may be the caller's own list. With `do_not_store_text` no word of
+    it is kept, although the names of lists in a report are a `Word`."""
 
 
 def field_type(field: FieldInfo) -> Any:
@@ -136,25 +136,27 @@ OpaqueId = Annotated[str, StringConstraints(min_length=1, max_length=200, patter
 
 
 class Trace(Message):
-    """What was evaluated, as the caller's own tracing names it: the answer that is judged, not the
-    call to this service. No text: identifiers alone."""
+    """Identifies the judged answer in the caller's own tracing, not the call to this service.
+    It holds identifiers only, no text."""
 
     trace_id: Annotated[str, Word] | None = Field(
-        default=None, pattern=r"^[0-9a-f]{32}$", description="of W3C Trace Context, 32 hex digits"
+        default=None,
+        pattern=r"^[0-9a-f]{32}$",
+        description="trace id of W3C Trace Context, 32 hex digits",
     )
     span_id: Annotated[str, Word] | None = Field(
-        default=None, pattern=r"^[0-9a-f]{16}$", description="of the span, 16 hex digits"
+        default=None, pattern=r"^[0-9a-f]{16}$", description="id of the span, 16 hex digits"
     )
     response_id: Annotated[OpaqueId, Word] | None = Field(
-        default=None, description="that the model's server gave to its answer"
+        default=None, description="id that the model's server gave to its answer"
     )
     session_id: Annotated[OpaqueId, Word] | None = Field(
-        default=None, description="of the conversation that it belongs to"
+        default=None, description="id of the conversation"
     )
 
 
 class JobRequest(Message):
-    """What every request that becomes a job has in common."""
+    """Fields of every request that becomes a job."""
 
     model: ModelName | None = Field(
         default=None, description="a configured model's name; the service's default if absent"
@@ -167,40 +169,43 @@ class JobRequest(Message):
     context: Context | None = Field(default=None, description="audit fields, returned with the job")
     webhook: EndpointId | None = Field(
         default=None,
-        description="the only webhook endpoint that is notified; absent: all that listen",
+        description="the only webhook endpoint to notify; absent: every endpoint that listens"
+        " to the event",
     )
     do_not_store_text: bool = Field(
         default=False,
         description="keep no text after the job: of the request `model`, `variant`, `seed`, "
-        "`metadata`, `context` and `trace` stay, of the result numbers and names",
+        "`metadata`, `context` and `trace` stay, and of the result numbers and names",
     )
 
 
 class ScoreRequest(JobRequest):
-    """What every metric's request has in common."""
+    """Fields of every metric's request."""
 
     variant: Variant = Field(
         default="robust",
         description="`robust`: the paper with its defects corrected; `paper`: the equations as "
         "printed; `reference`: the released code",
     )
-    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of every random draw")
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="seed of every random draw")
     trace: Trace | None = Field(
         default=None,
-        description="what was evaluated; returned with the job, and pushes attach the score to it",
+        description="the judged answer in your tracing; it is returned with the job, and "
+        "pushes attach the score to it",
     )
 
 
 class LanguageRequest(ScoreRequest):
-    """What the request of a metric has in common whose models or rules do not know every language.
+    """Fields of requests to metrics whose models or rules do not know every language.
 
-    A metric whose `language` or `accept_untrained_languages` means more describes them itself.
+    A metric whose `language` or `accept_untrained_languages` has a further effect describes
+    it.
     """
 
     language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
         examples=["en", "de", "zh-Hant"],
-        description="BCP 47, of all texts, believed as it is; `auto` identifies it",
+        description="language of all texts, BCP 47, used without a check; `auto` identifies it",
     )
     accept_untrained_languages: bool = Field(
         default=False,
@@ -228,9 +233,11 @@ OF_PROVENANCE = frozenset({"model", "variant", "seed"})  # it has fields of its 
 
 
 class PartExcess(Message):
-    """How far a model's probabilities of parts of texts are off, beyond what chance explains."""
+    """The error of a model's probabilities of parts of texts, beyond chance."""
 
-    operator: Literal["delete", "mask"] = Field(description="what was done to the other words")
+    operator: Literal["delete", "mask"] = Field(
+        description="the operator applied to the other words"
+    )
     kept: float = Field(ge=0, le=1, description="share of the words that stayed")
     excess: float = Field(
         ge=-1, le=1, description="expected calibration error less its floor by chance"
@@ -238,60 +245,65 @@ class PartExcess(Message):
 
 
 class ModelUse(Message):
-    """Which weights answered: enough to ask the same model again."""
+    """Identifies the weights that answered, so that the same model can be used again."""
 
     name: str
     revision: str
-    sha256: str | None = Field(description="of its safetensors; null where a server has them")
+    sha256: str | None = Field(
+        description="SHA-256 of the safetensors; null for a model behind a server"
+    )
     device: str
     dtype: str
     numerics: Numerics = Field(
         default="tolerance",
         description="`bytes`: on one kind of processor the same request has the same bytes, "
-        "whatever is computed at the same time; `tolerance`: probabilities may move by 1e-5 in "
-        "float32, by 0.02 in bfloat16, float16 and behind a server",
+        "regardless of other work; `tolerance`: probabilities may move by 1e-5 in"
+        " float32, and by 0.02 in bfloat16, float16 and behind a server",
     )
     prompt_sha256: str | None = Field(
         default=None,
         exclude_if=lambda sha256: sha256 is None,
-        description="of the prompt that a causal model judges by, around an empty text; of one "
-        "behind a server, of its turns as JSON",
+        description="hash of a causal model's own prompt around an empty text; behind a "
+        "server, of the prompt's turns as JSON",
     )
     preset: Annotated[str, Word] | None = Field(
         default=None,
         exclude_if=lambda preset: preset is None,
-        description="the bundle of keys, prompt included, that its entry names, as name@version",
+        description="the bundle of settings, prompt included, that the model's entry names, "
+        "as name@version",
     )
     runtime: Literal["openvino"] | None = Field(
         default=None,
         exclude_if=lambda runtime: runtime is None,
-        description="what computed it, where it was not torch",
+        description="the runtime, if it is not torch",
     )
     system_fingerprint: Annotated[str, Word] | None = Field(
         default=None,
         exclude_if=lambda fingerprint: fingerprint is None,
-        description="of the build of a model's server, as it last said",
+        description="the build of a model's server, as it last reported it",
     )
     warnings: tuple[Annotated[str, Word], ...] = Field(
         default=(),
         exclude_if=lambda warnings: not warnings,
-        description="standing doubts about its labels; they stand in every report that it serves",
+        description="permanent doubts about its labels; repeated in every report that uses "
+        "the model",
     )
     thresholds: dict[Annotated[str, Word], Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=dict,
         exclude_if=lambda thresholds: not thresholds,
-        description="label → probability from which it is decided; absent: the likeliest is",
+        description="label → least probability for this decision; absent: the likeliest label"
+        " is the decision",
     )
     on_parts: tuple[PartExcess, ...] = Field(
         default=(),
         exclude_if=lambda parts: not parts,
-        description="how it is calibrated on parts of texts, where its card has it",
+        description="its calibration on parts of texts, if its card states it",
     )
     training_tokens: tuple[Count, Count] | None = Field(
         default=None,
         exclude_if=lambda ends: ends is None,
-        description="1st and 99th percentile of how many tokens, special ones included, it read of "
-        "the texts that it was trained on, where its card has it",
+        description="1st and 99th percentile of the number of tokens, special ones included, "
+        "in its training texts, if its card states them",
     )
 
     def __hash__(self) -> int:
@@ -300,21 +312,21 @@ class ModelUse(Message):
 
 
 class Provenance(Message):
-    """How a score came about."""
+    """The provenance of a score."""
 
     metric_version: str
     variant: Variant
     seed: int
     parameters: dict[str, Any] = Field(description="the parameters in force, defaults included")
-    models: tuple[ModelUse, ...] = Field(description="empty where no model was called")
+    models: tuple[ModelUse, ...] = Field(description="models that were called")
     service_version: str
     text_key: str | None = Field(
         default=None,
         pattern=r"^[0-9a-f]{32}$",
         exclude_if=lambda key: key is None,
-        description="keyed hash (BLAKE2b, 128 bits) of the text that is judged, case and spaces "
-        "folded: results of one text have the same, also once the text is gone. It compares within "
-        "this installation only; absent where that has no TOUCHSTONE_SECRET_KEYS",
+        description="keyed hash (BLAKE2b, 128 bits) of the judged text, ignoring case and spaces; "
+        "results of one text have the same hash, even after the text is deleted. It is comparable "
+        "within this installation only; absent if the installation has no TOUCHSTONE_SECRET_KEYS",
     )
 
 
@@ -328,22 +340,24 @@ class LanguageFound(Message):
         ge=0, le=1, description="share of the script, or probability of the model; 1: as sent"
     )
     by: Literal["request", "script", "model", "assumed", "undecided"] = Field(
-        description="`assumed`: not recognised, and taken to be the language of the other text, or "
-        "the only one that the model learned; a warning says so"
+        description="`assumed`: not recognised, and taken to be the language of the other "
+        "text, or the model's only training language; a warning reports this"
     )
     likely: tuple[Annotated[str, Word], ...] = Field(
         default=(),
         exclude_if=lambda codes: not codes,
-        description="the likeliest languages of a text whose language is not recognised",
+        description="the likeliest languages, if the language is not recognised",
     )
 
 
 class Languages(Message):
-    """The explanation may be in another language than the text."""
+    """The languages of text and explanation, which may differ."""
 
     text: LanguageFound
     explanation: LanguageFound | None = Field(
-        default=None, description="null where it has no words of its own"
+        default=None,
+        description="language of the explanation; null if it has no words besides quotes "
+        "of the text",
     )
 
 
@@ -374,7 +388,7 @@ ReasonCode = Literal[
 
 
 class NullReason(Message):
-    """Why a number is null."""
+    """The reason why a number is null."""
 
     component: Annotated[str, Word] = Field(description="the component, or `score`")
     code: ReasonCode
@@ -382,7 +396,7 @@ class NullReason(Message):
 
 
 class Evidence(Message):
-    """A span that the score rests on."""
+    """A span of text that the score is based on."""
 
     kind: str
     start: int | None = Field(ge=0, description="character offset into the text as sent")
@@ -402,17 +416,18 @@ class Check(Message):
 
     name: Annotated[str, Word] = Field(description="such as `quotes-in-post`")
     outcome: CheckOutcome = Field(
-        description="`inconclusive`: tested, and the result is not clear; `not_tested`: it could "
-        "not be tested; `not_applicable`: the question does not arise"
+        description="`inconclusive`: tested without a clear result; `not_tested`: could not "
+        "be tested; `not_applicable`: the question does not arise"
     )
     reason: Annotated[str, Word] | None = Field(
-        default=None, description="code of the problem, or of why there is no answer; else null"
+        default=None,
+        description="code of the problem, or of the reason why there is no answer; else null",
     )
-    sentence: Sentence = Field(description="in plain English, without anybody's text")
+    sentence: Sentence = Field(description="the result in plain English, without the caller's text")
 
 
 class Untested(Message):
-    """Why a check has no answer, and what the caller can do."""
+    """The reason why a check has no answer, and advice to the caller."""
 
     reason: Annotated[str, Word]
     action: Annotated[str, Word]
@@ -446,32 +461,36 @@ class Report(Message):
     verdict: VerdictWord = Field(
         default="not_tested",
         description="`problem_found`: a check failed; `holds_up`: every check that could be tested "
-        "passed, among them those that carry the metric; else `not_tested`",
+        "passed, including the checks that the metric requires; else `not_tested`",
     )
     reason: Sentence = Field(
-        default="", description="why, in one sentence of our own words, without anybody's text"
+        default="", description="the reason in one sentence, without the caller's text"
     )
     checks: tuple[Check, ...] = Field(default=(), description="the gravest question first")
     problems: tuple[Annotated[str, Word], ...] = Field(
-        default=(), description="codes of the failed checks, the worst first"
+        default=(), description="codes of the failed checks, worst first"
     )
     untested: tuple[Untested, ...] = Field(
-        default=(), description="why checks have no answer, and what you can do about each"
+        default=(), description="reasons why checks have no answer, with advice for each"
     )
     range: tuple[float, float]
     direction: Direction = "higher_is_better"
-    components: Message = Field(description="what the score is made of")
-    evidence: tuple[Evidence, ...] = Field(description="the spans that it rests on")
-    control: Message | None = Field(description="the chance baseline; null where undefined")
-    warnings: tuple[str, ...] = Field(default=(), description="why something is null or doubtful")
+    components: Message = Field(description="the parts of the score")
+    evidence: tuple[Evidence, ...] = Field(
+        description="the spans of text that the score is based on"
+    )
+    control: Message | None = Field(description="the chance baseline; null if undefined")
+    warnings: tuple[str, ...] = Field(
+        default=(), description="reasons why a value is null or doubtful"
+    )
     reasons: tuple[NullReason, ...] = Field(
         default=(),
-        description="why the score or a part of it is null",
+        description="reasons why the score or a part of it is null",
     )
     languages: Languages | None = Field(
         default=None,
-        description="and how they were identified; null where no rules and no model depend on "
-        "them, and in results of earlier versions",
+        description="languages, and how they were identified; null if no model or rule "
+        "depends on them, and in results of earlier versions",
     )
     provenance: Provenance
 

@@ -56,42 +56,45 @@ def make(slug: str, title: str, status: int, detail: str) -> Problem:
 
 
 def problem(error: ScoringError) -> Problem:
-    made = make(error.slug, error.title, error.status, error.detail)
+    body = make(error.slug, error.title, error.status, error.detail)
     if isinstance(error, QuotaExceeded):
-        made |= {"type": QUOTA_EXCEEDED, "violated-policies": [error.policy]}
+        body |= {"type": QUOTA_EXCEEDED, "violated-policies": [error.policy]}
     if isinstance(error, ModelCannot):
-        made |= {"model": error.model, "ability": error.ability, "abilities": list(error.abilities)}
+        body |= {"model": error.model, "ability": error.ability, "abilities": list(error.abilities)}
     if error.pointer is not None:
         pointers = error.pointers or (error.pointer,)
-        said = error.detail if len(pointers) == 1 else ONE_OF_SEVERAL
-        made["errors"] = [{"detail": said, "pointer": "#" + one} for one in pointers]
-    return made
+        detail = error.detail if len(pointers) == 1 else ONE_OF_SEVERAL
+        body["errors"] = [{"detail": detail, "pointer": "#" + target} for target in pointers]
+    return body
 
 
-ONE_OF_SEVERAL = "one of the fields that `detail` is about"
+ONE_OF_SEVERAL = "a field that `detail` is about"
 MOST_FAULTS = 1_000  # of one body that are told one by one
 
 
 def validation_problem(error: ValidationError, body: Any) -> Problem:
-    """Return pydantic's errors in this body, a JSON pointer each; of very many, the number."""
+    """Return pydantic's errors in this body, with a JSON pointer each; only the number if
+    there are very many."""
     if error.error_count() > MOST_FAULTS:
-        said = f"{error.error_count():,} fields are not valid, too many to be told one by one"
-        return invalid([{"loc": (), "type": "too_many", "msg": said}], body)
-    found = error.errors(include_url=False, include_input=False)
-    around = {entry["loc"][:steps] for entry in found for steps in range(len(entry["loc"]))}
+        message = f"{error.error_count():,} fields are not valid, too many to be told one by one"
+        return invalid([{"loc": (), "type": "too_many", "msg": message}], body)
+    entries = error.errors(include_url=False, include_input=False)
+    around = {entry["loc"][:steps] for entry in entries for steps in range(len(entry["loc"]))}
     # a list is called too short where an item of it is wrong, since none of it was taken
-    told = [one for one in found if one["type"] != "too_short" or one["loc"] not in around]
+    outermost = [
+        entry for entry in entries if entry["type"] != "too_short" or entry["loc"] not in around
+    ]
     # of a union's kinds only the one that the value is has faults in its parts: what the others
     # say of the whole is left out, as that an object with a wrong field must be `true`
-    places = [tuple(body_path(one["loc"], one["type"], body)) for one in told]
+    places = [tuple(body_path(entry["loc"], entry["type"], body)) for entry in outermost]
     parts = {place[:steps] for place in places for steps in range(len(place))}
-    kept = [
+    innermost = [
         entry
-        for entry, place in zip(told, places, strict=True)
+        for entry, place in zip(outermost, places, strict=True)
         if place not in parts
         or not (entry["type"] == "literal_error" or entry["type"].endswith("_type"))
     ]
-    return invalid(kept, body)
+    return invalid(innermost, body)
 
 
 def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:
@@ -99,11 +102,11 @@ def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:
     position, even if several types of a union reject it."""
     at: dict[str, list[str]] = {}
     for entry in found:
-        place = pointer(body_path(entry["loc"], entry["type"], body))
-        at.setdefault(place, []).append(plain(entry))
+        location = pointer(body_path(entry["loc"], entry["type"], body))
+        at.setdefault(location, []).append(plain(entry))
     errors = [
-        {"detail": ", or ".join(dict.fromkeys(said)), "pointer": place}
-        for place, said in at.items()
+        {"detail": ", or ".join(dict.fromkeys(messages)), "pointer": location}
+        for location, messages in at.items()
     ]
     count = len(errors)
     detail = errors[0]["detail"] if count == 1 else f"{count} fields are not valid"
@@ -159,15 +162,15 @@ def internal(error_id: str) -> Problem:
 def to_public(found: Problem, request_id: str | None) -> Problem:
     """Return the problem for a caller, even if it is incomplete (RFC 9457 requires nothing).
 
-    request_id: of the request that it answers, or that made the job.
+    request_id: that of the request that it answers, or that created the job.
     """
     instance = {} if request_id is None else {"instance": INSTANCE + request_id}
-    place = parameter(found)
+    location = parameter(found)
     error = {
-        "message": sentence(found, place),
+        "message": sentence(found, location),
         "type": kind_of(found),
         "code": type_name(found),
-        "param": place,
+        "param": location,
     }
     return found | instance | {"error": error}
 
@@ -177,7 +180,7 @@ def type_name(found: Problem) -> str:
 
 
 def kind_of(found: Problem) -> str:
-    """Return the `type` of an error, as OpenAI's SDKs know it."""
+    """Return the `type` of an error for OpenAI's SDKs."""
     status = int(found.get("status", 500))
     if status == 429 and not RATES.issuperset(found.get("violated-policies", ())):
         return "insufficient_quota"
@@ -196,11 +199,11 @@ def parameter(found: Problem) -> str | None:
 def sentence(found: Problem, place: str | None) -> str:
     """Return title, detail and place in one line."""
     detail = str(found.get("detail", ""))
-    said = ": ".join(dict.fromkeys(filter(None, (str(found.get("title", "")), detail))))
+    text = ": ".join(dict.fromkeys(filter(None, (str(found.get("title", "")), detail))))
     errors: list[dict[str, str]] = found.get("errors") or []
     if len(errors) > 1 and errors[0]["detail"] not in (detail, ONE_OF_SEVERAL):
-        said += f"; the first: {errors[0]['detail']}"
-    return said if place is None else f"{said} (at {place})"
+        text += f"; the first: {errors[0]['detail']}"
+    return text if place is None else f"{text} (at {place})"
 
 
 def can_retry(found: Problem) -> bool | None:
@@ -229,7 +232,7 @@ def parse_strict(message: type[M], raw: bytes | str, body: Any) -> M:
         return message.model_validate_json(raw, strict=True)
     except ValidationError as error:
         if error.error_count() > MOST_FAULTS or all(
-            found["type"] != "int_type" for found in error.errors(include_url=False)
+            entry["type"] != "int_type" for entry in error.errors(include_url=False)
         ):
             raise
     return message.model_validate_json(json.dumps(normalize_numbers(body)), strict=True)
@@ -241,12 +244,12 @@ class RepeatedKey(ValueError):
 
 def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object, for JSON's decoder. Raises RepeatedKey."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         counts = Counter(name for name, _ in pairs)
         name = next(name for name, count in counts.items() if count > 1)
         raise RepeatedKey(f"an object has the key {name[:MOST_SHOWN]!r} more than once")
-    return made
+    return members
 
 
 def repeated_key(raw: bytes) -> str | None:
@@ -261,7 +264,8 @@ def repeated_key(raw: bytes) -> str | None:
 
 
 def check_object_size(body: Any) -> None:
-    """Raises BadInput where an object has very many: each unknown one would be a fault to tell."""
+    """Raise BadInput if an object has very many members, because each unknown one would be
+    reported."""
     left = [body]
     while left:
         here = left.pop()
@@ -271,15 +275,15 @@ def check_object_size(body: Any) -> None:
                     f"an object has {len(here):,} members, and none may have over {MOST_MEMBERS:,}",
                     pointer="",
                 )
-            left += [one for one in here.values() if isinstance(one, dict | list)]
+            left += [value for value in here.values() if isinstance(value, dict | list)]
         elif isinstance(here, list):
-            left += [one for one in here if isinstance(one, dict | list)]
+            left += [value for value in here if isinstance(value, dict | list)]
 
 
 def normalize_numbers(value: Any) -> Any:
     """Return the same JSON with every whole number written as an integer."""
     if isinstance(value, dict):
-        return {name: normalize_numbers(one) for name, one in value.items()}
+        return {name: normalize_numbers(entry) for name, entry in value.items()}
     if isinstance(value, list):
-        return [normalize_numbers(one) for one in value]
+        return [normalize_numbers(entry) for entry in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value

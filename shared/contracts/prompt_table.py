@@ -38,8 +38,8 @@ LANGUAGE = "language"  # of the text as it was sent, BCP 47: a variation of it h
 OF_EXAMPLES = FROM_USERS | {LANGUAGE}
 NOT_ALLOWED = "the entry of {!r} allows no prompt of a request (allow_request_prompt)"
 NO_LABELS = (
-    "it tells no labels: HateXScore, FTC and ICE need `verbalizers` under [models.prompt] in its "
-    "entry, or a preset; a request may bring a `prompt` of its own"
+    "it has no labels: HateXScore, FTC and ICE need `verbalizers` under [models.prompt] "
+    "in its entry, or a preset; a request may send its own `prompt`"
 )
 # where a metric is refused for its judge, and not for a prompt that its request brought
 OF_THE_MODEL = (None, "/model", "/template", "/template/verbalizers", "/text", "/text_pair")
@@ -80,40 +80,40 @@ def parse_template(template: str, known: Sequence[str] = PLACEHOLDERS) -> tuple[
 
     `{{` and `}}` are braces. Raises ValueError for an unknown placeholder.
     """
-    found: list[TemplatePart] = []
-    place = 0
+    parts: list[TemplatePart] = []
+    position = 0
     for match in _FIELD.finditer(template):
-        found.append(TemplatePart(template[place : match.start()]))
-        place = match.end()
+        parts.append(TemplatePart(template[position : match.start()]))
+        position = match.end()
         written, name = match.group(0), match.group(1)
         if written in ("{{", "}}"):
-            found.append(TemplatePart(written[0]))
+            parts.append(TemplatePart(written[0]))
         elif name in known:
-            found.append(TemplatePart("", name))
+            parts.append(TemplatePart("", name))
         else:
-            listed = ", ".join(f"{{{one}}}" for one in known)
-            raise ValueError(f"{written} is no placeholder: {listed}; a brace is written {{{{")
-    found.append(TemplatePart(template[place:]))
-    return tuple(piece for piece in found if piece.text or piece.inserted)
+            listed = ", ".join(f"{{{name}}}" for name in known)
+            raise ValueError(f"{written} is not a placeholder: {listed}; a brace is written {{{{")
+    parts.append(TemplatePart(template[position:]))
+    return tuple(piece for piece in parts if piece.text or piece.inserted)
 
 
 def escape_template(text: str) -> str:
-    """Return the template that produces this text, whatever braces it has."""
+    """Return the template that produces this text; braces are escaped."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> tuple[TemplatePart, ...]:
     """Fill in the placeholders' values; those for user input stay if they have no value yet. Raises
     ValueError if another one has none."""
-    found = []
+    parts = []
     for piece in parse_template(template):
         if piece.inserted is not None and piece.inserted in values:
-            found.append(TemplatePart(values[piece.inserted], piece.inserted))
+            parts.append(TemplatePart(values[piece.inserted], piece.inserted))
         elif piece.inserted is None or piece.is_of_example:
-            found.append(piece)
+            parts.append(piece)
         else:
             raise ValueError(f"prompt: nothing is known here for {{{piece.inserted}}}")
-    return tuple(found)
+    return tuple(parts)
 
 
 def placeholders(template: str | None) -> frozenset[str]:
@@ -121,7 +121,7 @@ def placeholders(template: str | None) -> frozenset[str]:
 
 
 class Shot(Message):
-    """An example that is shown before the question: a text, or a pair, and its label."""
+    """An example shown before the question: a text or a pair, and its label."""
 
     text: str | None = Field(default=None, max_length=MAX_TEXT)
     premise: str | None = Field(default=None, max_length=MAX_TEXT)
@@ -132,44 +132,53 @@ class Shot(Message):
     @property
     def values(self) -> dict[str, str]:
         """Return placeholder → its replacement."""
-        named = {"text": self.text, "premise": self.premise, "hypothesis": self.hypothesis,
+        texts = {"text": self.text, "premise": self.premise, "hypothesis": self.hypothesis,
                  LANGUAGE: self.language}  # fmt: skip
-        return {name: value for name, value in named.items() if value is not None}
+        return {name: value for name, value in texts.items() if value is not None}
 
 
 class PromptKeys(Message):
-    """How a model is asked, and which strings stand for which label: as a request may say, too."""
+    """A model's prompt and the strings that stand for each label; a request may send one, too."""
 
     style: Literal["chat", "raw"] | None = Field(
-        default=None, description="`chat` if there is a chat template; `raw`: `user` is all"
+        default=None,
+        description="`chat` if there is a chat template; `raw`: the prompt is `user` alone",
     )
     system: Template | None = None
-    policy: Template | None = Field(default=None, description="what `{policy}` stands for")
-    user: Template | None = Field(default=None, description="else the task's own question")
+    policy: Template | None = Field(default=None, description="value of `{policy}`")
+    user: Template | None = Field(
+        default=None, description="the user's turn; absent: the task's own question"
+    )
     after: Template | None = Field(
-        default=None, description="a further turn of the user, after the text's (Granite Guardian)"
+        default=None,
+        description="a further turn of the user, after the turn with the text (Granite Guardian)",
     )
     answer_prefix: str = Field(
-        default="", max_length=1_000, description="what the model writes before its label"
+        default="", max_length=1_000, description="text that the model writes before its label"
     )
     verbalizers: dict[LabelName, Annotated[tuple[Verbalizer, ...], Field(min_length=1)]] | None = (
         Field(default=None, min_length=2, description="label → strings that stand for it")
     )
     template_kwargs: dict[str, Any] = Field(
-        default_factory=dict, description="handed to the chat template"
+        default_factory=dict, description="arguments of the chat template"
     )
     add_generation_prompt: bool = True
     thinking: Literal["off", "before"] = Field(
-        default="off", description="`before`: reasoning is written first"
+        default="off", description="`before`: the model writes its reasoning first"
     )
     reasoning_tokens: int = Field(default=512, ge=1, le=32_768)
-    draws: int = Field(default=1, ge=1, le=64, description="of the reasoning; P is their mean")
+    draws: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="number of drawn reasonings; the probabilities are their mean",
+    )
 
     @field_validator("template_kwargs")
     @classmethod
     def _check_values(cls, given: dict[str, Any]) -> dict[str, Any]:
-        if strange := sorted(given.keys() & NO_VARIABLES):
-            raise ValueError(f"{strange[0]} is no variable of a chat template")
+        if reserved := sorted(given.keys() & NO_VARIABLES):
+            raise ValueError(f"{reserved[0]} is not a variable of a chat template")
         return given
 
     @field_validator("system", "policy", "user", "after")
@@ -183,10 +192,12 @@ class PromptKeys(Message):
     def _parts_fit(self) -> Self:
         if "policy" in placeholders(self.policy):
             raise ValueError("`policy` cannot hold {policy}")
-        own = {"system": self.system, "policy": self.policy, "after": self.after}
-        for name, template in own.items():
-            if held := sorted(placeholders(template) & FROM_USERS):
-                raise ValueError(f"`{name}` must not hold {{{held[0]}}}: users' text is for `user`")
+        templates = {"system": self.system, "policy": self.policy, "after": self.after}
+        for name, template in templates.items():
+            if user_placeholders := sorted(placeholders(template) & FROM_USERS):
+                raise ValueError(
+                    f"`{name}` must not hold {{{user_placeholders[0]}}}: users' text is for `user`"
+                )
         if self.user is not None and not placeholders(self.user) & FROM_USERS:
             raise ValueError("`user` must hold {text}, or {premise} and {hypothesis}")
         if self.style == "raw" and (self.system or self.after):
@@ -197,8 +208,8 @@ class PromptKeys(Message):
     def _drop_unset(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Return the stated keys only. A request is stored and sent as JSON, and keys that it left
         out must not replace the entry's."""
-        found: dict[str, Any] = whole(self)
-        return {name: value for name, value in found.items() if name in self.model_fields_set}
+        values: dict[str, Any] = whole(self)
+        return {name: value for name, value in values.items() if name in self.model_fields_set}
 
     @model_validator(mode="after")
     def _check_verbalizers(self) -> Self:
@@ -215,23 +226,24 @@ class PromptTable(PromptKeys):
         default=None,
         min_length=1,
         max_length=64,
-        description="what a guard names beside its label, as it writes it → in words; one alone is "
-        "what it is asked about, and never looked for in its answer",
+        description="a guard model's further labels, as it writes them → in words; a single "
+        "one is the question itself, and is not searched for in the answer",
     )
     shots: (
         Annotated[str, Field(min_length=1)] | Annotated[tuple[Shot, ...], Field(max_length=64)]
     ) = Field(
         default=(),
-        description="JSON Lines of `text` and `label` beside the file; shown before the question",
+        description="file of JSON Lines with `text` and `label`, next to `models.toml`; shown"
+        " before the question",
     )
 
     @model_validator(mode="after")
     def _check_table(self) -> Self:
         if self.policy is not None and self.policy_file is not None:
             raise ValueError("`policy` and `policy_file`: give one of the two")
-        asked = placeholders(self.user) | placeholders(self.system) | placeholders(self.after)
-        if "policy" in asked and self.policy is None and self.policy_file is None:
-            raise ValueError("{policy} is used, and neither `policy` nor `policy_file` is given")
+        used = placeholders(self.user) | placeholders(self.system) | placeholders(self.after)
+        if "policy" in used and self.policy is None and self.policy_file is None:
+            raise ValueError("{policy} is used, but neither `policy` nor `policy_file` is given")
         if self.draws > 1 and self.thinking == "off":
             raise ValueError("`draws` needs thinking = 'before': else every draw is the same")
         return self
@@ -240,10 +252,10 @@ class PromptTable(PromptKeys):
 def with_files(stated: dict[str, Any], root: Path) -> dict[str, Any]:
     """Replace file names in a table by the content of these files, relative to `models.toml`, so
     that it is part of the entry. Raises ValueError."""
-    found = dict(stated)
+    table = dict(stated)
     if isinstance(file := stated.get("policy_file"), str) and "policy" not in stated:
-        found["policy"] = _content(root, "policy_file", file)
-        del found["policy_file"]
+        table["policy"] = _content(root, "policy_file", file)
+        del table["policy_file"]
     if isinstance(file := stated.get("shots"), str):
         lines = enumerate(_content(root, "shots", file).splitlines(), 1)
         shots = []
@@ -253,10 +265,10 @@ def with_files(stated: dict[str, Any], root: Path) -> dict[str, Any]:
                     shots.append(Shot.model_validate_json(line))
             except ValidationError as error:
                 reason = first_fault(error)
-                said = f"{dotted(reason)} {plain(reason)}"
-                raise ValueError(f"prompt.shots: {file}, line {number}: {said}") from None
-        found["shots"] = tuple(shots)
-    return found
+                message = f"{dotted(reason)} {plain(reason)}"
+                raise ValueError(f"prompt.shots: {file}, line {number}: {message}") from None
+        table["shots"] = tuple(shots)
+    return table
 
 
 def _content(root: Path, key: str, file: str) -> str:
@@ -270,10 +282,10 @@ def override_table(table: PromptTable | None, asked: PromptKeys | None) -> Promp
     """Return a model's table with the request's keys in it. Raises ValueError."""
     if asked is None:
         return table
-    own = table.model_dump(exclude_unset=True) if table else {}
+    values = table.model_dump(exclude_unset=True) if table else {}
     if "policy" in asked.model_fields_set:
-        own.pop("policy_file", None)
-    return PromptTable.model_validate(own | asked.model_dump(exclude_unset=True))
+        values.pop("policy_file", None)
+    return PromptTable.model_validate(values | asked.model_dump(exclude_unset=True))
 
 
 def prompt_tokens(prompt: PromptKeys) -> int:
@@ -292,7 +304,7 @@ def first_reason(error: ValueError) -> str:
 
 def find_overlap(verbalizers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """Yield strings of one label that equal, or begin, a string of another, each as a sentence."""
-    strings = [(label, string) for label, own in verbalizers.items() for string in own]
+    strings = [(label, string) for label, forms in verbalizers.items() for string in forms]
     for label, string in strings:
         for other, longer in strings:
             if label != other and longer.startswith(string):
@@ -308,7 +320,7 @@ class PromptTurn:
     pieces: tuple[TemplatePart, ...]
 
     def render(self, texts: Mapping[str, str]) -> str:
-        """texts: placeholder → its replacement."""
+        """Return the turn's text. texts: placeholder → its replacement."""
         return "".join(texts.get(piece.inserted or "", piece.text) for piece in self.pieces)
 
 
@@ -330,14 +342,16 @@ def prompt_turns(table: PromptTable, task: Task | None) -> tuple[PromptTurn, ...
         raise ValueError("prompt.policy_file: it was not read; write `policy`")
     if isinstance(table.shots, str):
         raise ValueError("prompt.shots: the file was not read")
-    values = {"labels": ", ".join(own[0].strip() for own in (table.verbalizers or {}).values())}
+    values = {"labels": ", ".join(forms[0].strip() for forms in (table.verbalizers or {}).values())}
     if table.policy is not None:
         values["policy"] = "".join(piece.text for piece in fill_template(table.policy, values))
-    asked = table.user or QUESTIONS[task_of(table, task)]
-    shown = [turn for shot in table.shots for turn in _render_example(table, asked, values, shot)]
+    question = table.user or QUESTIONS[task_of(table, task)]
+    shown = [
+        turn for shot in table.shots for turn in _render_example(table, question, values, shot)
+    ]
     system = [PromptTurn("system", fill_template(table.system, values))] if table.system else []
     after = [PromptTurn("user", fill_template(table.after, values))] if table.after else []
-    return (*system, *shown, PromptTurn("user", fill_template(asked, values)), *after)
+    return (*system, *shown, PromptTurn("user", fill_template(question, values)), *after)
 
 
 def _render_example(
@@ -346,13 +360,13 @@ def _render_example(
     """Yield a shot as turns. Raises ValueError if its label or its text does not fit."""
     words = (table.verbalizers or {}).get(shot.label)
     if words is None:
-        known = ", ".join(table.verbalizers or ())
-        raise ValueError(f"prompt.shots: {shot.label!r} is no label of this model: {known}")
+        labels = ", ".join(table.verbalizers or ())
+        raise ValueError(f"prompt.shots: {shot.label!r} is not a label of this model: {labels}")
     if missing := sorted(placeholders(asked) & OF_EXAMPLES - shot.values.keys()):
         raise ValueError(f"prompt.shots: one has no {missing[0]!r}")
     # the operator's own words, each piece: no place for a user's text is left in it
-    told = "".join(piece.text for piece in fill_template(asked, {**values, **shot.values}))
-    yield PromptTurn("user", (TemplatePart(told),))
+    text = "".join(piece.text for piece in fill_template(asked, {**values, **shot.values}))
+    yield PromptTurn("user", (TemplatePart(text),))
     if table.after:
         yield PromptTurn("user", fill_template(table.after, values))
     yield PromptTurn("assistant", (TemplatePart(table.answer_prefix + words[0]),))

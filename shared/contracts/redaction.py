@@ -1,9 +1,8 @@
 """`do_not_store_text`: keeps numbers and our words, removes the caller's text.
 
 The types of a report classify its strings: a literal or a `Word` is ours; any other string may hold
-text and is blanked. Warnings are searched for runs of characters of the request, and blanked if one
-repeats it, unless their type says that they are our words. (The ledger cuts the request itself.)
-Pure: pydantic alone.
+text and is blanked. A warning is blanked if it repeats a run of characters of the request, unless
+its type says that it is ours. (The ledger cuts the request itself.) Pure: pydantic alone.
 """
 
 from __future__ import annotations
@@ -42,23 +41,23 @@ def untold(error: Exception) -> Exception:
 
 
 def repeats(said: str, sent: Sequence[str]) -> bool:
-    """Return True if `said` has a run of characters of the sent texts, or all of a short one."""
+    """Return True if `text` has a run of characters of the sent texts, or all of a short one."""
     ours = [said[start : start + RUN] for start in range(len(said) - RUN + 1)]
     for text in filter(None, sent):
         if len(text) <= RUN:
-            found = text in said
+            repeated = text in said
         elif len(said) <= SENTENCE:
-            found = any(run in text for run in ours)
+            repeated = any(run in text for run in ours)
         else:  # comparing sets is faster for what is longer than a sentence of ours
             theirs = (text[start : start + RUN] for start in range(len(text) - RUN + 1))
-            found = not set(ours).isdisjoint(theirs)
-        if found:
+            repeated = not set(ours).isdisjoint(theirs)
+        if repeated:
             return True
     return False
 
 
 def is_internal(value: str, hint: Any, *, names: bool = True) -> bool:
-    """Return True if the value's type is ours. names: True if `Word` counts, as literals do."""
+    """Return True if the value's type is ours. names: count a `Word` as ours, like a literal."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         return value in arguments
@@ -136,17 +135,20 @@ def _words_in(value: Any) -> Iterator[str]:
         yield from map(str, value)
         yield from _words_in(list(value.values()))
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _words_in(one)
+        for element in value:
+            yield from _words_in(element)
 
 
 def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
-    """Return the report as JSON without strings that may be text. Sums over results have none."""
+    """Return the report as JSON without strings that may be text. Batch reports have no such
+    strings."""
     if isinstance(report, BatchReport):
         return report.model_dump(mode="json")
     lists = (
-        getattr(request, name)
-        for name, field in type(request).model_fields.items()
+        getattr(message, name)
+        for message in (request, getattr(request, "options", None))
+        if isinstance(message, BaseModel)
+        for name, field in type(message).model_fields.items()
         if CallersWords in field.metadata
     )
     words = frozenset(
@@ -155,45 +157,47 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
         if not isinstance(value, str)
         for word in _words_in(value)
     )
-    kept = _model(report, words)
-    own = type(report).model_fields.get("warnings")
-    if own is not None:
-        ours = all_internal(own.annotation)
+    stripped = _model(report, words)
+    warnings_field = type(report).model_fields.get("warnings")
+    if warnings_field is not None:
+        ours = all_internal(warnings_field.annotation)
         elicitation = getattr(report, "elicitation", None)  # as little ours as what was sent
-        told = (getattr(elicitation, name, None) for name in ("answer", "explanation", "reasoning"))
-        texts = words if ours else {*sent(request), *filter(None, told), *words}
+        written = (
+            getattr(elicitation, name, None) for name in ("answer", "explanation", "reasoning")
+        )
+        texts = words if ours else {*sent(request), *filter(None, written), *words}
         long = sorted((text for text in texts if len(text) > NAME), key=len, reverse=True)
-        kept["warnings"] = [
+        stripped["warnings"] = [
             "a warning that repeats the text was not kept" if repeats(warning, long) else warning
             for warning in getattr(report, "warnings", ())
         ]
-    return kept
+    return stripped
 
 
 def strip_request(problem: Problem, request: JobRequest) -> Problem:
-    """Return the problem without a detail that repeats the request."""
+    """Return the problem; a detail that repeats the request is removed."""
     texts = list(sent(request))
-    kept = dict(problem)
-    if repeats(kept["detail"], texts):
-        kept["detail"] = kept["title"]
-    if "errors" in kept:
-        kept["errors"] = [
-            entry | {"detail": kept["title"]} if repeats(entry["detail"], texts) else entry
-            for entry in kept["errors"]
+    stripped = dict(problem)
+    if repeats(stripped["detail"], texts):
+        stripped["detail"] = stripped["title"]
+    if "errors" in stripped:
+        stripped["errors"] = [
+            entry | {"detail": stripped["title"]} if repeats(entry["detail"], texts) else entry
+            for entry in stripped["errors"]
         ]
-    return kept
+    return stripped
 
 
 def _model(model: BaseModel, words: Words) -> dict[str, Json]:
     ours = isinstance(model, OURS)
-    kept = {}
+    values = {}
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
         if field.exclude_if is not None and field.exclude_if(value):
             continue  # as where the text stays
         as_it_is = ours and isinstance(value, str)
-        kept[name] = value if as_it_is else _value(value, field_type(field), words)
-    return kept
+        values[name] = value if as_it_is else _value(value, field_type(field), words)
+    return values
 
 
 def _value(value: Any, hint: Any, words: Words) -> Json:
@@ -206,8 +210,8 @@ def _value(value: Any, hint: Any, words: Words) -> Json:
         return None if type(None) in get_args(_bare(hint)) else ""
     if isinstance(value, Mapping):
         names = (
-            str(place) if isinstance(key, str) and key.casefold() in words else key
-            for place, key in enumerate(value, 1)
+            str(index) if isinstance(key, str) and key.casefold() in words else key
+            for index, key in enumerate(value, 1)
         )
         items = (_value(item, last_argument(hint), words) for item in value.values())
         return dict(zip(names, items, strict=True))

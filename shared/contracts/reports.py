@@ -15,75 +15,79 @@ IntervalMethod = Literal["wilson", "studentised", "bca", "order", "t", "exact"]
 class Interval(Message):
     """An estimate with its interval and the number of observations behind it."""
 
-    value: float | None = Field(description="null where nothing was observed")
-    low: float | None = Field(description="null for fewer than two clusters, or where undefined")
+    value: float | None = Field(description="the estimate; null without observations")
+    low: float | None = Field(
+        description="lower end; null for fewer than two clusters, or if undefined"
+    )
     high: float | None
     of: int = Field(ge=0, description="observations")
-    method: IntervalMethod | None = Field(default=None, description="how the ends were found")
+    method: IntervalMethod | None = Field(default=None, description="the method that gave the ends")
     clusters: int | None = Field(
-        default=None, ge=0, description="texts that the observations belong to; null: not known"
+        default=None,
+        ge=0,
+        description="number of texts that the observations belong to; null: not known",
     )
     effective: float | None = Field(
-        default=None, ge=0, description="independent observations that these are worth"
+        default=None, ge=0, description="effective number of independent observations"
     )
     se: float | None = Field(default=None, description="standard error, in units of the value")
     detectable: float | None = Field(
         default=None,
         ge=0,
-        description="smallest true distance that so many texts find with power 0.8, same units; "
-        "null where the quantity's range is not as wide, and where all values are equal, which "
-        "does not tell how far further ones spread",
+        description="smallest true distance that this number of texts detects with power 0.8, same "
+        "units; null if the quantity's range is narrower. Also null if all values are equal, "
+        "because nothing is known about the spread of further values",
     )
 
 
 class ValueHistogram(Message):
-    """Values in equal bins over the whole range of what they can be."""
+    """Counts of values in equal bins over their whole possible range."""
 
-    low: float = Field(description="where the first bin begins")
-    high: float = Field(description="where the last bin ends")
+    low: float = Field(description="start of the first bin")
+    high: float = Field(description="end of the last bin")
     counts: tuple[Count, ...] = Field(
         min_length=1,
-        description="values in each bin, the lowest first: [a, b), the last one [a, b]; together "
-        "all that are defined",
+        description="values in each bin, the lowest first: [a, b), the last one [a, b]; their"
+        " sum is the number of defined values",
     )
 
 
 def bin_edges(low: float, high: float, bins: int) -> list[float]:
     """Return the ascending borders of equal bins, bins + 1, as in links of pages."""
-    return [low + (high - low) * place / bins for place in range(bins)] + [high]
+    return [low + (high - low) * index / bins for index in range(bins)] + [high]
 
 
 class PartSummary(Message):
-    """A part of the score over all results: those that have it, and the two ways to be without it,
-    add up to all."""
+    """A part of the score over all results. The results with this part, and the two kinds
+    without it, add up to all results."""
 
-    mean: Interval = Field(description="over the results that have it")
-    undefined: Count = Field(description="results where it is asked for, and cannot be told")
-    not_applicable: Count = Field(description="results of which there is nothing to ask")
+    mean: Interval = Field(description="mean over the results that have this part")
+    undefined: Count = Field(description="results where this part applies, but is unknown")
+    not_applicable: Count = Field(description="results where this part does not apply")
 
 
 class SequenceInterval(Message):
-    """An interval of a mean that holds at every look, for values in the order of their arrival."""
+    """An interval of a mean that stays valid at every look, for values in order of arrival."""
 
     low: float
     high: float
-    of: int = Field(ge=1, description="texts so far; several results of one are averaged")
+    of: int = Field(ge=1, description="texts so far; several results of one text are averaged")
 
 
 class LanguageScores(Message):
     """The results whose text is in one language."""
 
     results: Count
-    undefined: Count = Field(description="of these, results without a score")
+    undefined: Count = Field(description="results without a score")
     score: Interval = Field(description="mean score, with its interval over texts")
 
 
 class SplitValue(Message):
-    """The results that have one value of what they are split by."""
+    """The results with one value of the split's key."""
 
     value: str
     results: Count
-    undefined: Count = Field(description="of these, results without a score")
+    undefined: Count = Field(description="results without a score")
     score: Interval = Field(description="mean score, with its interval over texts")
 
 
@@ -94,7 +98,7 @@ class SplitPair(Message):
     second: str
     difference: float = Field(description="mean of second - mean of first, units of the score")
     p_value: PValue | None = Field(
-        description="that the two means are equal; null where nothing can be permuted"
+        description="p-value of equal means; null if nothing can be permuted"
     )
     p_adjusted: PValue | None = Field(description="`p_value` after Holm over all pairs")
 
@@ -104,60 +108,65 @@ class ScoreSplit(Message):
 
     by: str
     values: tuple[SplitValue, ...] = Field(default=(), description="the lowest mean first")
-    without: Count = Field(description="results without a value; left out")
+    without: Count = Field(description="results left out because they have no value")
     p_value: PValue | None = Field(
         default=None,
-        description="that all means are equal: the values of whole texts are permuted, and those "
-        "of a text with several within it; null where nothing can be permuted",
+        description="p-value of all means being equal. The values of whole texts are permuted, and "
+        "those of a text with several values within it; null if nothing can be permuted",
     )
     within_texts: bool | None = Field(
         default=None,
-        description="whether some texts have several values, which were permuted within them",
+        description="whether some texts have several values, which are permuted within the text",
     )
     texts: Count | None = Field(
-        default=None, description="with a score under any value; null in earlier reports"
+        default=None, description="texts with a score under any value; null in earlier reports"
     )
     common_texts: Count | None = Field(
         default=None,
-        description="of these, those with a score under every value: where they are fewer, the "
-        "values differ in their texts as well",
+        description="texts with a score under every value; if fewer than `texts`, the groups "
+        "also differ in their texts",
     )
-    pairs: tuple[SplitPair, ...] = Field(default=(), description="where asked for by `pairwise`")
-    warnings: tuple[str, ...] = Field(default=(), description="why there is no split")
+    pairs: tuple[SplitPair, ...] = Field(
+        default=(), description="pairwise comparisons, if `pairwise` requests them"
+    )
+    warnings: tuple[str, ...] = Field(default=(), description="the reason why there is no split")
 
 
 class ComponentDifference(Message):
-    """One number of two systems, on the texts where both have it. First: of the report's results;
-    second: of those of `against`. What is signed is first - second."""
+    """One number of two systems, on the texts where both have it. The first is of the report's
+    results, the second of those of `against`. Differences are first - second."""
 
     component: Annotated[str, Word] = Field(description="`score`, or the component's name")
     pairs: Count = Field(description="pairs where both systems have it")
     difference: Interval = Field(
-        description="mean of first - second, in units of the component, with its interval over "
-        "texts; above 0, the report's own results have more of it"
+        description="mean of first - second, in units of the component, with its interval "
+        "over texts; above 0, the report's own results have the larger number"
     )
     first: float | None = Field(default=None, description="mean of the first on these pairs")
     second: float | None = Field(default=None, description="mean of the second on these pairs")
     p_value: PValue | None = Field(
-        description="that the mean difference is 0, two-sided: the larger of the next two; null "
-        "without pairs, 1 for a single text"
+        description="two-sided p-value of a mean difference of 0: the larger of the next two;"
+        " null without pairs, 1 for a single text"
     )
-    p_t: PValue | None = Field(description="of t over texts")
+    p_t: PValue | None = Field(description="p-value of a t test over texts")
     p_randomization: PValue | None = Field(
-        description="of sign flips of whole texts; of 0/1 parts on single texts McNemar's exact p"
+        description="p-value of sign flips of whole texts; for 0/1 parts on single texts "
+        "McNemar's exact p"
     )
     p_adjusted: PValue | None = Field(
         default=None, description="`p_value` after Holm over all components of the comparison"
     )
     p_systems: PValue | None = Field(
-        default=None, description="of the score: `p_value` after Holm over `further` systems, too"
+        default=None,
+        description="for the score: `p_value` after Holm over `further` systems as well",
     )
     p_wilcoxon: PValue | None = Field(
-        default=None, description="of the signed-rank test, where requested; null: no text differs"
+        default=None,
+        description="p-value of the signed-rank test, if requested; null: no text differs",
     )
     effect: float | None = Field(
-        description="mean of first - second in its standard deviations over pairs; null where "
-        "that is 0"
+        description="mean of first - second, divided by its standard deviation over pairs; "
+        "null if that is 0"
     )
     better: Count = Field(description="pairs whose first has the larger value")
     equal: Count
@@ -165,17 +174,16 @@ class ComponentDifference(Message):
 
 
 class DifferenceBounds(Message):
-    """What the mean difference of the scores of all pairs could be, whatever the undefined ones
-    are: undefined scores of the first at their worst and of the second at their best, and the
-    other way round."""
+    """Bounds on the mean difference of the scores of all pairs. Undefined scores of the first
+    system get the worst value and those of the second the best, and the reverse."""
 
     low: float
     high: float
-    pairs: Count = Field(description="all, those with an undefined score among them")
+    pairs: Count = Field(description="all pairs, including those with an undefined score")
 
 
 class VerdictChange(Message):
-    """Pairs whose verdicts are these."""
+    """The number of pairs with these two verdicts."""
 
     first: VerdictWord
     second: VerdictWord
@@ -188,7 +196,9 @@ class ProblemChange(Message):
     problem: Annotated[str, Word] = Field(description="its code, as in `problems` of a result")
     only_first: Count = Field(description="pairs where only the report's own result has it")
     only_second: Count = Field(description="pairs where only the result of `against` has it")
-    p_value: PValue | None = Field(description="that both systems have it equally often, two-sided")
+    p_value: PValue | None = Field(
+        description="two-sided p-value of both systems having it equally often"
+    )
     p_adjusted: PValue | None = Field(description="`p_value` after Holm over all problems")
 
 
@@ -212,25 +222,26 @@ class DifferenceHistogram(Message):
 
 
 class DensityCell(Message):
-    """Pairs whose scores lie in one cell of a grid over the range of the score, 40 by 40."""
+    """The number of pairs in one cell of a 40 by 40 grid over the score's range."""
 
-    first: int = Field(ge=0, lt=40, description="column, from the least score")
-    second: int = Field(ge=0, lt=40, description="row, from the least score")
+    first: int = Field(ge=0, lt=40, description="column, counted from the least score")
+    second: int = Field(ge=0, lt=40, description="row, counted from the least score")
     pairs: Count
 
 
 class ComparisonSlice(Message):
-    """The pairs of one value of what the request splits by, as the first system has it."""
+    """The pairs with one value of the split's key; the first system's value counts."""
 
     by: str
     value: str
-    pairs: Count = Field(description="pairs where both have a score")
+    pairs: Count = Field(description="pairs where both systems have a score")
     difference: Interval = Field(description="mean of first - second, with its interval over texts")
 
 
 class SystemComparison(Message):
-    """The report's results, first, and those of `against`, second, paired by `custom_id`, else by
-    text and explained label; of several results of one text and label the mean is taken."""
+    """The report's results, first, compared with those of `against`, second. They are paired
+    by `custom_id`, else by text and explained label; several results of one text and label
+    are averaged."""
 
     pairs: Count
     unpaired_a: Count = Field(description="results of the report without a partner; left out")
@@ -240,21 +251,23 @@ class SystemComparison(Message):
     )
     differences: tuple[ComponentDifference, ...]
     conflicting: Count = Field(
-        default=0, description="of the unpaired, those that share a custom_id and not the text"
+        default=0, description="results left out because they share a custom_id but not the text"
     )
     by_text: Count | None = Field(
         default=None,
-        description="of the pairs, those of one text and label without a custom_id in common; "
-        "null in reports of an earlier version",
+        description="pairs matched by text and label, without a common custom_id; null in "
+        "reports of an earlier version",
     )
     undefined_a: Count = Field(default=0, description="pairs where only the first has no score")
     undefined_b: Count = Field(default=0, description="pairs where only the second has no score")
     bounds: DifferenceBounds | None = Field(
         default=None, description="null without pairs, and where the score has no range"
     )
-    verdicts: tuple[VerdictChange, ...] = Field(default=(), description="those that there are")
+    verdicts: tuple[VerdictChange, ...] = Field(
+        default=(), description="pairs of verdicts that occur"
+    )
     problems: tuple[ProblemChange, ...] = Field(
-        default=(), description="problems that only one of the two has in some pair, worst first"
+        default=(), description="problems that in some pair only one of the two has, worst first"
     )
     changes: tuple[ScoreChange, ...] = Field(
         default=(), description="the 200 pairs whose scores differ most, the largest first"
@@ -262,22 +275,23 @@ class SystemComparison(Message):
     histogram: DifferenceHistogram | None = None
     density: tuple[DensityCell, ...] = Field(default=(), description="cells that are not empty")
     slices: tuple[ComparisonSlice, ...] = Field(
-        default=(), description="by each of 2 to 50 values of the request's `by`, the lowest first"
+        default=(),
+        description="comparisons by the request's `by`, for keys with 2 to 50 values, lowest first",
     )
     warnings: tuple[str, ...] = Field(
-        default=(), description="what to doubt of the pairs and of the difference of the scores"
+        default=(), description="reasons to doubt the pairs or the difference of the scores"
     )
 
 
 class ReviewerPair(Message):
-    """Two people on the texts that both judged."""
+    """The agreement of two people on the texts that both judged."""
 
     first: str
     second: str
     texts: Count
-    agreed: Interval = Field(description="share of texts where both say the same")
+    agreed: Interval = Field(description="share of texts with the same judgement of both")
     kappa: float | None = Field(
-        description="Cohen's, [-1, 1]; null where both said one thing of all texts"
+        description="Cohen's kappa, [-1, 1]; null if both gave one and the same answer to all texts"
     )
 
 
@@ -292,46 +306,52 @@ class DisputedResult(Message):
 
 
 class ScoreDecile(Message):
-    """Judgements of results whose score lies in one tenth of its range."""
+    """Judgements of results whose score is in one tenth of its range."""
 
     low: float
     high: float
-    agreed: Interval = Field(description="share that agrees with the metric")
+    agreed: Interval = Field(description="share of judgements that agree with the metric")
 
 
 class PartAgreement(Message):
-    """A number of the report beside what people say."""
+    """A number of the report compared with people's judgements."""
 
     part: Annotated[str, Word] = Field(description="`score`, or the part's name")
     auc: Interval = Field(
-        description="how often what people agree with has the higher value; chance is 0.5"
+        description="how often an explanation that people agree with has the higher value; "
+        "chance is 0.5"
     )
     human_score: Interval = Field(
-        description="rank correlation with the score that people would give, [-1, 1]"
+        description="rank correlation with the scores given by people, [-1, 1]"
     )
 
 
 class HumanAgreement(Message):
-    """Judgements of the results' scores: between people, and between people and the metric.
+    """Agreement of judgements between people, and between people and the metric.
 
-    Who is unsure counts between people, and not for or against the metric.
+    "Unsure" counts as an answer between people, but neither for nor against the metric.
     """
 
     judgements: Count
     texts: Count = Field(description="results that somebody judged")
     reviewers: Count
-    random: bool = Field(description="whether the figures hold for more than these lines")
+    random: bool = Field(description="whether the figures apply to more than these lines")
     agreed: Interval = Field(description="share of pairs of people on one text who say the same")
-    kappa: Interval = Field(description="Cohen's, of exactly two people; null for others")
-    alpha: Interval = Field(description="Krippendorff's, nominal, gaps allowed")
+    kappa: Interval = Field(description="Cohen's kappa, for exactly two people; else null")
+    alpha: Interval = Field(description="Krippendorff's alpha, nominal, gaps allowed")
     pairs: tuple[ReviewerPair, ...] = ()
     disputed: tuple[DisputedResult, ...] = ()
     with_metric: Interval = Field(
-        description="share that agrees with the metric: of those who judged blind, who calls the "
-        "explanation good where the verdict is `holds_up`, and not where it is `problem_found`"
+        description="share of judgements that agree with the metric. A blind judgement agrees"
+        " if it calls the explanation good and the verdict is `holds_up`, or not "
+        "good and the verdict is `problem_found`"
     )
-    above: Interval = Field(description="the same, of scores in the upper 3 tenths of the range")
-    below: Interval = Field(description="the same, of scores in the lower 3 tenths of the range")
+    above: Interval = Field(
+        description="the same share, for scores in the upper 3 tenths of the range"
+    )
+    below: Interval = Field(
+        description="the same share, for scores in the lower 3 tenths of the range"
+    )
     deciles: tuple[ScoreDecile, ...] = ()
     parts: tuple[PartAgreement, ...] = ()
     by_verdict: dict[str, Interval] = Field(default_factory=dict)

@@ -2,8 +2,8 @@
 
 A metric's contract names its `cost`: the request as products of sizes. Each is in tokens that a
 model reads or writes, or in steps of pure computation. No model is loaded and no text is tokenized.
-A product may be a lower bound (`certain`: a request refused for it could not have succeeded) or
-only likely (it separates heavy requests from light ones, and refuses nothing).
+A product is either a lower bound (`certain`: a request rejected for it could not have succeeded) or
+only likely (it separates heavy from light requests, and rejects none).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ Cost = Callable[[Any, int], Sequence[Work]]  # request, tokens that its model su
 
 @dataclass(frozen=True)
 class Excess:
-    """Work above a limit. share: of it that may stay, if the others stay unchanged."""
+    """Work above a limit. share: the part of it that fits, if the other products stay unchanged."""
 
     work: Work
     share: float
@@ -89,11 +89,11 @@ class WorkLimit:
     server_rows: float = inf
 
     def expected_time(self, works: Sequence[Work]) -> float:
-        """Return the expected seconds of a request, certain and likely ones."""
+        """Return the expected seconds of a request, certain and likely work together."""
         return sum(work.seconds(self.tokens_per_second) for work in works)
 
     def check(self, works: Sequence[Work]) -> None:
-        """Raises TooCostly where the certain work is more than the limit."""
+        """Raise TooCostly if the certain work is above the limit."""
         excess = self._excess(works)
         if excess is not None:
             raise self._to_error(excess, [work for work in works if work.certain])
@@ -120,7 +120,9 @@ class WorkLimit:
         """Return the request's work, the limit, and the value needed for each number."""
         largest = excess.work
         product = " × ".join(f"{_number(size.value)} {size.name}" for size in largest.sizes)
-        lower = [(one.name, self._max_value(one), 1) for one in largest.lowerings] or [
+        lower = [
+            (lowering.name, self._max_value(lowering), 1) for lowering in largest.lowerings
+        ] or [
             (size.name, floor(size.value * excess.share), size.least)
             for size in largest.sizes
             if size.pointer is not None
@@ -130,7 +132,7 @@ class WorkLimit:
         fields: list[Reduction | Size] = []
         for work in (largest, *works):
             fields += (*work.lowerings, *work.sizes)
-        pointers = dict.fromkeys(one.pointer for one in fields if one.pointer)
+        pointers = dict.fromkeys(field.pointer for field in fields if field.pointer)
         refusal = TooManyRows if largest.at_server else TooCostly
         return refusal(
             f"{product} make {_number(largest.amount)} {largest.unit}, and one request may ask for "
@@ -144,13 +146,14 @@ class WorkLimit:
         return bisect_left(values, True, key=lambda value: not self.passes(one.works(value)))
 
     def _share(self, work: Work, works: Sequence[Work]) -> float:
-        """Return the share of a product that may stay if the others stay unchanged."""
-        own = work.seconds(self.tokens_per_second)
-        return (self.seconds - (self.expected_time(works) - own)) / own
+        """Return the share of a product that fits if the other products stay unchanged."""
+        seconds = work.seconds(self.tokens_per_second)
+        return (self.seconds - (self.expected_time(works) - seconds)) / seconds
 
 
 def words_of(text: str) -> int:
-    """Return a lower bound on tokens: tokenizers join no words, and drop none with a letter."""
+    """Return a lower bound on tokens: tokenizers neither join words nor drop words with a
+    letter."""
     return sum(any(map(str.isalnum, word)) for word in _SPACE.split(text))
 
 

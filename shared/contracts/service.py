@@ -1,6 +1,6 @@
 """Contracts of services: their messages, models, costs, form and batch reports.
 
-One object per service is all that gateway, queue, scheduler and worker know of it.
+Gateway, queue, scheduler and worker know a service only through its one contract object.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.calls import Turn, WrittenToken
 from shared.contracts.checks import conclude, not_tested, undefined
 from shared.contracts.elicitation import given_inputs, has_own_model
-from shared.contracts.fields import is_number, messages_in
+from shared.contracts.fields import is_number, messages_in, options_of
 from shared.contracts.messages import (
     OF_PROVENANCE,
     TRANSPORT,
@@ -60,9 +60,9 @@ class SurprisingRule:
 
 @dataclass(frozen=True, kw_only=True)
 class RivalGroup:
-    """Results that are compared with chance separately, since another outcome is desired. path:
-    dotted, into a batch report, to their means. wanted: the outcome, if it is not to beat the
-    rivals. better: part → better direction for these."""
+    """Results that are compared with chance separately, since another outcome is desired.
+    path: dotted, into a batch report, to their means. wanted: the desired outcome, if it
+    differs from beating the random rivals. better: part → better direction for these."""
 
     path: str
     name: str
@@ -83,14 +83,14 @@ class GainWords:
 class FactPaths:
     """The data of a table of results: dotted paths into a report, or a request.
 
-    parts: of a report; none: every number of its `components`. chance: the metric's figure against
-    chance, the share of random rivals that are beaten. text, decision_sent: of a request;
-    more_texts: alternative texts. chance_score: expected score by chance; None: it depends on the
-    text. rivals: of `chance`, number of results for "RIVALS[0] better than RIVALS[1]". score_range:
-    for reports without one. groups: of results, if `chance` over all would show which of them are
-    many. gain: the main number of a batch report, if it is a gain. caveats: first words of warnings
-    that its finding repeats. facets: (name, SQL/JSON path of words in a report), filters of tables
-    in addition to all columns.
+    parts: paths of a report's parts; none: every number of its `components`. chance: path
+    of the share of random rivals that are beaten. text, decision_sent: of a request;
+    more_texts: alternative texts. chance_score: expected score by chance; None: it depends
+    on the text. rivals: of `chance`, number of results for "RIVALS[0] better than
+    RIVALS[1]". score_range: for reports without one. groups: of results, if `chance` over
+    all would show which of them are many. gain: the main number of a batch report, if it is
+    a gain. caveats: first words of warnings that the finding repeats. facets: (name,
+    SQL/JSON path of words in a report), filters of tables in addition to all columns.
     """
 
     score: str = "score"
@@ -117,11 +117,11 @@ class FactPaths:
 class ElicitedExplanation:
     """A model's answer from which a metric's request is made.
 
-    inputs: placeholder → text, as `text`, or `premise` and `hypothesis`. answer: text after the
-    reasoning; tokens: of the answer, empty if unknown. explanation: its explaining part. policy: if
-    the request names one. judge: the model that decided, if it can be asked for `judge_labels`,
-    too. turns: the answered prompt, with `{text}` for the text and braces doubled; empty without a
-    text. style: of the question.
+    inputs: placeholder → text, as `text`, or `premise` and `hypothesis`. answer: text after
+    the reasoning; tokens: those of the answer, empty if unknown. explanation: the
+    explaining part of the answer. policy: the request's, if it names one. judge: the model
+    that decided, if it can also judge with `judge_labels`. turns: the answered prompt, with
+    `{text}` for the text and braces doubled; empty without a text. style: of the question.
     """
 
     inputs: Mapping[str, str]
@@ -170,7 +170,7 @@ class ServiceContract:
     server_cost: Cost | None = None  # instead, where its model is behind a server; absent: the same
     needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
     # needs; see `shared.models.catalogue.entry`
-    writers: tuple[str, ...] = ()  # fields of a request that name a language model besides
+    writers: tuple[str, ...] = ()  # paths of fields that name a language model besides
     labels: tuple[str, ...] = ()  # canonical labels that a model must tell where "judge" is needed
     answers: Callable[[], Any] | None = None  # the type of its results in the API's description,
     # where the report's own says less
@@ -186,13 +186,13 @@ class ServiceContract:
         return f"/v1/{self.name}"
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """Return the request's work; reads: least tokens of a text that its model reads."""
+        """Return the request's work. reads: the fewest tokens of a text that its model reads."""
         return () if self.cost is None else self.cost(request, reads)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchReportContract(ServiceContract):
-    """A metric's batch reports; their name is `<metric>-report`."""
+    """The batch reports of a metric; their name is `<metric>-report`."""
 
     metric: str
     needs_text: bool  # False: it never looks at a request's texts, so they may be gone
@@ -213,11 +213,11 @@ class BatchReportContract(ServiceContract):
         return dict(_corrections(self.report, ""))
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """Return the work that the request shows: of listed jobs, not of a batch."""
+        """Return the work that the request shows: that of listed jobs, but not that of a batch."""
         if not isinstance(request, BatchReportRequest):
             return ()
-        others = (*((request.against,) if request.against else ()), *request.further)
-        listed = sum(len(one.jobs or ()) for one in (request, *others))
+        systems = (*((request.against,) if request.against else ()), *request.further)
+        listed = sum(len(system.jobs or ()) for system in (request, *systems))
         return self.work_over(request, listed)
 
     def work_over(
@@ -280,13 +280,14 @@ class ReportedContract(ServiceContract):
     @property
     def score_range(self) -> tuple[float, float] | None:
         """Return the least and greatest score; None: it depends on the request."""
-        told = self.report.model_fields.get("range")
-        if told is not None and isinstance(told.default, tuple):
-            return told.default
+        range_field = self.report.model_fields.get("range")
+        if range_field is not None and isinstance(range_field.default, tuple):
+            return range_field.default
         return None if self.facts is None else self.facts.score_range
 
     def as_scored(self, request: Any, report: Any) -> Any:
-        """Return the request about the scored texts. report: of its job. Raises ValidationError."""
+        """Return the request about the scored texts. report: the job's report. Raises
+        ValidationError."""
         return request
 
     @property
@@ -340,25 +341,27 @@ class MetricContract(ReportedContract):
     def as_scored(self, request: Any, report: Any) -> Any:
         """Return the request with its elicited explanation, or unchanged if none was elicited or
         kept. report: of its job. Raises ValidationError."""
-        found = getattr(report, "elicitation", None)
-        if self.elicited is None or found is None or not found.explanation:
+        elicitation = getattr(report, "elicitation", None)
+        if self.elicited is None or elicitation is None or not elicitation.explanation:
             return request
-        writer = found.provenance.model
+        writer = elicitation.provenance.model
         elicited = ElicitedExplanation(
             inputs=given_inputs(request),
-            answer=found.answer,
-            explanation=found.explanation,
-            decision=found.decision,
-            tokens=found.tokens,
-            reasoning=found.reasoning,
+            answer=elicitation.answer,
+            explanation=elicitation.explanation,
+            decision=elicitation.decision,
+            tokens=elicitation.tokens,
+            reasoning=elicitation.reasoning,
             model=writer and writer.name,
-            judge=writer.name if writer and found.p else None,
-            judge_labels=tuple(found.p or ()),
+            judge=writer.name if writer and elicitation.p else None,
+            judge_labels=tuple(elicitation.p or ()),
         )
-        made = {name: value for name, value in self.elicited(elicited).items() if value is not None}
+        values = {
+            name: value for name, value in self.elicited(elicited).items() if value is not None
+        }
         model = {"model": request.model} if has_own_model(request) else {}
-        own = request.model_dump(mode="json", exclude={"explain", "model", *made})
-        return self.request.model_validate(own | made | model)
+        parameters = request.model_dump(mode="json", exclude={"explain", "model", *values})
+        return self.request.model_validate(parameters | values | model)
 
     @cached_property
     def parts(self) -> dict[str, str]:
@@ -372,21 +375,21 @@ class MetricContract(ReportedContract):
     @cached_property
     def not_parameters(self) -> frozenset[str]:
         """Return `TRANSPORT`, `OF_PROVENANCE`, and texts marked `Input`; others are parameters."""
-        fields = self.request.model_fields.items()
+        fields = (self.request.model_fields | options_of(self.request)).items()
         texts = (name for name, field in fields if Input in field.metadata and has_text(field))
         return frozenset((*TRANSPORT, *OF_PROVENANCE, *texts))
 
     @property
     def compared(self) -> int:
-        """Return the number of its parts, and the score."""
+        """Return the number of the score's parts, plus one for the score."""
         return len(self.parts) + 1
 
 
 def _corrections(report: type[Message], path: str) -> Iterator[tuple[str, str]]:
-    for name, found in report.model_fields.items():
+    for name, model_field in report.model_fields.items():
         if name in ("p_adjusted", "q_value"):
-            yield f"{path}{name}", found.description or ""
-        for inner in messages_in(found.annotation):
+            yield f"{path}{name}", model_field.description or ""
+        for inner in messages_in(model_field.annotation):
             yield from _corrections(inner, f"{path}{name}.")
 
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
+Path = tuple[int | str, ...]
 ID = re.compile(r"\^([a-z]+_)\[0-9a-f\]\{32\}\$")  # the pattern of our own ids
 NUL_FREE = r"^[^\x00]*$"
 LANGUAGE_TAG = r"^(\*|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$"  # BCP 47; `*`: all
@@ -19,7 +20,7 @@ LANGUAGE_TAG = r"^(\*|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$"  # BCP 47; `*`: all
 SAID = {
     "extra_forbidden": "there is no such field",
     "string_type": "must be a string",
-    "string_unicode": "holds half of a surrogate pair, which is no character",
+    "string_unicode": "has half of a surrogate pair, which is not a character",
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",
     "int_parsing_size": "must be a whole number of fewer digits",
@@ -45,16 +46,27 @@ SAID = {
     "enum": "must be {expected}",
     "string_too_long": "must have at most {max_length} characters",
     "union_tag_invalid": "{discriminator} must be one of {expected_tags}",
-    "union_tag_not_found": "{discriminator} is needed: it tells which kind this is",
+    "union_tag_not_found": "{discriminator} is missing: it says which kind this is",
 }
 
 OF_PATTERN = {
     LANGUAGE_TAG: "must be a language tag (BCP 47), as in de or hi-Latn, or *",
-    NUL_FREE: "must not hold the character NUL",
+    NUL_FREE: "must not contain the character NUL",
 }
 
 IN_JSON = {"True": "true", "False": "false", "None": "null"}
 PYTHON = re.compile(r"(?<!['\w])(?:True|False|None)(?!['\w])")
+
+
+def fault_at(path: Path, detail: str) -> InitErrorDetails:
+    """Return an error with this sentence at this path, for `ValidationError`."""
+    error = PydanticCustomError("refused", "{detail}", {"detail": detail})
+    return InitErrorDetails(type=error, loc=path, input=None)
+
+
+def refusal(path: Path, detail: str) -> ValidationError:
+    """Return an error with this sentence at this path, for a validator to raise."""
+    return ValidationError.from_exception_data("Message", [fault_at(path, detail)])
 
 
 def first_fault(error: ValidationError) -> ErrorDetails:
@@ -70,7 +82,7 @@ def dotted(found: Mapping[str, Any]) -> str:
 def plain(found: Mapping[str, Any]) -> str:
     """Format an entry of `ValidationError.errors()` as a clause about its field.
 
-    Our own messages, and kinds that our requests never have, stay unchanged.
+    Our own messages, and kinds that do not occur in our requests, stay unchanged.
     """
     kind, context = str(found["type"]), found.get("ctx") or {}
     if kind in ("value_error", "assertion_error"):

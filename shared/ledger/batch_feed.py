@@ -158,7 +158,7 @@ def _acquire_active(connection: Connection, batch_id: str) -> bool:
 def finish_lines(connection: Connection, only: Sequence[str] | None = None) -> int:
     """Answer the lines whose jobs have ended; return how many. One scheduler does it at a time.
 
-    only: of these batches; None: of all.
+    only: these batches; None: all.
     """
     in_batches = [] if only is None else [batches.c.id.in_(only)]
     if not connection.execute(select(func.pg_try_advisory_xact_lock(SETTLING))).scalar():

@@ -8,9 +8,10 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -149,6 +150,9 @@ class Slice:
     after: str | None = None
     order: Order = "desc"
     tenant: str | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
 
 def fetch_page(
@@ -161,5 +165,11 @@ def fetch_page(
         query = query.where(table.c.tenant == page.tenant)
     if page.after is not None:
         query = query.where(table.c.id < page.after if newest_first else table.c.id > page.after)
+    if page.created_after is not None:
+        query = query.where(table.c.created_at >= page.created_after)
+    if page.created_before is not None:
+        query = query.where(table.c.created_at < page.created_before)
+    for key, value in page.metadata.items():
+        query = query.where(table.c.metadata[key].as_string() == value)
     rows = list(connection.execute(query.limit(page.limit + 1)))
     return rows[: page.limit], len(rows) > page.limit

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import (
@@ -49,6 +49,7 @@ class StillOpen(ScoringError):
 class FileLines:
     """Lines to blank: by their number in an input file, by `custom_id` in an output file."""
 
+    size: int = 0  # bytes of the file
     numbers: set[int] = field(default_factory=set)
     custom_ids: set[str] = field(default_factory=set)
 
@@ -138,8 +139,8 @@ def _select(
         in_files[row.input_file_id].numbers.add(row.number)
         for file_id in filter(None, (row.output_file_id, row.error_file_id)):
             in_files[file_id].custom_ids.add(row.custom_id)
-    stored = files.existing_ids(connection, list(in_files))
-    in_stored = {file_id: of_file for file_id, of_file in in_files.items() if file_id in stored}
+    sizes = files.sizes_of(connection, list(in_files))
+    in_stored = {file_id: replace(in_files[file_id], size=size) for file_id, size in sizes.items()}
     return Erasure(ids, numbers, in_stored, open=len(rows) - len(ids))
 
 
@@ -150,7 +151,8 @@ def blank_lines(store: FileStore, erasure: Erasure) -> None:
     Lines skip blank lines.
     """
     for file_id, lines in erasure.files.items():
-        with store.open_read(file_id) as source, store.open_write(file_id) as target:
+        read = store.open_read(file_id, size=lines.size)
+        with read as source, store.open_write(file_id) as target:
             for number, line in enumerate(source, 1):
                 ending = b"\n" if line.endswith(b"\n") else b""
                 is_erased = lines.matches(number, line)

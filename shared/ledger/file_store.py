@@ -3,7 +3,7 @@
 The ledger says which files exist. A blob is complete before its row appears, and its row is deleted
 before the blob. Unreadable bytes are therefore away, not deleted.
 
-In a folder, a blob is written in `incoming` and then moved. `incoming` is created when this
+A blob is written in `incoming` and then moved. In a folder, `incoming` is created when this
 database uses the folder for the first time, and never again. An empty mount point lacks it, so
 nothing is written there while the disk is away.
 """
@@ -68,8 +68,8 @@ class FileStore:
 
     def __init__(self, url: str, engine: Engine) -> None:
         self._system, self._root = cast(tuple[fsspec.AbstractFileSystem, str], url_to_fs(url))
-        is_folder = "://" not in url or url.startswith(("file://", "local://"))
-        self._incoming = f"{self._root}/{INCOMING}" if is_folder else None
+        self._is_folder = "://" not in url or url.startswith(("file://", "local://"))
+        self._incoming = f"{self._root}/{INCOMING}"
         self._engine = engine
         self._is_known = False  # the folder is noted in the database
 
@@ -87,21 +87,19 @@ class FileStore:
 
     @contextmanager
     def open_write(self, file_id: str) -> Iterator[IO[bytes]]:
-        """Write a blob, or replace it. If the block fails, a blob in a folder stays as it was.
+        """Write a blob, or replace it. If the block fails, an older blob stays as it was.
 
         Raises FileStoreAway, StorageFull.
         """
         self._make_once()
-        path = self._path(file_id)
         unfinished = self._unfinished(file_id)
         with store_errors():
             stream = io.BufferedWriter(_Blob(self._system.open(unfinished, "wb")), PIECE_BYTES)
         try:
             yield stream
             stream.close()
-            if unfinished != path:
-                with store_errors():
-                    self._system.mv(unfinished, path)
+            with store_errors():
+                self._system.mv(unfinished, self._path(file_id))
         except BaseException:
             with suppress(ScoringError):
                 stream.close()
@@ -109,17 +107,20 @@ class FileStore:
             raise
 
     @contextmanager
-    def open_read(self, file_id: str, start: int = 0) -> Iterator[IO[bytes]]:
-        """Read the blob of a file with a row, from this byte on. Raises FileStoreAway."""
+    def open_read(self, file_id: str, start: int = 0, *, size: int) -> Iterator[IO[bytes]]:
+        """Read the blob of a file with a row, from byte `start` on.
+
+        size: bytes of the whole file. Raises FileStoreAway, also at the end of a shorter blob.
+        """
         with store_errors():
             raw = self._system.open(self._path(file_id), "rb")
             raw.seek(start)
-        with io.BufferedReader(_Blob(raw), PIECE_BYTES) as stream:
+        with io.BufferedReader(_Blob(raw, size - start), PIECE_BYTES) as stream:
             yield stream
 
-    def iter_chunks(self, file_id: str) -> Iterator[bytes]:
+    def iter_chunks(self, file_id: str, *, size: int) -> Iterator[bytes]:
         """Yield the blob in pieces. Raises FileStoreAway."""
-        with self.open_read(file_id) as stream:
+        with self.open_read(file_id, size=size) as stream:
             while piece := stream.read(PIECE_BYTES):
                 yield piece
 
@@ -138,9 +139,8 @@ class FileStore:
     def remove_unfinished(self, age: timedelta) -> None:
         """Remove blobs whose writing began longer ago than `age`: their writer died. Raises
         FileStoreAway."""
-        if self._incoming is not None:
-            for path in self._older(self._incoming, UNFINISHED, age):
-                self._remove(path)
+        for path in self._older(self._incoming, UNFINISHED, age):
+            self._remove(path)
 
     def _find_root(self) -> None:
         """Raise if the folder or the bucket is not there.
@@ -149,16 +149,16 @@ class FileStore:
         bucket itself may not be asked for, and to be refused is an answer.
         """
         try:
-            self._system.info(self._incoming or self._root)
+            self._system.info(self._incoming if self._is_folder else self._root)
         except FileNotFoundError:
-            if self._incoming is not None:
+            if self._is_folder:
                 raise
             with suppress(PermissionError):
                 self._system.info(self._root.partition("/")[0])
 
     def _make_once(self) -> None:
         """Make the folder if this database never used it before."""
-        if self._incoming is None or self._is_known:
+        if not self._is_folder or self._is_known:
             return
         with transaction(self._engine) as connection:
             if files.is_new_store(connection, self._incoming):
@@ -188,8 +188,6 @@ class FileStore:
 
     def _unfinished(self, file_id: str) -> str:
         """Return a path for writing a blob, unique to this writer: each moves a complete blob."""
-        if self._incoming is None:
-            return self._path(file_id)
         return f"{self._incoming}/{file_id}.{secrets.token_hex(8)}"
 
     def _path(self, file_id: str) -> str:
@@ -197,10 +195,14 @@ class FileStore:
 
 
 class _Blob(io.RawIOBase):
-    """A stream of fsspec whose errors count as the store's, not as those of its user."""
+    """A stream of fsspec whose errors count as the store's, not as those of its user.
 
-    def __init__(self, raw: Any) -> None:
+    bytes_left: how many must still be read; the end of the stream before that is an error.
+    """
+
+    def __init__(self, raw: Any, bytes_left: int = 0) -> None:
         self._raw = raw
+        self._bytes_left = bytes_left
 
     def readable(self) -> bool:
         return bool(self._raw.readable())
@@ -211,6 +213,9 @@ class _Blob(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         with store_errors():
             piece = self._raw.read(len(buffer))
+        self._bytes_left -= len(piece)
+        if not piece and self._bytes_left > 0:
+            raise FileStoreAway("the file store has only a part of this file at the moment")
         buffer[: len(piece)] = piece
         return len(piece)
 

@@ -169,13 +169,7 @@ def is_new_store(connection: Connection, folder: str) -> bool:
     return connection.execute(row.returning(file_stores.c.folder)).one_or_none() is not None
 
 
-def size_of(connection: Connection, file_id: str) -> int | None:
-    """Return the uploaded size in bytes, or None if the file was deleted."""
-    return connection.execute(select(files.c.bytes).where(files.c.id == file_id)).scalar()
-
-
-def existing_ids(connection: Connection, file_ids: Sequence[str]) -> set[str]:
-    """Return those ids that have a row."""
-    return {
-        row.id for row in connection.execute(select(files.c.id).where(files.c.id.in_(file_ids)))
-    }
+def sizes_of(connection: Connection, file_ids: Sequence[str]) -> dict[str, int]:
+    """Return id → bytes; deleted files are left out."""
+    rows = connection.execute(select(files.c.id, files.c.bytes).where(files.c.id.in_(file_ids)))
+    return {file_id: size for file_id, size in rows}

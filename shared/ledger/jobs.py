@@ -415,9 +415,12 @@ def cancel(connection: Connection, job_id: str, *, tenant: str | None = None) ->
     A worker that still computes it is fenced off: its job is no longer running when it finishes.
     """
     of_tenant = true() if tenant is None else jobs.c.tenant == tenant
+    # With IS_OPEN the planner may read all open jobs of the tenant, since the index of open jobs
+    # looks small until the table is analysed: 13 ms instead of 0.1 ms in a backlog of 9,000.
+    is_open = jobs.c.finished_at.is_(None)
     rows = connection.execute(
         update(jobs)
-        .where(jobs.c.id == job_id, IS_OPEN, of_tenant)
+        .where(has_id(job_id), is_open, of_tenant)
         .values(status="cancelled", finished_at=func.now(), lease_expires_at=None)
         .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     )
@@ -506,7 +509,10 @@ def check_file_limit(connection: Connection, owner: Owner, size: int) -> None:
     if count >= owner.most_files:
         detail, policy = f"{owner.most_files} uploaded files are kept", STORED_FILES
     elif total + size > owner.most_bytes:
-        detail, policy = f"your files may have {owner.most_bytes} bytes in all", STORED_BYTES
+        detail, policy = (
+            f"your files may have at most {owner.most_bytes} bytes in total",
+            STORED_BYTES,
+        )
     else:
         return
     raise QuotaExceeded(f"{detail}; delete some", policy=policy, retry_after=DELETE_SECONDS)

@@ -103,7 +103,7 @@ judgements = Table(
 
 @dataclass(frozen=True)
 class ReviewerJudgement:
-    """A row as it was written; `current` unless another row supersedes it."""
+    """A judgement as stored; `current` is False if a later row supersedes it."""
 
     id: str
     job_id: str
@@ -151,7 +151,7 @@ class UnknownJudgement(NotThere):
 
 
 class NoResultToJudge(BadInput):
-    """The job has no result of a metric."""
+    """The job has no metric result."""
 
     slug = "nothing-to-judge"
     title = "There is nothing to judge"
@@ -182,7 +182,7 @@ def write(
         .with_for_update(key_share=True)  # one at a time; a row lock needs no memory
     ).one_or_none()
     if job is None or job.status != "succeeded" or not job.is_scored:
-        raise NoResultToJudge(f"the job {job_id!r} has no result of a metric")
+        raise NoResultToJudge(f"the job {job_id!r} has no metric result")
     if job.is_private and values.get("note"):
         raise BadInput("the job's texts are not kept, and notes quote", pointer="/note")
     if job.is_private and values.get("human_label") not in (None, "", *PLAIN_LABELS):
@@ -203,7 +203,7 @@ def write(
 def emit_event(
     connection: Connection, judgement: ReviewerJudgement, metric: str, tenant: str
 ) -> None:
-    """Owe the event to the tenant's endpoints, in the transaction that writes the judgement."""
+    """Queue the event for the tenant's endpoints, in the transaction that writes the judgement."""
     body = {"id": judgement.id, "object": "judgement", "job_id": judgement.job_id, "metric": metric}
     body |= {
         name: getattr(judgement, name) for name in ("verdict", "about", "reviewer", "verified")

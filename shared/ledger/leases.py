@@ -67,7 +67,7 @@ ONE_AT_A_TIME = func.pg_advisory_xact_lock(func.hashtextextended("last attempts"
 class Claim:
     """The right to finish one job, until the lease ends.
 
-    tried: attempts so far, including this one, without those that only waited.
+    tried: number of attempts, including this one, without attempts that only waited.
     """
 
     job_id: str
@@ -120,9 +120,9 @@ def claim_free(
 def claim_several(
     connection: Connection, job_ids: Sequence[str], terms: ClaimTerms, turn: ClaimOrder
 ) -> list[Claim]:
-    """Claim jobs with one statement for first messages about these jobs of one queue.
+    """Claim jobs of one queue with one statement; the messages must not be repeated ones.
 
-    Return at most as many claims as messages; a message that is left over uses `claim`.
+    Returns at most one claim per message. Use `claim` for messages without a claim.
     """
     values = {
         JOB_IDS.key: list(job_ids),
@@ -136,8 +136,8 @@ def claim_several(
 
 
 def claim_suspect(connection: Connection, job_id: str, terms: ClaimTerms) -> Claim | None:
-    """Claim the job for its last attempt after it lost its workers, if no other job of its queue
-    has its last one. Holds a lock until the transaction ends."""
+    """Claim a job that lost all its workers for its last attempt, if no other job of the queue
+    is in its last attempt. Holds a lock until the transaction ends."""
     values = _values(job_id, terms)
     if connection.execute(SUSPECT, values).first() is None:
         return None

@@ -47,7 +47,7 @@ def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
         return request
     sealer = secret_sealer(settings())
     if sealer is None:
-        raise Unavailable("a text that must not be stored needs TOUCHSTONE_SECRET_KEYS")
+        raise Unavailable("`do_not_store_text` needs TOUCHSTONE_SECRET_KEYS, which is not set")
     fields = {name: request[name] for name in PLAIN if name in request}
     return fields | {ENCRYPTED: sealer.seal(json.dumps(dict(request)))}
 

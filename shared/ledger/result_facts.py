@@ -68,7 +68,7 @@ def write_of_lines(
 ) -> int:
     """Write the rows of the next ended lines without one; return how many.
 
-    batch_id: of this batch; None: of all.
+    batch_id: only this batch; None: all.
     """
     query = (
         select(

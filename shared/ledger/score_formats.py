@@ -42,10 +42,10 @@ SEVERITY_INFO = 9
 class ScoreRecord:
     """One number with its subject. score: null if it is undefined or the job failed.
 
-    name: `touchstone.` and the metric; for a part of the score also `.` and the part's name.
-    line: of a batch, whose equal lines share a job; 0: no batch.
-    verdict: null for a part and for a failed job.
-    facts: `metric_version`, `variant`, `model`, `chance`; null: left out.
+    name: `touchstone.` and the metric; for a part of the score also `.` and the part's
+    name. line: number in a batch, whose equal lines share a job; 0: no batch. verdict: null
+    for a part and for a failed job. facts: `metric_version`, `variant`, `model`, `chance`;
+    null: left out.
     """
 
     name: str
@@ -90,7 +90,7 @@ class ScoreFormat:
     body: Callable[[Sequence[str]], str]  # of items as JSON
 
     def supports(self, trace: Trace) -> bool:
-        """Return True if the trace says what was evaluated, or need not."""
+        """Return True if the trace has the fields that this format needs."""
         return not self.wants or any(getattr(trace, name) for name in self.wants)
 
     def item_text(self, record: ScoreRecord) -> str:

@@ -42,7 +42,7 @@ def edges_of(contract: ReportedContract | None) -> list[float]:
 class ScoreSums:
     """Sums over some results.
 
-    bins: of the metric's range.
+    bins: counts in bins of the metric's range.
     verdicts: in the order of VERDICTS.
     edited: further results of edited requests.
     """

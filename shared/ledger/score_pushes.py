@@ -53,10 +53,10 @@ class FinishedScore:
 
 
 def enqueue_scores(connection: Connection, ended: Sequence[FinishedScore]) -> int:
-    """Owe these scores to their tenants' endpoints; return the number of deliveries.
+    """Queue these scores for their tenants' endpoints; return the number of deliveries.
 
-    Call it in the transaction that writes their rows. Jobs whose trace lacks what a destination
-    needs are counted there.
+    Call it in the transaction that writes their rows. Each endpoint counts the jobs whose
+    trace lacks a field that its format needs.
     """
     some = [
         score for score in ended if score.facts["status"] in PUSHED and score.facts["finished_at"]

@@ -113,7 +113,7 @@ class Delivery:
 
 @dataclass(frozen=True)
 class DeliveryRefusal:
-    """The reason why an attempt failed. status: of the HTTP answer, if there was one."""
+    """The reason why an attempt failed. status: that of the HTTP answer, if there was one."""
 
     reason: str
     status: int | None = None
@@ -126,7 +126,7 @@ class DeliveryRefusal:
 
 
 def take(connection: Connection, share: TenantShare, *, lease: timedelta) -> list[Delivery]:
-    """Take the deliveries to attempt now; nobody else takes them until the lease ends.
+    """Take the deliveries to attempt now; no other process takes them until the lease ends.
 
     Deliveries of an endpoint whose format joins scores form one request.
     """
@@ -305,7 +305,7 @@ def page_of(
 def replay(
     connection: Connection, endpoint_id: str, tenant: str, delivery_id: str
 ) -> DeliveryRecord:
-    """Owe an ended delivery again, with the whole schedule from now.
+    """Queue an ended delivery again, with the whole schedule from now.
 
     Raises UnknownEndpoint, UnknownDelivery, NotReplayable.
     """
@@ -320,7 +320,8 @@ def replay(
 
 
 def replay_failed(connection: Connection, endpoint_id: str, tenant: str) -> int:
-    """Owe every failed delivery again; return how many. Raises UnknownEndpoint, NotReplayable."""
+    """Queue every failed delivery again; return their number. Raises UnknownEndpoint,
+    NotReplayable."""
     _check_enabled(connection, endpoint_id, tenant)
     failed = (deliveries.c.endpoint_id == endpoint_id, deliveries.c.status == "failed")
     return len(_enqueue(connection, *failed))

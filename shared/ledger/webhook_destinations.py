@@ -133,7 +133,7 @@ class ForbiddenDestination(ValueError):
 def read(url: str) -> Destination:
     """Parse the URL. Raises ForbiddenDestination unless it is a plain http(s) URL."""
     if len(url) > MOST_CHARACTERS:
-        raise ForbiddenDestination(f"the URL may have {MOST_CHARACTERS} characters")
+        raise ForbiddenDestination(f"the URL may have at most {MOST_CHARACTERS} characters")
     try:
         parsed = httpx.URL(url)
         host = parsed.raw_host.decode("ascii").strip("[]")

@@ -38,7 +38,7 @@ class TestRunning(ScoringError):
 
 @dataclass(frozen=True)
 class TestOutcome:
-    """The outcome of a test. status: of the HTTP answer, if there was one."""
+    """The outcome of a test. status: that of the HTTP answer, if there was one."""
 
     __test__ = False
     delivered: bool

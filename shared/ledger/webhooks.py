@@ -1,6 +1,6 @@
-"""A tenant's webhook endpoints, and the events owed to them (Standard Webhooks 1.0.0).
+"""A tenant's webhook endpoints, and the events to deliver to them (Standard Webhooks 1.0.0).
 
-An event creates its deliveries in the transaction that makes it true. Whoever ends a job (worker,
+An event creates its deliveries in the transaction that makes it true. Code that ends a job (worker,
 canceller or scheduler) returns `EVENT_COLUMNS` from its update and calls `job_ended`. So no job
 ends without its deliveries, and no delivery exists without an end. The body holds ids, status and
 score, is below 20 kB, and is fixed here: every attempt sends the same bytes under the same
@@ -145,11 +145,11 @@ def enqueue_event(
     data: Mapping[str, Any],
     endpoint: str | None = None,
 ) -> int:
-    """Owe this event to the tenant's endpoints that listen to it; return how many.
+    """Queue this event for the tenant's endpoints that listen to it; return their number.
 
-    endpoint: the only one that gets it, if the request named one. Disabled endpoints get nothing.
-    Call it in the transaction that makes the event true. Raises ValueError if the body has 20 kB or
-    more.
+    endpoint: the only endpoint that gets the event, if the request named one. Disabled
+    endpoints get nothing. Call it in the transaction that makes the event true. Raises
+    ValueError if the body has 20 kB or more.
     """
     body = body_of(event, data)
     listening = [
@@ -188,7 +188,7 @@ class UnknownEndpoint(ScoringError):
 
 
 class TooManyEndpoints(ScoringError):
-    """The tenant has as many endpoints as it may."""
+    """The tenant has the maximum number of endpoints."""
 
     status = 409
     slug = "too-many-webhook-endpoints"
@@ -220,7 +220,7 @@ def make_endpoint(
         return _endpoint(row)
     count = select(func.count()).select_from(endpoints).where(endpoints.c.tenant == tenant)
     if connection.execute(count).scalar_one() >= MOST_ENDPOINTS:
-        raise TooManyEndpoints(f"a tenant may have {MOST_ENDPOINTS} webhook endpoints")
+        raise TooManyEndpoints(f"a tenant may have at most {MOST_ENDPOINTS} webhook endpoints")
     row = connection.execute(
         insert(endpoints).values(id=new_id(), tenant=tenant, key=key, **values).returning(*SHOWN)
     ).one()

@@ -1,11 +1,12 @@
 """The ports over a classification server, `source = "classify:URL"`: judge and word rows.
 
-Supports vLLM, SGLang, TEI, infinity and KServe v2. Raw logits are requested where a server has
-them, and mapped to labels with the entry's mapping and activation, as in process: TEI applies
-softmax to every head of several outputs, even multi-label ones. Where a server activates, which is
-detected by requesting the same text both ways, its values are turned back into logits: log p of a
-softmax, log p / (1 - p) of sigmoids. Values must fit the mapping: rows of sum 1 for a softmax, each
-in [0, 1] for sigmoids. Texts that are too long are rejected by the server and never cut.
+Supports vLLM, SGLang, TEI, infinity and KServe v2. Raw logits are requested where a server
+has them, and mapped to labels with the entry's mapping and activation, as in process: TEI
+applies softmax to every head of several outputs, even multi-label ones. A server may apply
+an activation, which is detected by requesting the same text both ways. Its values are then
+converted back into logits: log p of a softmax, log p / (1 - p) of sigmoids. Values must fit
+the mapping: rows of sum 1 for a softmax, each in [0, 1] for sigmoids. Texts that are too
+long are rejected by the server and never cut.
 
 Source: specs "models" §4.4; vLLM docs, classify; SGLang docs, classify_models;
 text-embeddings-inference `router/src/http/types.rs`; infinity `fastapi_schemas/pymodels.py`.
@@ -54,8 +55,9 @@ def _cached_classifier(entry: str) -> ServedClassifier:
 class ServedClassifier(ServerModel):
     """The port `shared.models.ports.Classifier` over a server.
 
-    Raises Unavailable if the server is away, TextTooLong if it rejects a text for its length,
-    ModelCannot for what it does not show, BadInput if its outputs fit no mapping.
+    Raises Unavailable if the server is away, TextTooLong if it rejects a text for its
+    length, ModelCannot for values that it does not return, BadInput if its outputs fit no
+    mapping.
     """
 
     def __init__(self, entry: ModelEntry) -> None:
@@ -205,7 +207,7 @@ class _ServedHead:
         if not inside or (exclusive and not _is_normalized(values)):
             raise BadInput(
                 f"the server of {self._name!r} applies an activation, and its values "
-                f"are no {'softmax' if exclusive else 'sigmoids'}: set `activation` as it does",
+                f"are not {'softmax' if exclusive else 'sigmoids'}: set `activation` as it does",
                 pointer="/model",
             )
         if not exclusive and self._softmaxes:

@@ -46,11 +46,11 @@ Floats = NDArray[np.float64]
 class Judge(Protocol):
     """Anything that returns probabilities of labels: encoders, causal models, servers of either.
 
-    A causal model has the labels of the example's template, or of its own prompt. Values do not
-    depend on other examples of the call. Raises BadInput for an example that the model cannot judge
-    (a template for an encoder; neither template nor prompt for a causal model), ModelCannot for
-    what a server does not show (`shared.models.catalogue.entry`), Unavailable if the model cannot
-    answer now.
+    A causal model has the labels of the example's template, or of its own prompt. Values do
+    not depend on other examples of the call. Raises BadInput for an example that the model
+    cannot judge (a template for an encoder; neither template nor prompt for a causal
+    model), ModelCannot for values that a server does not return
+    (`shared.models.catalogue.entry`), Unavailable if the model cannot answer now.
     """
 
     @property

@@ -272,11 +272,11 @@ class Connection:
             answer = response.json()
         except (ValueError, RecursionError) as error:
             raise AnswerUnread(
-                f"the server of {self.name!r} answers no JSON; check its address"
+                f"the server of {self.name!r} did not return JSON; check its address"
             ) from error
         if not isinstance(answer, dict | list):
             raise AnswerUnread(
-                f"the server of {self.name!r} answers no object or list; check its address"
+                f"the server of {self.name!r} did not return an object or list; check its address"
             )
         return answer
 

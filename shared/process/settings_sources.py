@@ -115,8 +115,8 @@ def _find_url_error(variable: str, url: str) -> str | None:
 
 
 NO_ENTRY = {  # error types of list entries
-    "ip_any_network": "is no network (as in 10.20.0.0/16)",
-    "float_parsing": "is no number",
+    "ip_any_network": "is not a network (as in 10.20.0.0/16)",
+    "float_parsing": "is not a number",
 }
 
 

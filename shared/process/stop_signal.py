@@ -1,7 +1,7 @@
 """A signal handler that sets an event, however many signals arrive.
 
 `Event.set` takes a lock. A second signal can interrupt the first handler inside that lock. Its
-`set` would then wait for a lock of its own thread, and the process could only be killed.
+`set` would then wait for a lock of its own thread, and only a kill would end the process.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ def start_span(name: str, carrier: Carrier, **attributes: str | int) -> Iterator
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 300)
 
 MODEL_READY = Gauge(  # `model` is a configured name: there are few
-    "touchstone_model_ready", "1 where this process has the model loaded, or reaches it", ["model"]
+    "touchstone_model_ready", "1 if this process has the model loaded, or reaches it", ["model"]
 )
 FILE_STORE_READY = Gauge(
     "touchstone_file_store_ready", "1 if this process could reach the file store at its last look"

@@ -127,7 +127,7 @@ _PHRASE = re.compile(
 def side_of(phrase: str) -> Side | None:
     """Return the side of a short phrase in words for hate, in any of these languages."""
     bare = phrase.strip()
-    found = _PHRASE.fullmatch(bare) if len(bare) <= LONGEST_PHRASE else None
-    if found is None:
+    match = _PHRASE.fullmatch(bare) if len(bare) <= LONGEST_PHRASE else None
+    if match is None:
         return None
-    return "hateful" if found["no"] is None and found["ko"] is None else "non-hateful"
+    return "hateful" if match["no"] is None and match["ko"] is None else "non-hateful"

@@ -22,13 +22,13 @@ from shared.models.ports import PromptOfRequest
 from shared.text.language import Obstacle
 
 FENCE = "====="
-UNREADABLE = Obstacle("answer-unread", "the reader's answer is no JSON of the shape that is asked")
+UNREADABLE = Obstacle("answer-unread", "the reader's answer is not JSON of the requested shape")
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderPrompt:
-    """A prompt file; sha256: of the file."""
+    """A prompt file; sha256: hash of the file."""
 
     name: str  # with its version
     sha256: str
@@ -67,13 +67,13 @@ class ReaderPrompt:
 def reader_prompt(file: Path, text: str) -> ReaderPrompt:
     """Read a file, in which `text` stands for the text that is read."""
     content = file.read_bytes()
-    held = tomllib.loads(content.decode())
+    table = tomllib.loads(content.decode())
     return ReaderPrompt(
-        name=f"{held['name']}.v{held['version']}",
+        name=f"{table['name']}.v{table['version']}",
         sha256=hashlib.sha256(content).hexdigest(),
-        system=held["system"].strip(),
-        user=held["user"].strip().replace(text, "{text}"),
-        max_tokens=int(held["max_tokens"]),
+        system=table["system"].strip(),
+        user=table["user"].strip().replace(text, "{text}"),
+        max_tokens=int(table["max_tokens"]),
     )
 
 

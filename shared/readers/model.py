@@ -67,7 +67,9 @@ def ask(reading: Reading, asked: Sequence[str]) -> Floats:
         return np.zeros((0, len(LABELS[reading])))
     distinct = list(dict.fromkeys(asked))
     rows = models().classifier(READER.name).probabilities(distinct)[:, PLACES[reading]]
-    place = {text: at for at, text in enumerate(distinct)}
-    own: Floats = rows[[place[text] for text in asked]]
-    own /= own + own[:, -1:] if reading == "reasons" else own.sum(axis=1, keepdims=True)
-    return own
+    index_of = {text: at for at, text in enumerate(distinct)}
+    selected: Floats = rows[[index_of[text] for text in asked]]
+    selected /= (
+        selected + selected[:, -1:] if reading == "reasons" else selected.sum(axis=1, keepdims=True)
+    )
+    return selected

@@ -26,9 +26,9 @@ LOW_SCORE, HIGH_SCORE = 0.3, 0.7  # shares of the most; between them one score d
 class StructuredVerdict(Generic[Label]):
     """The decision stated by the fields of a text. label: None if they leave it undecided.
 
-    span: of the field with its key in the given text; words: of its value. rank: 0 for a decision
-    by others or an earlier one, 2 for the last word of the text. others: spans of fields with lower
-    precedence.
+    span: that of the field with its key in the given text; words: the span of its value.
+    rank: 0 for a decision by others or an earlier one, 2 for the last word of the text.
+    others: spans of fields with lower precedence.
     """
 
     label: Label | None
@@ -134,17 +134,17 @@ def read_structured(
 
 def _settled(text: str, fields: list[StructuredVerdict[Label]]) -> StructuredVerdict[Label] | None:
     """Return the verdict of the highest rank; several of one rank must agree."""
-    decided = [one for one in fields if one.label is not None]
+    decided = [field for field in fields if field.label is not None]
     if not decided:
         return fields[-1] if fields else None
-    top = max(one.rank for one in decided)
-    best = sorted((one for one in decided if one.rank == top), key=lambda one: one.span)
+    top = max(field.rank for field in decided)
+    best = sorted((field for field in decided if field.rank == top), key=lambda one: one.span)
     takes_back = not DATA.match(text) and data.TAKES_BACK.search(text, best[-1].span[1])
     if top == 0 or takes_back:
         return None
     between = text[best[0].span[1] : best[-1].span[0]]
-    agree = len({one.label for one in best}) == 1 or data.CORRECTS.search(between)
-    return replace(best[-1], others=tuple(one.span for one in decided)) if agree else None
+    agree = len({field.label for field in best}) == 1 or data.CORRECTS.search(between)
+    return replace(best[-1], others=tuple(field.span for field in decided)) if agree else None
 
 
 class _Reading(Generic[Label]):
@@ -191,7 +191,7 @@ class _Reading(Generic[Label]):
 
         A violation alone decides nothing: it may be one of another rule.
         """
-        decided = any(one.label is not None for one in fields)
+        decided = any(field.label is not None for field in fields)
         for start, end in self.segments:
             key, separator, value = self.text[start:end].partition(":")
             key = _KIND.sub("", key.strip(_AROUND + "-").lower().replace("_", " "))
@@ -204,11 +204,11 @@ class _Reading(Generic[Label]):
             if separator and (no or (yes and decided)):
                 label = self.words("not hateful" if no else "hateful")
                 fields = [*fields, StructuredVerdict(label, (start, end), words)]
-        others = [field for field in fields if not _TOPIC.match(self.text, field.span[0])]
+        about_post = [field for field in fields if not _TOPIC.match(self.text, field.span[0])]
         denied = self.words("not hateful")
         return (
-            others
-            if denied and denied in {field.label for field in others if field.rank}
+            about_post
+            if denied and denied in {field.label for field in about_post if field.rank}
             else fields
         )
 
@@ -238,9 +238,9 @@ class _Reading(Generic[Label]):
 
     def listed(self, text: str) -> set[Label]:
         """Return the labels of a list of labels; none if it has other words."""
-        pieces = [one for one in _LIST_BORDER.split(text) if one.strip(_AROUND)]
-        labels = [self.label(re.sub(r"^\W*\w[.)]\s", "", one), alone=True) for one in pieces]
-        return set() if None in labels else {one for one in labels if one is not None}
+        pieces = [piece for piece in _LIST_BORDER.split(text) if piece.strip(_AROUND)]
+        labels = [self.label(re.sub(r"^\W*\w[.)]\s", "", piece), alone=True) for piece in pieces]
+        return set() if None in labels else {label for label in labels if label is not None}
 
     def _first_label(self, start: int, end: int) -> tuple[Label | None, int] | None:
         """Return the label at the start of a value; None if another label follows."""
@@ -252,8 +252,8 @@ class _Reading(Generic[Label]):
             if label is None:
                 continue
             rest = _LIST_BORDER.split(self.text[part.end() : end])
-            others = {self.label(one) for one in rest} - {None, label}
-            return None if others else (label, part.start())
+            other_labels = {self.label(piece) for piece in rest} - {None, label}
+            return None if other_labels else (label, part.start())
         return None
 
     def columns(self) -> Iterator[StructuredVerdict[Label]]:
@@ -263,7 +263,7 @@ class _Reading(Generic[Label]):
             cells = [self._cells(row, mark) for row in rows]
             if len(cells) < 2 or len(cells[0]) < 2:
                 continue
-            heads = [self.text[slice(*one)].strip(_AROUND).lower() for one in cells[0]]
+            heads = [self.text[slice(*span)].strip(_AROUND).lower() for span in cells[0]]
             columns = [at for at, head in enumerate(heads) if data.DECIDES.fullmatch(head)]
             for row in cells[1:]:
                 for at in columns:
@@ -272,8 +272,8 @@ class _Reading(Generic[Label]):
 
     def _cells(self, row: Span, mark: str) -> list[Span]:
         pieces = re.finditer(rf"[^{re.escape(mark)}\n]+", self.text[slice(*row)])
-        found = [(row[0] + one.start(), row[0] + one.end()) for one in pieces]
-        return [one for one in found if self.text[slice(*one)].strip() or mark != "|"]
+        cells = [(row[0] + piece.start(), row[0] + piece.end()) for piece in pieces]
+        return [cell for cell in cells if self.text[slice(*cell)].strip() or mark != "|"]
 
     def options(self) -> Iterator[StructuredVerdict[Label]]:
         """Yield the chosen ones of listed options, by mark, by position, or by name."""
@@ -289,19 +289,19 @@ class _Reading(Generic[Label]):
             return
         for start, end in self.segments:
             key, separator, value = self.text[start:end].partition(":")
-            chosen = value.strip(_AROUND).lower().removeprefix("option ")
+            option_text = value.strip(_AROUND).lower().removeprefix("option ")
             if (
                 separator
-                and chosen in marked
+                and option_text in marked
                 and data.DECIDES.fullmatch(key.strip(_AROUND).lower())
             ):
-                yield StructuredVerdict(marked[chosen], (start, end), (start, end), 2)
+                yield StructuredVerdict(marked[option_text], (start, end), (start, end), 2)
         for choice in _CHOOSES.finditer(self.text):
-            chosen = choice["chosen"].strip(_AROUND).lower()
-            place = _ORDINALS.get(chosen)
-            label = marked.get(chosen) or self.label(chosen)
-            if label is None and place is not None:
-                label = offered[place]
+            option_text = choice["chosen"].strip(_AROUND).lower()
+            position = _ORDINALS.get(option_text)
+            label = marked.get(option_text) or self.label(option_text)
+            if label is None and position is not None:
+                label = offered[position]
             if label is not None:
                 yield StructuredVerdict(label, choice.span(), choice.span("chosen"), 2)
 
@@ -310,18 +310,18 @@ class _Reading(Generic[Label]):
         for start, end in self.segments:
             for part in re.split(r"[:()\[\]]|\bwere\b|\bare\b", self.text[start:end]):
                 if len(self.listed(part)) > 1:
-                    named = [self.label(one) for one in _LIST_BORDER.split(part)]
-                    return list(dict.fromkeys(one for one in named if one is not None))
+                    labels = [self.label(piece) for piece in _LIST_BORDER.split(part)]
+                    return list(dict.fromkeys(label for label in labels if label is not None))
         return []
 
     def boxes(self) -> StructuredVerdict[Label] | None:
         """Return the only ticked label, if other labels are unticked."""
-        ticked = [one for one in _TICKED.finditer(self.text) if self.label(one["label"])]
+        ticked = [match for match in _TICKED.finditer(self.text) if self.label(match["label"])]
         if not ticked or not _EMPTY.search(self.text):
             lines = _SHORT_LINE.finditer(self.text)
-            found = (_MARKED.match(self.text, *line.span()) for line in lines)
-            ticked = [one for one in found if one and self.label(one["label"])]
-            ticked = [one for one in ticked if one["yes"]] if len(ticked) > 1 else []
+            matches = (_MARKED.match(self.text, *line.span()) for line in lines)
+            ticked = [match for match in matches if match and self.label(match["label"])]
+            ticked = [match for match in ticked if match["yes"]] if len(ticked) > 1 else []
         if len(ticked) != 1:
             return None
         return StructuredVerdict(
@@ -330,18 +330,18 @@ class _Reading(Generic[Label]):
 
     def scores(self) -> list[StructuredVerdict[Label]]:
         """Return the label with the highest score, if all labels have one."""
-        found: dict[Label, tuple[float, re.Match[str]]] = {}
-        for one in _SCORED.finditer(self.text):
-            label = self.label(_KIND.sub("", _ASKING.sub("", one["label"].strip(_AROUND))))
-            share = _SHARE.match(self.text, one.end())
+        scored: dict[Label, tuple[float, re.Match[str]]] = {}
+        for line in _SCORED.finditer(self.text):
+            label = self.label(_KIND.sub("", _ASKING.sub("", line["label"].strip(_AROUND))))
+            share = _SHARE.match(self.text, line.end())
             if label is None or share is None:
                 continue
-            found.setdefault(label, (_number(share["points"]), one))
-        ranked = sorted(found.items(), key=lambda item: -item[1][0])
+            scored.setdefault(label, (_number(share["points"]), line))
+        ranked = sorted(scored.items(), key=lambda item: -item[1][0])
         if len(ranked) < 2 or ranked[0][1][0] == ranked[1][1][0]:
             return []
         label, (_, best) = ranked[0]
-        matches = [match for _, match in found.values()]
+        matches = [match for _, match in scored.values()]
         span = min(match.start() for match in matches), max(match.end() for match in matches)
         return [StructuredVerdict(label, span, best.span("label"))]
 

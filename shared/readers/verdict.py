@@ -45,19 +45,19 @@ class VerdictText:
             for a, b, sign in self.marks
             if start <= a and b <= end and not any(q <= a and b <= r for q, r in self.quoted)
         ]
-        pieces, place = ["verdict: "], start
+        pieces, position = ["verdict: "], start
         for a, b, put in sorted(edits):
-            pieces += [self.text[place:a], put]
-            place = b
-        return "".join([*pieces, self.text[place:end]])
+            pieces += [self.text[position:a], put]
+            position = b
+        return "".join([*pieces, self.text[position:end]])
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictRead:
     """The verdict of an explanation. label: None if it states none, or none that is read.
 
-    is_read: False if the reader is unsure. span: of the sentence with the verdict, in the given
-    text; probability: [0, 1] of the label, or of the absence of a verdict.
+    is_read: False if the reader is unsure. span: that of the sentence with the verdict, in
+    the given text; probability: [0, 1] of the label, or of the absence of a verdict.
     """
 
     label: Side | None
@@ -74,19 +74,21 @@ def read_verdicts(texts: Sequence[VerdictText]) -> list[VerdictRead]:
     """
     whole = _read_windows(texts, LONGEST)
     long = [
-        place
-        for place, (one, read) in enumerate(zip(texts, whole, strict=True))
-        if not read.is_read and WINDOW < len(one.text) <= LONGEST
+        index
+        for index, (text, read) in enumerate(zip(texts, whole, strict=True))
+        if not read.is_read and WINDOW < len(text.text) <= LONGEST
     ]
-    in_windows = _read_windows([texts[place] for place in long], WINDOW)
-    for place, read in zip(long, in_windows, strict=True):
-        whole[place] = read if read.label else whole[place]
+    in_windows = _read_windows([texts[index] for index in long], WINDOW)
+    for index, read in zip(long, in_windows, strict=True):
+        whole[index] = read if read.label else whole[index]
     parts = [
-        sentences(one.text)[-MOST_SENTENCES:] if read.label else []
-        for one, read in zip(texts, whole, strict=True)
+        sentences(text.text)[-MOST_SENTENCES:] if read.label else []
+        for text, read in zip(texts, whole, strict=True)
     ]
-    asked = [one.part(*span) for one, spans in zip(texts, parts, strict=True) for span in spans]
-    rows = iter(ask("verdict", asked))
+    questions = [
+        text.part(*span) for text, spans in zip(texts, parts, strict=True) for span in spans
+    ]
+    rows = iter(ask("verdict", questions))
     return [
         _with_evidence(read, spans, [next(rows) for _ in spans])
         for read, spans in zip(whole, parts, strict=True)
@@ -94,9 +96,11 @@ def read_verdicts(texts: Sequence[VerdictText]) -> list[VerdictRead]:
 
 
 def _read_windows(texts: Sequence[VerdictText], longest: int) -> list[VerdictRead]:
-    windows = [_windows(one.text, longest) for one in texts]
-    asked = [one.part(*span) for one, spans in zip(texts, windows, strict=True) for span in spans]
-    rows = iter(ask("verdict", asked))
+    windows = [_windows(text.text, longest) for text in texts]
+    questions = [
+        text.part(*span) for text, spans in zip(texts, windows, strict=True) for span in spans
+    ]
+    rows = iter(ask("verdict", questions))
     return [_of_windows([next(rows) for _ in spans]) for spans in windows]
 
 
@@ -104,21 +108,21 @@ def _windows(text: str, longest: int) -> list[Span]:
     """Split the text into windows of whole sentences; a short text is one window."""
     if len(text) <= longest:
         return [(0, len(text))]
-    found: list[Span] = []
+    windows: list[Span] = []
     for start, end in sentences(text):
-        if found and end - found[-1][0] <= WINDOW:
-            found[-1] = found[-1][0], end
+        if windows and end - windows[-1][0] <= WINDOW:
+            windows[-1] = windows[-1][0], end
         else:
-            found.append((start, min(end, start + LONGEST)))
-    return found
+            windows.append((start, min(end, start + LONGEST)))
+    return windows
 
 
 def _of_windows(rows: Sequence[Floats]) -> VerdictRead:
     """Return the common verdict of all windows; unread if two are sure of opposite sides."""
     read = [_of_row(row) for row in rows]
-    stated = [one for one in read if one.label]
-    if len({one.label for one in stated}) > 1:
-        return VerdictRead(None, False, min(one.probability for one in stated))
+    stated = [window for window in read if window.label]
+    if len({window.label for window in stated}) > 1:
+        return VerdictRead(None, False, min(window.probability for window in stated))
     if stated:
         return max(stated, key=lambda one: one.probability)
     return min(read, key=lambda one: (one.is_read, one.probability))
@@ -138,7 +142,7 @@ def _with_evidence(read: VerdictRead, spans: Sequence[Span], rows: Sequence[Floa
         return read
     column = SIDES.index(read.label)
     span, row = max(zip(spans, rows, strict=True), key=lambda pair: float(pair[1][column]))
-    opposite = max(float(one[1 - column]) for one in rows)
+    opposite = max(float(row[1 - column]) for row in rows)
     if float(row[column]) < SECOND <= opposite:
         return VerdictRead(None, False, read.probability)
     return VerdictRead(read.label, True, read.probability, span)

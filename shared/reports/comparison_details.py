@@ -1,4 +1,4 @@
-"""Details of a comparison of two systems besides its tests: bounds, changes, charts. Pure."""
+"""Further parts of a comparison of two systems: bounds, changes, charts. Pure."""
 
 from __future__ import annotations
 

@@ -328,7 +328,8 @@ def plan_of(target: WantedEffect, report: BatchReport, *, against_random: bool) 
         texts |= _texts_for(target, name, mean, report.confidence, warnings)
     if target.effect is not None and report.undefined:
         warnings.append(
-            f"texts are those with a score: {report.undefined} of {report.scored} results have none"
+            f"only texts with a score count: {report.undefined} of {report.scored} results "
+            "have none"
         )
     draws = _draws_for(target, warnings) if against_random else {}
     if target.beat_rate is not None and not against_random:
@@ -343,18 +344,18 @@ def _texts_for(
         return {}
     if mean.se == 0 and mean.clusters and mean.low is not None and mean.high is not None:
         warnings.append(
-            f"{name}: all {mean.clusters} so far are equal; this number of equal results rules the "
-            "effect out"
+            f"{name}: all {mean.clusters} so far are equal; this many equal results would rule out "
+            "the effect"
         )
         value = mean.value or 0.0
         tail = (1 - confidence) / 2
         range_end = max(mean.high - value, value - mean.low) / (1 - tail ** (1 / mean.clusters))
         return {name: power.equal_texts_needed(target.effect / range_end, target.alpha)}
     if not mean.se or not mean.clusters:
-        warnings.append(f"{name}: no spread of the scores is known, so none can be planned")
+        warnings.append(f"{name}: the spread of the scores is unknown, so there is no plan")
         return {}
     if mean.clusters < FEW:
-        warnings.append(f"{name}: the spread is that of {mean.clusters} texts only")
+        warnings.append(f"{name}: the spread is estimated from {mean.clusters} texts only")
     spread = mean.se * math.sqrt(mean.clusters)
     spreads = {name: spread, f"{name}_upper": power.spread_upper(spread, mean.clusters)}
     sizes = {
@@ -363,7 +364,7 @@ def _texts_for(
         if sd is not None
     }
     warnings += [
-        f"{size_name}: more than {power.MOST_TEXTS:,} would be needed"
+        f"{size_name}: more than {power.MOST_TEXTS:,} texts would be needed"
         for size_name, needed in sizes.items()
         if needed is None
     ]

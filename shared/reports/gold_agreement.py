@@ -1,4 +1,4 @@
-"""Agreement of results with what people say of their texts and explanations. Pure.
+"""Agreement of results with people's labels of texts and ratings of explanations. Pure.
 
 Decisions and gold labels, passages of explanations and marked ones, scores and ratings: each with
 its interval over texts and its value by chance. The people's data is in the metadata of the lines
@@ -176,7 +176,9 @@ class GoldResults:
         labels = sorted({label for _, *pair in decided for label in pair})
         if not decided or len(labels) > MOST_LABELS:
             if decided:
-                self.warnings.append(f"{len(labels)} labels: F1 is of at most {MOST_LABELS}")
+                self.warnings.append(
+                    f"{len(labels)} labels: F1 is computed for at most {MOST_LABELS}"
+                )
             return {"macro_f1": NONE, "kappa": NONE, "labels": ()}
         index = {label: number for number, label in enumerate(labels)}
         rows = [row for row, _, _ in decided]
@@ -210,7 +212,7 @@ class GoldResults:
             (row, explained, marked) for row, explained, marked in pairs if explained is not None
         ]
         if not pointed:
-            self.warnings.append("marked passages: the metric points at no passages of the text")
+            self.warnings.append("marked passages: the metric marks no passages of the text")
             return None
         results = [row for row in pointed if spans.size(row[1]) or spans.size(row[2])]
         rows = [row for row, _, _ in results]
@@ -275,12 +277,12 @@ def _label_warnings(pairs: Sequence[tuple[Row, str, str | None]]) -> Iterator[st
     if not decided:
         yield "gold labels: no result has a decision to compare with them"
     elif not golds & decided:
-        yield "gold labels: none of them is a label that results have"
+        yield "gold labels: no result has any of them as its decision"
     elif len(golds) == 1:
         yield "gold labels: all are the same, so accuracy tells little"
     if decided and golds & decided and (unknown := golds - decided):
         lines = sum(gold in unknown for _, gold, _ in pairs)
-        yield f"gold labels: no result decides what {lines} lines say; other words count as wrong"
+        yield f"gold labels: those of {lines} lines are never decided; they count as wrong"
     if 0 < len(pairs) < FEW:
         yield f"few: {len(pairs)} results have a gold label"
 

@@ -97,7 +97,7 @@ class RatedResults:
 
     @cached_property
     def pairs(self) -> Floats:
-        """(N, 2) of score, higher is better, and mean rating."""
+        """Return (N, 2) pairs of score, higher is better, and mean rating."""
         pairs = [(self.sign * row.score, np.mean(list(row.given.values()))) for row in self.rated]
         return np.array(pairs, dtype=np.float64).reshape(-1, 2)
 
@@ -197,6 +197,6 @@ def _no_threshold(results: int, ties: int, reason: str | None) -> CalibratedThre
 
 
 def _tau_b(pairs: Floats) -> float:
-    """NaN where one side is constant."""
+    """NaN if one side is constant."""
     tau = float(kendalltau(pairs[:, 0], pairs[:, 1]).statistic)
     return tau if math.isfinite(tau) else math.nan

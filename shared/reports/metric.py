@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Literal, TypeVar, final, get_args
 
 from shared.contracts.batches import BatchReport
-from shared.contracts.fields import messages_in
+from shared.contracts.errors import pointing_into
+from shared.contracts.fields import messages_in, options_of
 from shared.contracts.messages import (
     Languages,
     ModelUse,
@@ -151,11 +152,12 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
 
     @final
     def score_batch(self, requests: Sequence[Request]) -> list[Result]:
-        """Return the same reports as one by one, byte for byte, with shared model calls."""
+        """Return the reports, byte for byte as from single calls, with shared model calls."""
         rows = [(request, self.coverage(request)) for request in requests]
         # models are asked only about requests whose languages they know
         covered = [request for request, coverage in rows if not coverage.obstacles]
-        answers = iter(self.collect(covered) if covered else ())
+        with pointing_into("/options", options_of(self.contract.request)):
+            answers = iter(self.collect(covered) if covered else ())
         reports = []
         for request, coverage in rows:
             answer: Any = Collected() if coverage.obstacles else next(answers)
@@ -214,7 +216,11 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
 
         `in_force` needs answers, so it does not count if there are obstacles.
         """
-        fields = request.model_dump(mode="json", exclude=set(self.contract.not_parameters))
+        excluded = self.contract.not_parameters
+        fields = request.model_dump(mode="json", exclude=set(excluded))
+        if options_of(self.contract.request):
+            options = fields.pop("options").items()
+            fields |= {name: value for name, value in options if name not in excluded}
         row = self.variant(request)
         defaults = {
             name: getattr(row, name)

@@ -246,8 +246,8 @@ def check_compatible(first: Sequence[Row], second: Sequence[Row]) -> None:
         if ours[name] and theirs[name] and ours[name] != theirs[name]:
             kinds = [", ".join(sorted(origins[name])) for origins in (ours, theirs)]
             raise BadInput(
-                f"the two were scored with other {name}: {kinds[0]} and {kinds[1]}; score both "
-                "alike to compare them",
+                f"the two have a different {name}: {kinds[0]} and {kinds[1]}; score both in the "
+                "same way to compare them",
                 pointer="/against",
             )
     for name in COMPARABLE[:2]:

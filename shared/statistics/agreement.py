@@ -71,8 +71,8 @@ def kappa_of_pairs(name: str, pairs: Sequence[tuple[str, str]]) -> IntervalEstim
 
 
 def auc_of_groups(high: Sequence[float] | Floats, low: Sequence[float] | Floats) -> float:
-    """How often a score of `high` exceeds one of `low`, ties half; [0, 1]. NaN where one is
-    empty."""
+    """Return how often a score of `high` exceeds a score of `low`, ties half; [0, 1]. NaN
+    if one is empty."""
     return roc_auc(
         np.column_stack((np.concatenate((high, low)), np.repeat((1.0, 0.0), (len(high), len(low)))))
     )

@@ -23,8 +23,8 @@ BLOCK = 64  # rankings drawn at a time; part of the definition of the draws
 
 def placed(space: Placements, random: np.random.Generator, first: int) -> Iterator[Places]:
     """Yield all placements once, in uniform order; a longer draw starts with the shorter one.
-    first: if there are at most this many besides the observed one, they come by rank. If there are
-    too many runs to rank, runs and gaps are shuffled without end."""
+    first: if there are at most this many in addition to the observed one, they come by
+    rank. If there are too many runs to rank, runs and gaps are shuffled without end."""
     parts = space.parts if isinstance(space, Product) else (space,)
     runs = [part for part in parts if isinstance(part, Runs)]
     few = all(len(part.lengths) <= MOST_RUNS for part in runs)
@@ -98,8 +98,8 @@ class Rankings:
         return tuple(self._blocks[number][row].tolist())
 
     def distinct(self, space: Placements, choice: Choice, most: int) -> Iterator[Places]:
-        """Yield distinct subsets in the order of the rankings, or all by rank if there are few.
-        space: all subsets. Few means at most `most` besides the observed one."""
+        """Yield distinct subsets in the order of the rankings, or all by rank if there are
+        few. space: all subsets. Few means at most `most` in addition to the observed one."""
         if space.count - 1 <= most:
             return map(space.at, range(space.count))
         return _once((choice(self[index]) for index in count()), set())

@@ -78,7 +78,7 @@ def share(
     how = how or Resampling()
     rows, left_out = defined_rows(values, keys)
     if not np.isin(rows.values, (0.0, 1.0)).all():
-        raise ValueError("a share is of zeros and ones")
+        raise ValueError("a share needs values of 0 and 1")
     estimate = _described(rows, left_out)
     if estimate.value is None or rows.count < 2:
         return estimate
@@ -145,7 +145,7 @@ def macro(
     weights: Sequence[float] | None = None,
 ) -> IntervalEstimate:
     """Estimate the mean of the strata's means; each stratum is resampled separately, empty ones are
-    left out. strata: values and clusters of each. weights: of each, >= 0; None: equal."""
+    left out. strata: values and clusters of each. weights: one for each, >= 0; None: equal."""
     how = how or Resampling()
     groups = [defined_rows(*part) for part in strata]
     clustered = [rows for rows, _ in groups if rows.rows]

@@ -62,7 +62,8 @@ def calibrated_p(
     standing: float, placements: int, words: int, reference: Sequence[OtherText]
 ) -> CalibratedP | None:
     """Return the p of one explanation, or None if there is no comparable text. standing: as in
-    `standings`. placements: number besides the observed one. words: of the longest passage."""
+    `standings`. placements: number without the observed one. words: number in the longest
+    passage."""
     stratum = next((ends for ends in STRATA if ends[0] <= placements <= ends[1]), None)
     if stratum is None:
         return None

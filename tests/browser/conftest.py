@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from sqlalchemy import Engine
 
 from services.registry import metrics, page_details, service
+from shared.contracts.fields import merge_fields
 from shared.contracts.problems import make
 from shared.ledger import jobs, leases
 from shared.models import ports
@@ -139,7 +140,7 @@ def results() -> dict[str, dict[str, Any]]:
 def example(metric: str) -> dict[str, Any]:
     """The metric's first example, asked for all the detail that its page shows."""
     contract = metrics()[metric]
-    return next(iter(contract.examples.values())) | page_details(metric)
+    return merge_fields(next(iter(contract.examples.values())), page_details(metric))
 
 
 @dataclass(frozen=True)

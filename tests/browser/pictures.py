@@ -17,7 +17,8 @@ from typing import Any
 import httpx
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
-from services.registry import metrics
+from services.registry import metrics, page_details
+from shared.contracts.fields import merge_fields
 from tests.browser.conftest import example, executable, screenshot_folder
 from tests.end_to_end.load import finished
 from tests.end_to_end.service import ROOT, Service, serving
@@ -66,7 +67,7 @@ def _filled(service: Service) -> dict[str, Shown]:
         bodies = [{**post, "metadata": {"id": post["id"]}} for post in posts]
         jobs = [_score(client, "hatexscore", body) for body in bodies]
         hatexscore = next(one["id"] for one in jobs if one["result"]["verdict"] == "holds_up")
-        compared = metrics()["ice"].examples[COMPARED] | {"token_values": True}
+        compared = merge_fields(metrics()["ice"].examples[COMPARED], page_details("ice"))
         ice = _score(client, "ice", compared)["id"]
         _score(client, "ftc", example("ftc"))
         whole = _batch(client, "whole explanations", posts)

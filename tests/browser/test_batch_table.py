@@ -231,6 +231,8 @@ def test_a_line_opens_beside_the_list_and_is_judged_by_keys(
     expect(desk).to_contain_text("number 3")
     page.keyboard.press("a")
     expect(desk.locator("[role=status]")).to_have_text("Your answer: agree.")
+    page.keyboard.press("1")
+    expect(desk.locator("[role=status]")).to_contain_text("disagree, says the opposite.")
     page.locator("select[name=verdict]").select_option("holds_up")
     page.get_by_role("button", name="Filter").click()
     expect(page.locator("#finding")).to_contain_text("We checked 1 of 1 explanations")

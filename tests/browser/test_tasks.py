@@ -122,6 +122,23 @@ def test_the_share_that_misquotes_leads_to_its_lines(analyst: Analyst, mixed: st
     assert analyst.clicks == 1
 
 
+def test_lines_are_worked_through_by_failure(analyst: Analyst, mixed: str) -> None:
+    page = analyst.page
+    page.goto(mixed)
+    failures = page.get_by_role("navigation", name="Lines by failure")
+    analyst.click(failures.get_by_role("link", name="43 × misquotes the post"))
+    expect(page.locator(".chips")).to_contain_text("43 of 300 lines")
+    analyst.click(failures.get_by_role("link", name="40 × group missing"))  # not within the last
+    expect(page.locator(".chips")).to_contain_text("40 of 300 lines")
+    analyst.click(page.locator(".results tbody th a").first)
+    desk = page.locator("#desk")
+    desk.get_by_label("Your name").fill("Ann")
+    analyst.click(desk.get_by_role("button", name="Misquotes the post"))
+    expect(desk.locator("[role=status]")).to_have_text("Your answer: disagree, misquotes the post.")
+    assert grave(page) == []
+    assert analyst.clicks == 4
+
+
 def test_the_answer_follows_a_group(analyst: Analyst, mixed: str) -> None:
     page = analyst.page
     page.goto(mixed)

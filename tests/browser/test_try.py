@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import operator
 import re
 from functools import reduce
@@ -13,8 +14,12 @@ from sqlalchemy import Engine
 from services.registry import metrics
 from shared.ledger import jobs
 from tests.browser.conftest import Visits
+from tests.browser.keyboard import grave
+from tests.gateway.results import a_result
+from tests.servers import finish_next
 
 OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+TAU = r"#options\.tau"
 TEXT = "Those 🙂 immigrants are ruining our town"
 
 
@@ -60,14 +65,16 @@ def test_a_slider_and_its_number_say_the_same(visits: Visits, open_gateway: str)
     slider = page.get_by_role("slider", name="Tau, slider")
     before = float(slider.input_value())
     slider.press("ArrowRight")
-    expect(page.locator("#tau")).to_have_value(f"{before + 0.01:.2g}")
-    page.locator("#tau").fill("0.25")
+    expect(page.locator(TAU)).to_have_value(f"{before + 0.01:.2g}")
+    page.locator(TAU).fill("0.25")
     expect(slider).to_have_value("0.25")
     whole = page.locator("#whole")  # and the request as JSON says it, too
     expect(whole).to_have_value(re.compile('"tau": 0.25'))
     whole.press_sequentially(" ")
-    whole.fill('{"text": "so", "tau": 0.75, "weights": {"htc": 0.5}, "metadata": {"market": "it"}}')
-    expect(page.locator("#tau")).to_have_value("0.75")
+    options = {"tau": 0.75, "weights": {"htc": 0.5}}
+    body = {"text": "so", "options": options, "metadata": {"market": "it"}}
+    whole.fill(json.dumps(body))
+    expect(page.locator(TAU)).to_have_value("0.75")
     expect(page.locator("#text")).to_have_value("so")
     expect(page.get_by_role("slider", name="Tau, slider")).to_have_value("0.75")
     expect(page.locator("#rest")).to_have_value(re.compile("market"))
@@ -98,11 +105,11 @@ def test_an_error_stands_at_its_control_and_has_the_focus(
     page = visits(open_gateway)
     page.goto("/try?metric=hatexscore")
     page.evaluate(OPEN)
-    page.locator("#tau").evaluate("one => { one.type = 'text'; one.value = 'much'; }")
+    page.locator(TAU).evaluate("one => { one.type = 'text'; one.value = 'much'; }")
     page.get_by_role("button", name="Score", exact=True).click()
-    expect(page.locator("#tau")).to_have_attribute("aria-invalid", "true")
-    expect(page.locator("#tau")).to_be_focused()
-    expect(page.locator("#tau-error")).to_be_visible()
+    expect(page.locator(TAU)).to_have_attribute("aria-invalid", "true")
+    expect(page.locator(TAU)).to_be_focused()
+    expect(page.locator(f"{TAU}-error")).to_be_visible()
 
 
 def test_every_metric_is_tried_by_its_controls_alone(
@@ -117,12 +124,36 @@ def test_every_metric_is_tried_by_its_controls_alone(
         said = f"{text.input_value()} So it is."
         text.fill(said)
         expect(page.locator("#whole")).to_be_hidden()
-        with page.expect_navigation(url="**/jobs/job_*"):
+        with page.expect_response("**/jobs/job_*") as answer:
             page.get_by_role("button", name="Score", exact=True).press("Enter")
         with engine.connect() as connection:
-            job = jobs.find(connection, page.url.rpartition("/")[2])
+            job = jobs.find(connection, answer.value.url.rpartition("/")[2])
         sent: Any = reduce(operator.getitem, first.split("."), job.request)
         assert (job.metric, sent) == (metric, said)
+
+
+def test_a_request_is_edited_beside_its_result(
+    visits: Visits, open_gateway: str, engine: Engine
+) -> None:
+    page = visits(open_gateway, viewport={"width": 1280, "height": 800})
+    page.goto("/try?metric=hatexscore")
+    result, score = page.locator("#result"), page.get_by_role("button", name="Score", exact=True)
+    score.click()
+    expect(result).to_contain_text("queued")
+    finish_next(engine, a_result(0.25))
+    expect(result.locator(".score p.figure")).to_have_text("0.25")
+    form, beside = (page.locator(name).bounding_box() for name in ("#trial", "#result"))
+    assert form is not None
+    assert beside is not None
+    assert beside["x"] >= form["x"] + form["width"]
+    assert grave(page) == []
+    page.locator("#explanation").fill("It is friendly.")
+    score.click()
+    finish_next(engine, a_result(0.875))
+    expect(result.locator(".score p.figure")).to_have_text("0.875")
+    expect(result.locator("#versions")).to_contain_text("2 versions, the best has 0.875")
+    expect(page.locator("#explanation")).to_have_value("It is friendly.")
+    assert page.url == f"{open_gateway}/try?metric=hatexscore"
 
 
 def test_answers_of_haf_are_pasted_or_a_model_is_asked(
@@ -135,16 +166,16 @@ def test_answers_of_haf_are_pasted_or_a_model_is_asked(
         page.locator(f"[name$='responses.{stage}.logprobs']").fill("")
         page.locator(f"[name$='responses.{stage}.text']").fill(f"The {stage} answer.")
     page.locator("[name$='responses.individual']").fill("Yes.\n---\nNo.")
-    with page.expect_navigation(url="**/jobs/job_*"):
+    with page.expect_response("**/jobs/job_*") as answer:
         page.get_by_role("button", name="Score", exact=True).click()
     with engine.connect() as connection:
-        sent = jobs.find(connection, page.url.rpartition("/")[2]).request["responses"]
+        sent = jobs.find(connection, answer.value.url.rpartition("/")[2]).request["responses"]
     assert sent["justify"] | {"text": ""} == sent["internal"] | {"text": ""}  # texts alone
     assert [one["text"] for one in sent["individual"]] == ["Yes.", "No."]
     page.goto("/try?metric=haf")
     page.evaluate(OPEN)
-    for answer in page.locator("[name^='field.responses']").all():
-        answer.fill("")
+    for control in page.locator("[name^='field.responses']").all():
+        control.fill("")
     model = page.locator("#model")
     model.fill("a-model-of-ours")
     page.get_by_role("button", name="Score", exact=True).click()

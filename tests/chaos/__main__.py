@@ -26,7 +26,7 @@ from tests.end_to_end.service import ROOT
 
 PAGE = ROOT / "bench" / "RESULTS.md"
 BEGIN, END = "<!-- chaos: rewritten by `make chaos` -->", "<!-- end of chaos -->"
-OPTIONS = ("--separate", "--services", "hatexscore", "inference")
+OPTIONS = ("--separate", "--services", "hatexscore", "inference", "similarity")
 
 
 def main() -> int:

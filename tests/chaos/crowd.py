@@ -53,7 +53,7 @@ def most_expensive(number: int) -> Json:
     return {
         "text": text,
         "explanation": f"{quotations} Conclusion: hateful."[-MAX_CHARACTERS:],
-        "control_draws": DRAWS,
+        "options": {"control_draws": DRAWS},
         "seed": FIRST_SEED + number,
     }
 

@@ -22,7 +22,7 @@ from tests.end_to_end.batch import ended, started
 from tests.end_to_end.service import Service
 
 FILES = "small"  # under the service's folder
-FILES_MEGABYTES, ALL_MEGABYTES = 16, 512
+FILES_MEGABYTES, ALL_MEGABYTES = 128, 512  # processes unpack a model of languages there
 BATCHES = 8
 PAUSE_SECONDS = 4.0  # between them: some meet a full disk at each of their stages
 PADDED_LINES, PADDING = 3, b" " * 700_000  # more than an upload may have in memory

@@ -1,4 +1,5 @@
-"""The store of files is away, slow or read-only, and batches are uploaded, read and written."""
+"""The store of files is away, slow, hanging or read-only, while batches are uploaded, read and
+written."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from tests.chaos.disks import FILES
 from tests.chaos.faults import AWAY_SECONDS
 from tests.chaos.trial import Trial
 
-SLOW = "slow"  # under the service's folder: while it is there, the store is slow
+MARK = "fault"  # under the service's folder: names the store's fault
 
 
 def away_for(seconds: float) -> Callable[[Trial], str]:
@@ -36,19 +37,23 @@ def away_for(seconds: float) -> Callable[[Trial], str]:
 
 
 @contextmanager
-def slow_files(folder: Path) -> Iterator[dict[str, str]]:
-    """The store is slow while a file is in the folder: `startup` looks for it."""
-    yield {"CHAOS_SLOW_FILES": str(folder / SLOW)}
+def marked_files(folder: Path) -> Iterator[dict[str, str]]:
+    """Prepare a store whose fault `startup` reads from a file."""
+    yield {"CHAOS_FILES": str(folder / MARK)}
 
 
-def slow(service: Trial) -> None:
-    """Each file takes seconds to open."""
-    mark = service.folder / SLOW
-    mark.touch()
-    try:
-        time.sleep(AWAY_SECONDS)
-    finally:
-        mark.unlink()
+def marked(fault: str) -> Callable[[Trial], None]:
+    """Return a fault: files are `slow` to open, or opening one is `hanging` until it is over."""
+
+    def mark_store(service: Trial) -> None:
+        mark = service.folder / MARK
+        mark.write_text(fault)
+        try:
+            time.sleep(AWAY_SECONDS)
+        finally:
+            mark.unlink()
+
+    return mark_store
 
 
 def read_only(service: Trial) -> None:

@@ -165,10 +165,10 @@ SCENARIOS = (
     Scenario(
         "27",
         "the file store slow for 30 s: each file takes 3 s to open",
-        file_store.slow,
+        file_store.marked("slow"),
         sends=disks.send_batches,
         settings=PREPARED,
-        place=file_store.slow_files,
+        place=file_store.marked_files,
     ),
     Scenario(
         "28",
@@ -181,11 +181,15 @@ SCENARIOS = (
     *(
         Scenario(
             number,
-            f"the database's clock set an hour {where} for 30 s",
+            f"the database's clock set {where} for 30 s",
             clocks.database_stepped(step),
             sends=disks.send_batches,
         )
-        for number, where, step in (("29a", "forwards", "1 hour"), ("29b", "back", "-1 hour"))
+        for number, where, step in (
+            ("29a", "an hour forwards", "1 hour"),
+            ("29b", "an hour back", "-1 hour"),
+            ("29e", "26 hours forwards", "26 hours"),
+        )
     ),
     *(
         Scenario(
@@ -214,5 +218,13 @@ SCENARIOS = (
         "two schedulers, one of them stopped for 30 s and woken",
         stopped.pause_one_of_two_schedulers,
         sends=disks.send_batches,
+    ),
+    Scenario(
+        "33",
+        "the file store hangs for 30 s: no call returns",
+        file_store.marked("hanging"),
+        sends=disks.send_batches,
+        settings=PREPARED,
+        place=file_store.marked_files,
     ),
 )

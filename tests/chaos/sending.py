@@ -30,7 +30,8 @@ def bodies(number: int) -> list[Json]:
     """Requests of a few model rows each; the seed makes them differ."""
     some = examples()
     return [
-        some[place % len(some)] | {"seed": place, "control_draws": 1} for place in range(number)
+        some[place % len(some)] | {"seed": place, "options": {"control_draws": 1}}
+        for place in range(number)
     ]
 
 

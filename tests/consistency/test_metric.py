@@ -41,7 +41,7 @@ class PlantedModel(CopyingModel):
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
         if self.silent:
-            raise BadInput("the server tells no log-probabilities", pointer="/model")
+            raise BadInput("the server returns no log-probabilities", pointer="/model")
         return super().score(prompts, completions)
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:

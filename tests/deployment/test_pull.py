@@ -50,7 +50,7 @@ def test_its_command_fetches_what_workers_then_find(tmp_path: Path) -> None:
             command, env=bare() | told, cwd=ROOT, check=False, capture_output=True, text=True
         )
     assert ran.returncode == 0, ran.stderr
-    assert "hate: whole, sha256" in ran.stderr
+    assert "hate: complete, sha256" in ran.stderr
     listed = tool(file, "list", TOUCHSTONE_MODELS_DIR=str(volumes["weights"])).splitlines()
     [shown] = [line for line in listed if line.startswith("hate ")]
     assert shown.endswith("here")

@@ -27,7 +27,8 @@ PATIENCE_SECONDS = 180  # of an idle machine
 def examples() -> list[dict[str, Any]]:
     lines = (ROOT / "examples" / "posts.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
-    return [{k: v for k, v in row.items() if k != "id"} | {"control_draws": 5} for row in rows]
+    few = {"options": {"control_draws": 5}}
+    return [{k: v for k, v in row.items() if k != "id"} | few for row in rows]
 
 
 def submit(client: httpx.Client, body: dict[str, Any], path: str = "/v1/scores/hatexscore") -> str:

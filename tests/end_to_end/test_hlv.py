@@ -92,7 +92,7 @@ def test_pairs_of_one_room_are_explanations_in_the_other(client: httpx.Client) -
 
 def elicit(client: httpx.Client, model: str, post: str = POST) -> dict[str, Any]:
     """Decision, explanation and two scores, in one job."""
-    score = {"hatexscore": {"control_draws": 19}, "cot2el": QUESTION}
+    score = {"hatexscore": {"options": {"control_draws": 19}}, "cot2el": QUESTION}
     job = finished(client, "/v1/explanations", {"text": post, "model": model, "score": score})
     found: dict[str, Any] = job["result"]
     return found
@@ -110,7 +110,7 @@ def test_a_reasoning_model_is_scored_by_its_answer_and_by_its_chain(
     hatexscore, cot2el = found["scores"]
     assert [hatexscore["metric"], cot2el["metric"]] == ["hatexscore", "cot2el"]
     own = {"text": POST, "explanation": told["explanation"], "decision": "hateful"}
-    assert hatexscore == result_of_explanations(client, own | {"control_draws": 19})
+    assert hatexscore == result_of_explanations(client, own)
     assert cot2el["status"] == "ok"
     assert {one["label"] for one in cot2el["evidence"]} == {"A", "B"}
     for one in cot2el["evidence"]:
@@ -126,7 +126,7 @@ def test_a_reasoning_model_is_scored_by_its_answer_and_by_its_chain(
 def result_of_explanations(client: httpx.Client, body: dict[str, Any]) -> dict[str, Any]:
     """HateXScore of an answer that was sent: the metric's own worker is not among these."""
     asked = {"text": body["text"], "answer": {"text": body["explanation"]}}
-    score = {"hatexscore": {"control_draws": body["control_draws"]}}
+    score = {"hatexscore": {"options": {"control_draws": 19}}}
     job = finished(client, "/v1/explanations", asked | {"score": score})
     found: dict[str, Any] = job["result"]["scores"][0]
     return found
@@ -160,7 +160,7 @@ def test_a_worker_that_is_killed_while_a_chain_is_parsed_costs_no_second_answer(
     server.reached.clear()
     server.go_on.clear()
     body: dict[str, Any] = {"text": POST, "model": "field"}
-    body |= {"score": {"hatexscore": {"control_draws": 19}, "cot2el": QUESTION}}
+    body |= {"score": {"hatexscore": {"options": {"control_draws": 19}}, "cot2el": QUESTION}}
     job = client.post("/v1/explanations", json=body).json()["id"]
     assert server.reached.wait(SECONDS)
     service.kill("services.worker")

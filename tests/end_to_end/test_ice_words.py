@@ -10,8 +10,10 @@ import httpx
 import numpy as np
 import pytest
 
+from services.ice.contract import IceRequest
 from tests.end_to_end.load import finished
 from tests.end_to_end.service import serving
+from tests.flat_requests import nested
 from tests.patience import SECONDS
 from tests.shared.models.openai.computing import ClassifierDouble, Floats
 from tests.shared.models.openai.stub import listening
@@ -44,7 +46,8 @@ def hateful(text: str) -> float:
     return float(row[1:].sum() / row.sum())
 
 
-ONE_SIDE = {"aspects": ["sufficiency"], "draws": 50}  # rows: 300 at most
+BODY: dict[str, Any] = {"text": TEXT, "model": "served", "decision": "hateful"}
+BODY |= {"aspects": ["sufficiency"], "draws": 50}  # rows: 300 at most
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,11 @@ class Place:
     double: ClassifierDouble
 
     def score(self, **fields: Any) -> httpx.Response:
-        body = {"text": TEXT, "model": "served", "decision": "hateful", **ONE_SIDE, **fields}
+        body = nested(IceRequest, BODY | fields)
         return self.client.post("/v1/scores/ice", json=body, headers={"Prefer": "wait=30"})
 
     def result(self, **fields: Any) -> dict[str, Any]:
-        body = {"text": TEXT, "model": "served", "decision": "hateful", **ONE_SIDE, **fields}
+        body = nested(IceRequest, BODY | fields)
         found: dict[str, Any] = finished(self.client, "/v1/scores/ice", body)["result"]
         return found
 

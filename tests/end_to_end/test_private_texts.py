@@ -64,7 +64,7 @@ def body(ending: str, **more: Any) -> dict[str, Any]:
         "text": f"{first} Those immigrants {third} are ruining our town",  # the model agrees
         "explanation": f'The post says "immigrants {third} are" {second}. It is hateful.',
         "decision": "hateful",
-        "control_draws": 2,
+        "options": {"control_draws": 2},
     } | more
 
 

@@ -65,7 +65,7 @@ def test_every_line_ends_as_what_it_is(scene: Answered) -> None:
 
 def test_a_line_that_no_metric_can_score_is_named_before_any_is_asked(scene: Answered) -> None:
     wrong = line(1, HATEFUL)
-    wrong["body"]["score"] = {"hatexscore": {"tau": 3}}
+    wrong["body"]["score"] = {"hatexscore": {"options": {"tau": 3}}}
     batch = scene.read(scene.make([line(0, HATEFUL), wrong], endpoint=URL))
     assert batch["status"] == "failed"
     [fault] = batch["errors"]["data"]

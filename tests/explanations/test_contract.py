@@ -48,7 +48,11 @@ def refusals(body: dict[str, Any]) -> dict[str, str]:
         ({"prompt": "genex-nli", **RAIN}, "target_label", "needs a `target_label`"),
         ({"score": ["ice"]}, "score/ice", "scores no elicited explanation"),
         ({"score": ["nothing"]}, "score/nothing", "scores no elicited explanation"),
-        ({"score": {"hatexscore": {"tau": 3}}}, "score/hatexscore/tau", "must be at most"),
+        (
+            {"score": {"hatexscore": {"options": {"tau": 3}}}},
+            "score/hatexscore/options/tau",
+            "must be at most",
+        ),
         (
             {"score": {"hatexscore": {"text": "a"}}},
             "score/hatexscore",
@@ -199,7 +203,8 @@ def test_values_are_inserted_once() -> None:
 
 def test_every_named_policy_of_the_metric_has_its_words() -> None:
     schema = metrics()["hatexscore"].request.model_json_schema()
-    named = schema["properties"]["policy"]["anyOf"][0]["enum"]
+    options = schema["$defs"]["HatexscoreOptions"]["properties"]
+    named = options["policy"]["anyOf"][0]["enum"]
     assert sorted(named) == sorted(load_policies())
 
 

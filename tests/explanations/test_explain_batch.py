@@ -25,7 +25,8 @@ kind = "causal"
 source = "openai:http://127.0.0.1:9/v1"
 languages = ["*"]
 """
-BODY: Json = {"text": TEXT, "model": NAME, "explain": True, "control_draws": 19}
+BODY: Json = {"text": TEXT, "model": NAME, "explain": True}
+BODY |= {"options": {"control_draws": 19}}
 
 
 @pytest.fixture

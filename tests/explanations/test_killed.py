@@ -31,7 +31,7 @@ HATEFUL = (
 BODY = {
     "text": "Those immigrants are ruining our town",
     "model": NAME,
-    "score": {"hatexscore": {"control_draws": 20}},
+    "score": {"hatexscore": {"options": {"control_draws": 20}}},
     "seed": 11,
 }
 PRIVATE = {"do_not_store_text": True}

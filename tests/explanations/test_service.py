@@ -53,9 +53,10 @@ def own_route(metric: str, body: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("seed", [0, 7])
 def test_a_score_is_that_of_the_metric_s_own_route(seed: int) -> None:
-    found = elicited(HATEFUL, ask(score={"hatexscore": {"control_draws": 20}}, seed=seed))
+    options = {"options": {"control_draws": 20}}
+    found = elicited(HATEFUL, ask(score={"hatexscore": options}, seed=seed))
     body = {"text": TEXT, "explanation": HATEFUL, "decision": "hateful"}
-    same = own_route("hatexscore", {**body, "control_draws": 20, "seed": seed})
+    same = own_route("hatexscore", {**body, **options, "seed": seed})
     assert found.scores == (same,)
     assert same.score is not None
 

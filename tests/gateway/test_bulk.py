@@ -118,7 +118,7 @@ def test_all_are_committed_in_their_order_and_a_message_goes_out_for_each(
 
 
 def test_a_job_of_a_call_is_the_job_of_a_post(client: httpx.Client, engine: Engine) -> None:
-    body = GOOD | {"seed": 7, "policy": {"a": ["b"]}}
+    body = GOOD | {"seed": 7, "options": {"policy": {"a": ["b"]}}}
     (one,) = ids_of(client.post(BULK, json={"metric": METRIC, "requests": [body]}))
     other = client.post(URL, json=body).json()["id"]
     with engine.connect() as connection:
@@ -138,7 +138,7 @@ def test_a_job_of_a_call_is_the_job_of_a_post(client: httpx.Client, engine: Engi
         ({"text": ""}, "/text"),
         ({"model": "somebody-elses"}, "/model"),
         ({"webhook": "we_" + "0" * 32}, "/webhook"),
-        ({"policy": {"group": [7]}}, "/policy/group/0"),
+        ({"options": {"policy": {"group": [7]}}}, "/options/policy/group/0"),
     ],
 )
 def test_one_invalid_request_refuses_all_and_is_pointed_at(
@@ -170,7 +170,7 @@ def test_what_is_no_list_of_requests_is_refused(
 
 
 def test_of_many_faults_the_first_hundred_are_listed(client: httpx.Client) -> None:
-    for wrong in ({"tau": 2}, {"model": "somebody-elses"}):
+    for wrong in ({"options": {"tau": 2}}, {"model": "somebody-elses"}):
         problem = client.post(
             BULK, json={"metric": METRIC, "requests": bodies(300, **wrong)}
         ).json()

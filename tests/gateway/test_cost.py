@@ -26,12 +26,15 @@ WORDS = " ".join(f"word{number}" for number in range(600))
 PAIRS = [{"explanation": f"{n} because of this" * 900, "label": "A"} for n in range(8)]
 OPTIONS = [{"key": "A", "text": "yes"}, {"key": "B", "text": "no"}]
 
-ICE: dict[str, Any] = {
-    "text": WORDS,
-    "attribution": "attention",
-    "k": [0.1, 0.2, 0.3, 0.4, 0.5],
-    "operators": ["mask_unk", "mask_pad"],
-}
+ICE: dict[str, Any] = {"text": WORDS, "attribution": "attention"}
+
+
+def ice(draws: int, **more: Any) -> dict[str, Any]:
+    """A request about five budgets and two operators."""
+    options = {"k": [0.1, 0.2, 0.3, 0.4, 0.5], "operators": ["mask_unk", "mask_pad"]}
+    return ICE | {"options": options | {"draws": draws}} | more
+
+
 LIME = {"name": "lime", "samples": 10_000}
 ROWS = {"operation": "judge_rows", "asked": [{"example": {"text": WORDS}, "rows": [{}] * 30_000}]}
 UNSPACED = {"operation": "judge_rows",
@@ -54,9 +57,9 @@ HLV = {
 }
 
 TOO_MUCH = [
-    ("/v1/scores/ice", ICE | {"draws": 10_000}, "#/draws"),
-    ("/v1/scores/ice", ICE | {"draws": 1, "attribution": [LIME] * 1}, None),
-    ("/v1/scores/ice", ICE | {"draws": 50, "attribution": [LIME | {"seed": n} for n in range(8)]},
+    ("/v1/scores/ice", ice(10_000), "#/options/draws"),
+    ("/v1/scores/ice", ice(1, attribution=[LIME] * 1), None),
+    ("/v1/scores/ice", ice(50, attribution=[LIME | {"seed": n} for n in range(8)]),
      "#/attribution"),
     ("/v1/scores/cot2el", COT, "#/pairs"),
     ("/v1/inference", {"model": "embedded-hate", "ask": ROWS}, "#/ask/asked"),
@@ -92,15 +95,15 @@ def test_too_much_is_refused_with_the_numbers_to_lower(
 
 
 def test_who_lowers_what_was_named_is_accepted(client: httpx.Client) -> None:
-    refused = client.post("/v1/scores/ice", json=ICE | {"draws": 10_000}).json()
+    refused = client.post("/v1/scores/ice", json=ice(10_000)).json()
     told = refused["detail"].split("`draws` to at most ")[1].split(", or")[0]
-    lowered = ICE | {"draws": int(told.replace(",", ""))}
+    lowered = ice(int(told.replace(",", "")))
     assert client.post("/v1/scores/ice", json=lowered).status_code == 202
 
 
 def test_a_large_hatexscore_request_is_accepted(client: httpx.Client) -> None:
     body = {"text": WORDS[:4_000] * 5, "explanation": '"near misss of thes" ' * 900}
-    answer = client.post("/v1/scores/hatexscore", json=body | {"control_draws": 100})
+    answer = client.post("/v1/scores/hatexscore", json=body | {"options": {"control_draws": 100}})
     assert answer.status_code == 202, answer.json()
 
 
@@ -111,7 +114,7 @@ def scene(client: httpx.Client, engine: Engine, chosen: Settings) -> Scene:
 
 def test_a_line_that_asks_for_too_much_is_named_and_nothing_is_scored(scene: Scene) -> None:
     url = "/v1/scores/ice"
-    bodies = [ICE | {"draws": 5}, ICE | {"draws": 10_000}]
+    bodies = [ice(5), ice(10_000)]
     lines = [
         {"custom_id": str(place), "method": "POST", "url": url, "body": body}
         for place, body in enumerate(bodies)
@@ -119,14 +122,18 @@ def test_a_line_that_asks_for_too_much_is_named_and_nothing_is_scored(scene: Sce
     batch = scene.read(scene.make(lines, endpoint=url))
     assert batch["status"] == "failed"
     fault = batch["errors"]["data"][0]
-    assert (fault["code"], fault["line"], fault["param"]) == ("too_costly", 2, "#/body/draws")
+    assert (fault["code"], fault["line"], fault["param"]) == (
+        "too_costly",
+        2,
+        "#/body/options/draws",
+    )
     assert "`draws` to at most" in fault["message"]
     assert nothing_was_accepted(scene.engine)
 
 
 def test_a_report_over_a_batch_counts_its_results(scene: Scene) -> None:
     url = "/v1/scores/ice"
-    one = {"custom_id": "a", "method": "POST", "url": url, "body": ICE | {"draws": 5}}
+    one = {"custom_id": "a", "method": "POST", "url": url, "body": ice(5)}
     batch = scene.make([one], endpoint=url)
     asked = {"batch": batch["id"], "resamples": 100_000}
     with scene.engine.begin() as connection:

@@ -24,6 +24,21 @@ def test_models_carry_their_hash(client: httpx.Client) -> None:
     assert hate["languages"] == ["en", "de", "es", "fr", "it", "nl", "pl", "pt", "zh"]
 
 
+def test_models_are_listed_page_by_page(client: httpx.Client) -> None:
+    names = [card["id"] for card in client.get("/v1/models").json()["data"]]
+    read: list[str] = []
+    while True:
+        after = f"&after={read[-1]}" if read else ""
+        page = client.get(f"/v1/models?limit=2{after}").json()
+        read += [card["id"] for card in page["data"]]
+        assert page["last_id"] == read[-1]
+        if not page["has_more"]:
+            break
+    assert read == names
+    for query in ("after=nobody", "limit=0", "name=embedded-hate"):
+        assert client.get(f"/v1/models?{query}").status_code == 422
+
+
 def test_health(client: httpx.Client) -> None:
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/readyz").status_code == 200

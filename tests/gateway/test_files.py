@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from services.gateway.app import create_app
 from shared.process.settings import Settings
-from tests.batches import upload
+from tests.batches import URL, upload
 
 PURPOSE = {"purpose": "batch"}
 
@@ -136,7 +136,32 @@ def test_files_are_listed_newest_first_and_by_purpose(client: httpx.Client) -> N
     assert client.get("/v1/files?purpose=batch_output").json()["data"] == []
 
 
-@pytest.mark.parametrize("query", ["after=x", "limit=0", "order=up", "purpose=x", "more=1"])
+def test_batches_and_files_are_listed_by_time_and_batches_by_metadata(
+    client: httpx.Client,
+) -> None:
+    file = upload(client, b"{}")
+    asked = {"input_file_id": file["id"], "endpoint": URL}
+    batches = [
+        client.post("/v1/batches", json=asked | {"metadata": {"user": user}}).json()
+        for user in ("a", "b")
+    ]
+    made = file["created_at"]
+    for path, query, expected in (
+        ("/v1/files", {"created_after": made}, [file]),
+        ("/v1/files", {"created_before": made}, []),
+        ("/v1/batches", {"created_after": made}, batches[::-1]),
+        ("/v1/batches", {"created_before": made}, []),
+        ("/v1/batches", {"metadata[user]": "a"}, batches[:1]),
+        ("/v1/batches", {"metadata[user]": "c"}, []),
+    ):
+        rows = client.get(path, params=query).json()["data"]
+        assert [row["id"] for row in rows] == [row["id"] for row in expected], (path, query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["after=x", "limit=0", "order=up", "purpose=x", "more=1", "metadata[user]=a"],
+)
 def test_a_bad_list_query_is_refused(client: httpx.Client, query: str) -> None:
     answer = client.get(f"/v1/files?{query}")
     assert answer.status_code == 422

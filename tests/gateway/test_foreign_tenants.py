@@ -30,9 +30,11 @@ NAMED = re.compile(r"\{(\w+)\}")
 KEY = "fedcba9876543210" * 2
 SCOPES: tuple[Scope, ...] = ("score", "batch", "review", "admin")
 FORMS = {"ending": "csv", "kind": "output", "form": "csv", "name": "means"}  # of a page's file
+FORMS |= {"tenant": "a", "metric": "hatexscore", "token": "0" * 32}  # of a link that nobody made
 WHO = {"reviewer": "Ann"}
 NOBODY = "nobodys"
-EMPTY = {  # this batch has no file of its output, its metric's reports no pictures
+EMPTY = {  # this batch has no file of its output and no link, its metric's reports no pictures
+    "/shared/{tenant}/{metric}/{token}.html",
     "/batches/{batch_id}/{kind}.jsonl",
     "/batches/{batch_id}/plots/{name}.svg",
 }

@@ -24,7 +24,7 @@ WRONG: dict[str, tuple[str, Any]] = {
     "lists": ("ice", {"text": "a", "rationale": SPANS, "human": SPANS}),
     "lists of a mapping": (
         "hatexscore",
-        HATEFUL | {"policy": {f"c{n}": list(range(1_900)) for n in range(99)}},
+        HATEFUL | {"options": {"policy": {f"c{n}": list(range(1_900)) for n in range(99)}}},
     ),
     "members of a mapping": (
         "hatexscore",
@@ -69,6 +69,6 @@ def test_each_field_is_told_still(client: httpx.Client) -> None:
 
 
 def test_a_list_is_not_too_short_for_a_wrong_item(client: httpx.Client) -> None:
-    body = {"text": "a b", "rationale": [{"start": -1, "end": 1}], "draws": 20}
+    body = {"text": "a b", "rationale": [{"start": -1, "end": 1}]}
     refusal = client.post("/v1/scores/ice", json=body)
     assert [one["pointer"] for one in refusal.json()["errors"]] == ["#/rationale/0/start"]

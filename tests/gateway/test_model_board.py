@@ -27,11 +27,15 @@ def board(**states: ModelState) -> ModelBoard:
     ("service", "body", "pointer"),
     [
         ("hatexscore", TEXTS | {"model": "broken"}, "/model"),
-        ("hatexscore", TEXTS | {"reader_model": "broken"}, "/reader_model"),
+        ("hatexscore", TEXTS | {"options": {"reader_model": "broken"}}, "/options/reader_model"),
         ("explanations", {"text": "a", "model": "broken"}, "/model"),
         (
             "explanations",
-            {"text": "a", "model": "well", "score": {"hatexscore": {"reader_model": "broken"}}},
+            {
+                "text": "a",
+                "model": "well",
+                "score": {"hatexscore": {"options": {"reader_model": "broken"}}},
+            },
             "/score/hatexscore",
         ),
     ],

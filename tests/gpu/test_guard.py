@@ -20,6 +20,7 @@ from services.inference.weights.placement import check_memory, free_bytes
 from shared.models.catalogue.availability import LoadingError
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
+from tests.flat_requests import flat_request
 from tests.tiny_models.__main__ import main as tiny_models
 
 pytestmark = [
@@ -47,7 +48,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalModels]:
 def test_auto_is_bfloat16_and_hatexscore_agrees(models: LocalModels) -> None:
     body = {**next(iter(CONTRACT.examples.values())), "language": "en"}
     auto, exact = (
-        SERVICE.score(HatexscoreRequest.model_validate(body | {"model": name}))
+        SERVICE.score(flat_request(HatexscoreRequest, body | {"model": name}))
         for name in ("auto", "exact")
     )
     [use] = auto.provenance.models
@@ -60,7 +61,7 @@ def test_auto_is_bfloat16_and_hatexscore_agrees(models: LocalModels) -> None:
 def test_ice_of_words_and_tokens_agrees(models: LocalModels, rows: str) -> None:
     asked = {"text": TEXT, "language": "en", "rows": rows, "attribution": "lime", "k": 0.3}
     auto, exact = (
-        ICE.score(IceRequest.model_validate(asked | {"model": name})) for name in ("auto", "exact")
+        ICE.score(flat_request(IceRequest, asked | {"model": name})) for name in ("auto", "exact")
     )
     for mine, other in zip(auto.components.tests, exact.components.tests, strict=True):
         if mine.scores is not None and other.scores is not None:

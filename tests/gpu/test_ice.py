@@ -24,9 +24,8 @@ REQUESTS = [
     IceRequest.model_validate(
         {
             "text": " ".join(f"w{100 + 41 * number + 3 * place}" for place in range(30)),
-            "template": TEMPLATE,
             "attribution": ["attention", "gradient"],
-            "k": [0.1, 0.3],
+            "options": {"template": TEMPLATE, "k": [0.1, 0.3]},
         }
     )
     for number in range(6)

@@ -23,6 +23,7 @@ from shared.contracts.calls import Example
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
 from shared.models.server_check import probe, render
+from tests.flat_requests import flat_request
 from tests.inference.shapes import SENTENCES, save_llama
 from tests.shared.models.openai.conftest import await_health
 
@@ -112,7 +113,7 @@ def test_hatexscore_is_the_same_here_and_there(models: LocalModels) -> None:
     found = []
     for name in ("here", "there"):
         body = {**next(iter(CONTRACT.examples.values())), "model": name}
-        found.append(SERVICE.score(HatexscoreRequest.model_validate(body)))
+        found.append(SERVICE.score(flat_request(HatexscoreRequest, body)))
     own, served = (report.components.model_dump() for report in found)
     for part, value in own.items():
         assert served[part] == pytest.approx(value, abs=2 * APART), part

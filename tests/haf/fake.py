@@ -93,7 +93,7 @@ class FakeModels:
     asked: list[tuple[str, ...]] = field(default_factory=list)
     name: str = ""
     languages: tuple[str, ...] = ("*",)
-    silent: bool = False  # it tells no log-probabilities
+    silent: bool = False  # it returns no log-probabilities
 
     def reader_of(self, _name: str) -> str | None:
         return None

@@ -17,6 +17,7 @@ from services.hatexscore.report import (
 from shared.contracts.batches import BatchReportRequest
 from shared.contracts.messages import Scored
 from shared.reports.estimates import BatchStatistics
+from tests.flat_requests import flat_request
 from tests.hatexscore.fake import FakeClassifier, bound, by_hash
 
 score = SERVICE.score
@@ -34,7 +35,7 @@ REQUEST = BatchReportRequest(batch="batch_1")
 def row(name: str, **change: Any) -> Row:
     asked = CONTRACT.examples["your own probabilities"] | change
     text = change.get("text", f"{asked['text']} {name}")
-    request = HatexscoreRequest.model_validate(asked | {"text": text})
+    request = flat_request(HatexscoreRequest, asked | {"text": text})
     with bound(FakeClassifier()):
         return Scored(f"job_{name}", name, request, score(request))
 

@@ -9,16 +9,18 @@ from pydantic import ValidationError
 
 from services.hatexscore.contract import CONTRACT, POLICY_LANGUAGES, HatexscoreRequest
 from services.hatexscore.lexicon import available
+from tests.flat_requests import flat_request
 
 
 def request(**fields: Any) -> HatexscoreRequest:
-    return HatexscoreRequest(**{"text": "a", "explanation": "b", **fields})
+    return flat_request(HatexscoreRequest, **{"text": "a", "explanation": "b", **fields})
 
 
 def locations(fields: dict[str, Any]) -> set[tuple[str | int, ...]]:
     with pytest.raises(ValidationError) as caught:
         request(**fields)
-    return {error["loc"][:1] for error in caught.value.errors()}
+    locations = (error["loc"] for error in caught.value.errors())
+    return {loc[1:2] if loc[0] == "options" else loc[:1] for loc in locations}
 
 
 @pytest.mark.parametrize("name", CONTRACT.examples)
@@ -57,6 +59,7 @@ def test_an_empty_explanation_is_legal_and_an_empty_text_is_not() -> None:
         ({"text": "x" * 20_001}, "text"),
         ({"explanation": "x" * 20_001}, "explanation"),
         ({"surprise": 1}, "surprise"),
+        ({"options": {"surprise": 1}}, "surprise"),
     ],
 )
 def test_a_bad_field_is_named(fields: dict[str, Any], where: str) -> None:
@@ -80,7 +83,7 @@ def test_the_contract_loads_no_model_code() -> None:
 
 
 def test_more_masked_characters_than_two_millions_are_refused() -> None:
-    HatexscoreRequest(text="x" * 10_000, explanation="", control_draws=200)
+    HatexscoreRequest(text="x" * 10_000, explanation="", options={"control_draws": 200})
     with pytest.raises(ValidationError) as refused:
-        HatexscoreRequest(text="x" * 10_001, explanation="", control_draws=200)
-    assert [error["loc"] for error in refused.value.errors()] == [("control_draws",)]
+        HatexscoreRequest(text="x" * 10_001, explanation="", options={"control_draws": 200})
+    assert [error["loc"] for error in refused.value.errors()] == [("options", "control_draws")]

@@ -17,6 +17,7 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.kernel import NamedGroups
 from services.hatexscore.metric import OPPOSING, SERVICE
 from services.hatexscore.report import HatexscoreResult, Side
+from tests.flat_requests import flat_request
 from tests.hatexscore.fake import FakeClassifier, bound, nulls
 from tests.hatexscore.test_golden import CASES
 
@@ -32,7 +33,8 @@ PROBABILITY = st.floats(0, 1)
 
 def explained(label: Side, concluded: Side, p: float, masked: float, **more: Any) -> Any:
     said = ATTACKED if label == "hateful" else UNATTACKED
-    request = HatexscoreRequest.model_validate(
+    request = flat_request(
+        HatexscoreRequest,
         {
             "text": TEXT,
             "explanation": f"{said}Conclusion: {concluded}.",
@@ -40,7 +42,7 @@ def explained(label: Side, concluded: Side, p: float, masked: float, **more: Any
             "language": "en",
             "probabilities": {"original": p, "masked": masked},
             **more,
-        }
+        },
     )
     with bound(FakeClassifier()):
         return score(request)
@@ -59,7 +61,9 @@ def test_concluding_the_opposite_never_raises_a_score(name: str) -> None:
 
     def concluding(label: str) -> HatexscoreResult:
         explanation = f"{case['explanation']}\nConclusion: {label}."
-        return score(HatexscoreRequest(**fields, explanation=explanation, probabilities=sent))
+        return score(
+            flat_request(HatexscoreRequest, **fields, explanation=explanation, probabilities=sent)
+        )
 
     right, wrong = concluding(fields["decision"]), concluding(OTHER[fields["decision"]])
     assert right.decision_match is True

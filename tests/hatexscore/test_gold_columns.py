@@ -19,7 +19,10 @@ from tests.patience import SECONDS
 
 URL = "/v1/scores/hatexscore"
 QUOTED = "are ruining our town"
-HOW = {"control_draws": 2, "probabilities": {"original": 0.9, "masked": 0.4}}
+HOW = {
+    "options": {"control_draws": 2},
+    "probabilities": {"original": 0.9, "masked": 0.4},
+}
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
+from tests.flat_requests import flat_request
 
 score = SERVICE.score
 
@@ -33,7 +34,9 @@ def scored(name: str, variant: str) -> HatexscoreResult:
     fields = {key: case[key] for key in ("text", "explanation", "language")}
     fields["decision"] = case["predicted_label"]
     probabilities = {"original": case["p_orig"], "masked": case["p_mask"]}
-    return score(HatexscoreRequest(**fields, variant=variant, probabilities=probabilities))
+    return score(
+        flat_request(HatexscoreRequest, **fields, variant=variant, probabilities=probabilities)
+    )
 
 
 def differences(

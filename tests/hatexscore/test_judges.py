@@ -22,6 +22,7 @@ from shared.contracts.messages import MAX_TEXT, ModelUse, UnreadCode
 from shared.models.catalogue.catalogue import Catalogue, load_catalogue
 from shared.models.catalogue.entry import ModelEntry
 from shared.models.server_check import probe
+from tests.flat_requests import flat_request
 from tests.hatexscore.fake import FakeClassifier, binding, surely
 from tests.hatexscore.fake import bound as bound_head
 from tests.judges import TinyJudges, tiny_judges
@@ -37,7 +38,8 @@ HEAD = 'labels = { hateful = ["yes", "perhaps"], non-hateful = ["no"] }'
 
 
 def asking(model: str = "embedded-hate", **more: object) -> HatexscoreRequest:
-    return HatexscoreRequest.model_validate(
+    return flat_request(
+        HatexscoreRequest,
         {
             "text": TEXT,
             "explanation": 'It says "are ruining our town", blaming immigrants for it. '
@@ -46,7 +48,7 @@ def asking(model: str = "embedded-hate", **more: object) -> HatexscoreRequest:
             "language": "en",
             "model": model,
             **more,
-        }
+        },
     )
 
 
@@ -161,7 +163,7 @@ def test_a_requests_own_prompt_is_asked_in_the_place_of_the_entrys(
 def test_an_encoder_takes_no_prompt(judges: TinyJudges) -> None:
     with pytest.raises(BadInput, match="takes no prompt") as caught:
         SERVICE.score(asking("encoder", prompt={"user": OWN}))
-    assert caught.value.pointer == "/prompt"
+    assert caught.value.pointer == "/options/prompt"
 
 
 def test_a_server_without_log_probabilities_gives_no_number(judges: TinyJudges) -> None:

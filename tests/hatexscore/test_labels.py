@@ -19,6 +19,7 @@ from shared.contracts.errors import BadInput
 from shared.contracts.messages import Check
 from shared.contracts.problems import validation_problem
 from shared.text.normalized import normalize
+from tests.flat_requests import flat_request
 from tests.hatexscore.fake import FakeClassifier, bound
 
 score = SERVICE.score
@@ -28,7 +29,9 @@ OWN = {"hateful": ["HOF"], "non-hateful": ["NOT"]}
 
 
 def ask(**fields: Any) -> HatexscoreRequest:
-    return HatexscoreRequest(**{"text": TEXT, "explanation": TOXIC, "language": "en", **fields})
+    return flat_request(
+        HatexscoreRequest, **{"text": TEXT, "explanation": TOXIC, "language": "en", **fields}
+    )
 
 
 class ThreeClasses(FakeClassifier):
@@ -125,11 +128,12 @@ def test_the_canonical_words_are_always_accepted(variant: str) -> None:
 
 
 def test_mistakes_have_pointers() -> None:
-    body = {"text": "a", "explanation": "b", "labels": {"hateful": ["x y"], "non-hateful": ["X-Y"]}}
+    labels = {"hateful": ["x y"], "non-hateful": ["X-Y"]}
+    body = {"text": "a", "explanation": "b", "options": {"labels": labels}}
     with pytest.raises(ValidationError) as caught:
         HatexscoreRequest.model_validate_json(json.dumps(body))
     [error] = validation_problem(caught.value, body)["errors"]
-    assert error["pointer"] == "#/labels/non-hateful/0"
+    assert error["pointer"] == "#/options/labels/non-hateful/0"
     with pytest.raises(ValidationError) as caught:
         ask(decision="purple", labels=OWN)
     [found] = caught.value.errors()

@@ -16,6 +16,7 @@ from services.hatexscore.report import HatexscoreResult
 from services.worker import local
 from shared.contracts.messages import Variant
 from shared.models.catalogue.catalogue import load_catalogue
+from tests.flat_requests import flat_request
 from tests.hatexscore.fake import FakeClassifier, binding, bound, surely
 
 score = SERVICE.score
@@ -42,7 +43,7 @@ EXPLAINED = {
 
 
 def ask(kind: dict[str, Any], **more: Any) -> HatexscoreRequest:
-    return HatexscoreRequest.model_validate({**kind, **more})
+    return flat_request(HatexscoreRequest, {**kind, **more})
 
 
 def codes(report: HatexscoreResult) -> dict[str, list[str]]:

@@ -171,7 +171,7 @@ def test_a_list_that_does_not_exist() -> None:
     for policy, language in [("meta", "zh"), ("nope", "en"), ("../un", "en"), ("", "ko")]:
         with pytest.raises(BadInput, match=r"un \(en, ko, zh\)") as caught:
             load_lexicon(policy, language)
-        assert caught.value.pointer == "/policy"
+        assert caught.value.pointer == "/options/policy"
 
 
 def test_a_list_of_ones_own() -> None:
@@ -185,4 +185,4 @@ def test_a_list_of_ones_own() -> None:
 def test_a_list_of_ones_own_needs_a_term(dictionary: dict[str, list[str]]) -> None:
     with pytest.raises(BadInput) as caught:
         custom_lexicon(dictionary)
-    assert caught.value.pointer == "/policy"
+    assert caught.value.pointer == "/options/policy"

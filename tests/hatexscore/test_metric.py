@@ -12,6 +12,7 @@ from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
 from shared.contracts.errors import BadInput, Unavailable
 from shared.contracts.messages import PartExcess, Report
+from tests.flat_requests import flat_request
 from tests.hatexscore.fake import FakeClassifier, binding, bound, nulls, surely
 
 score = SERVICE.score
@@ -44,7 +45,7 @@ def requests(draw: st.DrawFn) -> HatexscoreRequest:
 
 
 def ask(**fields: Any) -> HatexscoreRequest:
-    return HatexscoreRequest(**{"text": TEXT, "explanation": EXPLANATION, **fields})
+    return flat_request(HatexscoreRequest, **{"text": TEXT, "explanation": EXPLANATION, **fields})
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
@@ -215,7 +216,7 @@ def test_a_model_without_the_label_is_the_callers_mistake() -> None:
 def test_a_policy_without_a_list_in_the_detected_language_is_the_callers_mistake() -> None:
     with pytest.raises(BadInput) as caught:
         score(ask(explanation="结论：仇恨，文本攻击移民。", policy="meta"))
-    assert caught.value.pointer == "/policy"
+    assert caught.value.pointer == "/options/policy"
 
 
 def test_without_models_a_quotation_must_wait() -> None:
@@ -265,7 +266,7 @@ def test_the_paper_takes_shared_runs_for_quotes_and_shows_no_character_twice() -
 def test_more_than_two_hundred_different_quotations_are_refused() -> None:
     def quoting(different: int, **fields: Any) -> HatexscoreRequest:
         explanation = " ".join(f'"word {n % different}"' for n in range(600))
-        return HatexscoreRequest(text="words", explanation=explanation, **fields)
+        return flat_request(HatexscoreRequest, text="words", explanation=explanation, **fields)
 
     with bound(FakeClassifier()):
         score(quoting(200))

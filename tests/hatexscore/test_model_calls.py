@@ -26,6 +26,7 @@ from shared.contracts.messages import MAX_TEXT
 from shared.contracts.request_cost import WorkLimit
 from shared.statistics.group_sequential import looks_up_to
 from shared.statistics.placements import MOST_RUNS, runs_of
+from tests.flat_requests import with_options
 from tests.hatexscore.fake import FakeClassifier, bound, by_hash, surely
 
 score = SERVICE.score
@@ -40,8 +41,8 @@ def quoting(*quoted: str, text: str = WORDS, seed: int = 0) -> HatexscoreRequest
         explanation=f"It says {marked}. Conclusion: hateful.",
         decision="hateful",
         language="en",
-        control_draws=200,
         seed=seed,
+        options={"control_draws": 200},
     )
 
 
@@ -219,9 +220,9 @@ VERY_LONG = " ".join(f"word{place} and" for place in range(120))
 
 def drawing(p: Callable[[str], float], *, seed: int = 0, **fields: Any) -> HatexscoreRandomSpans:
     """The control of "word7" in a text of 240 words, by default draws."""
-    asked = quoting("word7", text=VERY_LONG, seed=seed).model_copy(
-        update={"control_draws": None, **fields}
-    )
+    options = {"control_draws": fields.pop("control_draws", None)}
+    asked = with_options(quoting("word7", text=VERY_LONG, seed=seed), **options)
+    asked = asked.model_copy(update=fields)
     with bound(FakeClassifier(p)):
         control = score(asked).control
     assert control is not None
@@ -269,7 +270,7 @@ def test_each_look_is_one_more_call_for_all_and_changes_no_byte() -> None:
         return 0.9 if "word7 " in text else by_hash(text) / 2
 
     asked = [
-        quoting(word, text=VERY_LONG, seed=seed).model_copy(update={"control_draws": None})
+        with_options(quoting(word, text=VERY_LONG, seed=seed), control_draws=None)
         for seed, word in enumerate(["word7", "word9", "word30", "word7 and word8"])
     ]
     judge = FakeClassifier(p)

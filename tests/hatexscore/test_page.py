@@ -22,6 +22,7 @@ from shared.reports.charts.engine import Caption
 from shared.reports.charts.shapes import strip
 from shared.reports.pages.page_text import MarkedText
 from shared.reports.pages.report_design import CountBars
+from tests.flat_requests import flat_request
 from tests.hatexscore.fake import FakeClassifier, bound, surely
 from tests.hatexscore.test_metric import ask, requests
 
@@ -67,7 +68,7 @@ def test_any_result_has_a_page_and_its_texts_are_whole(request: HatexscoreReques
 @pytest.mark.parametrize(("name", "variant"), [*product(CONTRACT.examples, get_args(Variant))])
 def test_the_examples_have_a_page_with_every_component(name: str, variant: Variant) -> None:
     fields = CONTRACT.examples[name] | {"variant": variant}
-    request = HatexscoreRequest.model_validate(fields)
+    request = flat_request(HatexscoreRequest, fields)
     html = shown(request, scored(request))
     for symbol in HatexscoreComponents.model_fields:
         assert f'<span class="symbol">{symbol.upper()}</span>' in html

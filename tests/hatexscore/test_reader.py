@@ -24,6 +24,7 @@ from shared.contracts.errors import BadInput
 from shared.contracts.messages import ModelUse
 from shared.contracts.redaction import without_text
 from shared.models.ports import Models
+from tests.flat_requests import flat_request
 from tests.hatexscore.fake import FakeClassifier, FakeReader, binding
 from tests.hatexscore.test_languages import ENGLISH, SWEDISH, codes
 
@@ -94,7 +95,7 @@ def reading(answer: Any, configured: str | None = None, **more: Any) -> Iterator
 
 
 def ask(body: dict[str, Any] = SWEDISH, **more: Any) -> HatexscoreRequest:
-    return HatexscoreRequest.model_validate(body | {"reader_model": "reader"} | more)
+    return flat_request(HatexscoreRequest, body | {"reader_model": "reader"} | more)
 
 
 def mentions(report: HatexscoreResult) -> list[HatexscoreGroupEvidence]:
@@ -196,7 +197,7 @@ def test_a_reader_that_fails_takes_nothing_from_the_rules() -> None:
         assert one.reader.by == "reader"
         assert codes(one)["htc"] == ["conclusion-unread"]
         assert one.components.tgi is not None
-    assert any("no JSON" in warning for warning in report.warnings)
+    assert any("not JSON" in warning for warning in report.warnings)
 
 
 def test_an_invented_quote_is_dropped() -> None:
@@ -295,10 +296,10 @@ def test_the_explanation_cannot_close_its_own_fence() -> None:
 
 def test_a_reader_is_named_and_known() -> None:
     with pytest.raises(ValidationError, match="reader_model"):
-        HatexscoreRequest.model_validate(SWEDISH | {"reader": "llm"})
+        flat_request(HatexscoreRequest, SWEDISH | {"reader": "llm"})
     with reading(ANSWER), pytest.raises(BadInput) as error:
         score(ask(reader_model="nobody"))
-    assert error.value.pointer == "/reader_model"
+    assert error.value.pointer == "/options/reader_model"
 
 
 def test_no_word_of_the_explanation_stays_where_none_may() -> None:

@@ -20,6 +20,7 @@ from services.hatexscore.variants import VARIANTS
 from services.hatexscore.vocabulary import built_in, custom_vocabulary
 from shared.readers.verdict import SURE
 from shared.text.normalized import normalize
+from tests.flat_requests import flat_request
 from tests.hatexscore.naming import identified
 from tests.wording import Row, check, check_pairs, load
 
@@ -72,7 +73,7 @@ def test_the_form_of_a_text_changes_no_verdict(sentence: str) -> None:
 
 def test_a_row_does_not_depend_on_its_company() -> None:
     requests = [
-        HatexscoreRequest.model_validate(ASK | {"explanation": said})
+        flat_request(HatexscoreRequest, ASK | {"explanation": said})
         for said in (*SENTENCES, "It insults Muslims. Hateful.", "", "It speaks of a bus.")
     ]
     alone = [VARIANTS["robust"].read([request])[0] for request in requests]
@@ -208,7 +209,7 @@ def whole(rows: Sequence[Row]) -> list[ParsedExplanation]:
                 text=row["text"],
                 explanation=row["explanation"],
                 decision=row.get("decision", "hateful"),
-                labels=row.get("labels"),
+                options={"labels": row.get("labels")},
             )
             for row in rows
         ]

@@ -13,6 +13,7 @@ from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
 from shared.models.ports import Floats, Models
+from tests.flat_requests import flat_request
 from tests.hatexscore.fake import FakeClassifier, FakeModels, FakeReader, binding
 
 POST = "Honestly, those immigrants are ruining our lovely old town, somebody should do something."
@@ -47,7 +48,7 @@ def by_words(text: str) -> float:
 
 def scored(explanation: Any, text: str = POST, **more: Any) -> HatexscoreResult:
     body = {"text": text, "explanation": explanation, "language": "en", **more}
-    request = HatexscoreRequest.model_validate({"decision": "hateful", **body})
+    request = flat_request(HatexscoreRequest, {"decision": "hateful", **body})
     with binding(cast(Models, NotRead(FakeClassifier(by_words)))):
         return CONTRACT.judged(SERVICE.score(request))
 

@@ -47,7 +47,9 @@ def test_a_prefix_of_a_term_is_a_group() -> None:
 
 
 def test_its_threshold_is_fixed_and_says_so() -> None:
-    asked = HatexscoreRequest(text="a b", explanation="a. hateful", variant="reference", tau=0.9)
+    asked = HatexscoreRequest(
+        text="a b", explanation="a. hateful", variant="reference", options={"tau": 0.9}
+    )
     [reading] = read_as_released([asked])
     assert VARIANTS["reference"].tau == TAU
     assert any("0.45" in warning for warning in reading.warnings)

@@ -19,6 +19,7 @@ from services.hatexscore.vocabulary import (
     invalid_label,
     vocabulary_of_word,
 )
+from tests.flat_requests import flat_request
 
 NAMES = get_args(VocabularyName)
 
@@ -116,5 +117,5 @@ def test_checking_labels_compiles_no_pattern(label: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(vocabulary, "_alternatives", None)
     labels = {str(side): [f"{side} {n} a b c d" for n in range(MOST_WORDS)] for side in SIDES}
     own = {"labels": None if label == "KEEP" else labels, "decision": label}
-    request = HatexscoreRequest.model_validate({"text": "t", "explanation": "e"} | own)
+    request = flat_request(HatexscoreRequest, {"text": "t", "explanation": "e"} | own)
     assert request.decision_class in SIDES

@@ -39,8 +39,8 @@ def score(row: Row) -> HatexscoreResult:
         text=row["text"],
         explanation=row["explanation"],
         decision=decision,
-        labels=row.get("labels"),
         probabilities=JUDGED[decision],
+        options={"labels": row.get("labels")},
     )
     with bound(FakeClassifier()):
         return SERVICE.score(request)

@@ -21,6 +21,7 @@ from shared.contracts.reports import bin_edges
 from shared.reports.estimates import BatchStatistics
 from shared.statistics.families import benjamini_hochberg, holm
 from shared.statistics.ranks import bin_counts
+from tests.flat_requests import flat_request
 from tests.ice.planted import noise, planted, weighted, word
 
 score_batch = SERVICE.score_batch
@@ -56,7 +57,7 @@ def scored(jobs: int, **more: Any) -> list[ScoredIce]:
     """The first ten words hold the signal: the rationale finds it, the values do not."""
     one_side = {"null": "tokens", "aspects": ["sufficiency"], "draws": 50}
     robust = one_side if more.get("variant", "robust") == "robust" else {}
-    requests = [IceRequest.model_validate(body | robust | more) for body in bodies(jobs)]
+    requests = [flat_request(IceRequest, body | robust | more) for body in bodies(jobs)]
     signal = weighted(dict.fromkeys(range(SIGNAL), 1.0))
 
     def probability(ids: tuple[int, ...]) -> float:

@@ -11,13 +11,14 @@ from pydantic import ValidationError
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
 from shared.contracts.redaction import without_text
+from tests.flat_requests import flat_request
 from tests.ice.planted import planted
 
 score = SERVICE.score
 
 
 def request(**fields: Any) -> IceRequest:
-    return IceRequest.model_validate({"text": "one two", "attribution": "attention", **fields})
+    return flat_request(IceRequest, {"text": "one two", "attribution": "attention", **fields})
 
 
 @pytest.mark.parametrize("name", CONTRACT.examples)
@@ -53,6 +54,7 @@ def test_every_example_is_a_valid_request_that_survives_the_wire(name: str) -> N
         ({"text": ""}, "at least 1"),
         ({"text": "x" * 20_001}, "20000"),
         ({"surprise": 1}, "not permitted"),
+        ({"options": {"surprise": 1}}, "not permitted"),
     ],
 )  # fmt: skip
 def test_a_bad_field_is_refused_with_a_reason(fields: dict[str, Any], said: str) -> None:

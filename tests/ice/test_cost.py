@@ -16,6 +16,7 @@ from services.ice.cost import MOST_ROWS, MOST_TOKENS
 from services.ice.metric import SERVICE
 from shared.contracts.errors import DegenerateInput, TooCostly
 from shared.contracts.request_cost import TOKENS, Work, WorkLimit
+from tests.flat_requests import flat_request, with_options
 from tests.ice.planted import planted, word
 
 score = SERVICE.score
@@ -46,7 +47,7 @@ def requests(draw: st.DrawFn) -> IceRequest:
     }
     if not fields["attribution"] and not fields["rationale"]:
         fields["rationale"] = [{"start": end - 1, "end": len(text)}]
-    return IceRequest.model_validate(fields)
+    return flat_request(IceRequest, fields)
 
 
 def amount(works: Any, unit: str) -> float:
@@ -81,9 +82,9 @@ FIVE = (0.1, 0.2, 0.3, 0.4, 0.5)
     ("fields", "pointer"),
     [
         ({"draws": 10_000, "k": FIVE, "operators": ("mask", "mask_unk"), "attribution": "lime"},
-         "/draws"),
+         "/options/draws"),
         ({"draws": 10_000, "operators": ("infill",), "infills": 32, "infill_pool": ("w90",),
-          "null": "tokens", "rationale": [{"start": 0, "end": 30}]}, "/draws"),
+          "null": "tokens", "rationale": [{"start": 0, "end": 30}]}, "/options/draws"),
         ({"attribution": [{"name": "lime", "samples": 10_000, "seed": n} for n in range(8)]},
          "/attribution"),
     ],
@@ -91,7 +92,7 @@ FIVE = (0.1, 0.2, 0.3, 0.4, 0.5)
 def test_what_the_worker_refuses_for_a_text_of_words_is_refused_at_the_door(
     fields: dict[str, Any], pointer: str
 ) -> None:
-    asked = IceRequest.model_validate({"text": WORDS, **fields})
+    asked = flat_request(IceRequest, {"text": WORDS, **fields})
     with planted() as judge, pytest.raises(TooCostly):
         score(asked)
     assert judge.calls == []
@@ -108,11 +109,15 @@ def test_more_of_anything_is_never_less_work(
 ) -> None:
     more = {
         "draws": max(request.most_draws, draws),
-        "infills": max(request.infills, infills),
+        "infills": max(request.options.infills, infills),
         "text": " ".join([request.text, *map(word, range(words))]),
     }
     for field, value in more.items():
-        larger = request.model_copy(update={field: value})
+        larger = (
+            request.model_copy(update={field: value})
+            if field == "text"
+            else with_options(request, **{field: value})
+        )
         before, after = (CONTRACT.work(one, READS) for one in (request, larger))
         for unit in (TOKENS, "rows"):
             assert amount(before, unit) <= amount(after, unit) * (1 + 1e-9)
@@ -120,14 +125,14 @@ def test_more_of_anything_is_never_less_work(
 
 def test_the_lowered_number_is_accepted() -> None:
     fields: dict[str, Any] = {"k": FIVE, "operators": ("mask",), "attribution": "attention"}
-    asked = IceRequest.model_validate({"text": WORDS, "draws": 10_000, **fields})
+    asked = flat_request(IceRequest, {"text": WORDS, "draws": 10_000, **fields})
     limit = WorkLimit(seconds=900, tokens_per_second=10_000)
     with pytest.raises(TooCostly) as caught:
         limit.check(CONTRACT.work(asked, READS))
     fewer = int(
         caught.value.detail.split("`draws` to at most ")[1].split(", or")[0].replace(",", "")
     )
-    limit.check(CONTRACT.work(asked.model_copy(update={"draws": fewer}), READS))
+    limit.check(CONTRACT.work(with_options(asked, draws=fewer), READS))
     assert fewer > 1_000
 
 
@@ -156,20 +161,20 @@ def advised(detail: str) -> dict[str, int]:
 def test_every_number_that_is_named_passes_and_one_more_does_not(
     words: int, seconds: float, fields: dict[str, Any], named: set[str]
 ) -> None:
-    asked = IceRequest.model_validate({"text": " ".join(map(word, range(words))), "draws": 10_000,
+    asked = flat_request(IceRequest, {"text": " ".join(map(word, range(words))), "draws": 10_000,
                                        **fields})  # fmt: skip
     limit = WorkLimit(seconds=seconds, tokens_per_second=10_000)
     with pytest.raises(TooCostly) as caught:
         limit.check(CONTRACT.work(asked, READS))
-    assert set(caught.value.pointers) >= {f"/{field}" for field in named}
+    assert set(caught.value.pointers) >= {f"/options/{field}" for field in named}
     lowered = advised(caught.value.detail)
     assert "draws" in lowered
     assert set(lowered) <= named
     for field, value in lowered.items():
-        given = getattr(asked, field)
+        given = getattr(asked.options, field)
         for count, fine in ((value, True), (value + 1, False)):
             options = [count] if isinstance(given, int) else combinations(given, count)
-            others = (asked.model_copy(update={field: option}) for option in options)
+            others = (with_options(asked, **{field: option}) for option in options)
             assert all(limit.passes(CONTRACT.work(other, READS)) for other in others) is fine
 
 

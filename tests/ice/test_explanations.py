@@ -12,6 +12,7 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
 from shared.contracts.errors import DegenerateInput
+from tests.flat_requests import flat_request
 from tests.ice.planted import planted, word
 
 score = SERVICE.score
@@ -28,7 +29,7 @@ def valued(*values: float) -> list[dict[str, float]]:
 
 def report(**fields: Any) -> IceResult:
     with planted():
-        return score(IceRequest.model_validate({"text": TEXT, "decision": "yes", **fields}))
+        return score(flat_request(IceRequest, {"text": TEXT, "decision": "yes", **fields}))
 
 
 def test_auprc_is_of_the_ranking_that_makes_the_rationale() -> None:
@@ -71,7 +72,7 @@ def test_two_explanations_without_a_common_rival_say_so() -> None:
     ]
     found = report(text="w1 w2", explanations=own, k=0.5)
     assert found.components.comparisons[0].win_rate_difference is None
-    assert any("difference is null" in warning for warning in found.warnings)
+    assert any("win rates is null" in warning for warning in found.warnings)
 
 
 @pytest.mark.parametrize(("variant", "tokens"), [("robust", 29), ("reference", 28)])

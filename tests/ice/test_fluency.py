@@ -22,6 +22,7 @@ from shared.contracts.errors import BadInput
 from shared.contracts.messages import ModelUse
 from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
+from tests.flat_requests import flat_request
 from tests.ice.planted import USE, PlantedJudge, PlantedModels
 from tests.ice.test_randomization_test import span, text_of
 
@@ -88,7 +89,7 @@ def scored(*requests: dict[str, Any], language: NeighbourModel | None = None) ->
     own = BothModels(PlantedJudge(), language or NeighbourModel())
     ports.bind(cast(ports.Models, own))
     try:
-        return SERVICE.score_batch([IceRequest.model_validate(one) for one in requests])
+        return SERVICE.score_batch([flat_request(IceRequest, one) for one in requests])
     finally:
         ports.bind(None)
 
@@ -187,19 +188,24 @@ def test_a_model_that_cannot_tell_leaves_a_null_and_its_reason(
 def test_an_unknown_model_is_refused_by_its_field() -> None:
     with pytest.raises(BadInput) as refused:
         scored(fields(fluency_model="nobody"))
-    assert refused.value.pointer == "/fluency_model"
+    assert refused.value.pointer == "/options/fluency_model"
 
 
 def test_the_published_variants_know_no_fluency() -> None:
     with pytest.raises(ValidationError, match="fluency_model"):
         IceRequest.model_validate(
-            {"text": TEXT, "attribution": "lime", "variant": "paper", "fluency_model": "m"}
+            {
+                "text": TEXT,
+                "attribution": "lime",
+                "variant": "paper",
+                "options": {"fluency_model": "m"},
+            }
         )
 
 
 def test_what_the_language_model_reads_is_counted() -> None:
-    without = IceRequest.model_validate(fields(fluency_model=None))
-    [more] = set(cost(IceRequest.model_validate(fields()), 512)) - set(cost(without, 512))
+    without = flat_request(IceRequest, fields(fluency_model=None))
+    [more] = set(cost(flat_request(IceRequest, fields()), 512)) - set(cost(without, 512))
     assert more.amount == FLUENCY_TEXTS * LENGTH
 
 

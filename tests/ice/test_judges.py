@@ -17,6 +17,7 @@ from services.registry import contracts
 from shared.contracts.calls import Example
 from shared.contracts.errors import BadInput, ModelCannot
 from shared.contracts.messages import Scored
+from tests.flat_requests import flat_request
 from tests.judges import TinyJudges, tiny_judges
 
 TEXT = "Those immigrants are ruining our town"
@@ -45,7 +46,7 @@ def judges(tiny: TinyJudges) -> Iterator[TinyJudges]:
 def asked(model: str, **more: Any) -> IceRequest:
     body = {"text": TEXT, "model": model, "rationale": ["are ruining"], "decision": "hateful"}
     one_side = {"language": "en", "aspects": ["sufficiency"]}
-    return IceRequest.model_validate(body | one_side | more)
+    return flat_request(IceRequest, body | one_side | more)
 
 
 def of_verbalizers(judges: TinyJudges, text: str) -> float:
@@ -116,7 +117,7 @@ def test_a_requests_own_prompt_is_asked_in_the_place_of_the_entrys(
 def test_an_encoder_takes_no_prompt(judges: TinyJudges) -> None:
     with pytest.raises(BadInput, match="takes no prompt") as caught:
         SERVICE.score(asked("encoder", prompt={"user": OWN}))
-    assert caught.value.pointer == "/prompt"
+    assert caught.value.pointer == "/options/prompt"
     template = {"verbalizers": {"hateful": " yes", "non-hateful": " no"}}
     with pytest.raises(ValueError, match="give one of the two"):
         asked("causal", prompt={"user": OWN}, template=template)

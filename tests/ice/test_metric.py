@@ -15,6 +15,7 @@ from services.ice.metric import SERVICE
 from services.ice.report import IceResult
 from shared.contracts.errors import BadInput, DegenerateInput, Unavailable
 from shared.contracts.messages import PartExcess, Report
+from tests.flat_requests import flat_request
 from tests.ice.planted import FIRST_WORD, USE, noise, planted, weighted, word
 
 score = SERVICE.score
@@ -49,12 +50,12 @@ def requests(draw: st.DrawFn) -> IceRequest:
     if fields["variant"] == "robust":
         fields["aspects"] = draw(st.sampled_from([("sufficiency",), ("necessity", "sufficiency")]))
         fields["alternative"] = draw(st.sampled_from(["two-sided", "greater"]))
-    return IceRequest.model_validate(fields)
+    return flat_request(IceRequest, fields)
 
 
 def ask(**fields: Any) -> IceRequest:
     whole = {"text": TEXT, "attribution": "attention", **fields}
-    return IceRequest.model_validate({k: v for k, v in whole.items() if v is not None})
+    return flat_request(IceRequest, {k: v for k, v in whole.items() if v is not None})
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
@@ -185,7 +186,7 @@ def test_a_truncated_text_says_how_much_was_cut() -> None:
         report = score(ask())
     assert report.eligible_tokens == 6
     cut = len(TEXT) - report.characters_read[0]
-    assert any(f"{cut} were cut" in warning for warning in report.warnings)
+    assert any(f"the other {cut} are ignored" in warning for warning in report.warnings)
 
 
 def test_both_texts_of_a_pair_are_eligible() -> None:
@@ -253,7 +254,7 @@ def test_operators_are_averaged_as_the_variant_says() -> None:
     ("fields", "pointer"),
     [
         ({"decision": "maybe"}, "/decision"),
-        ({"operators": ["infill"], "infill_pool": [TEXT]}, "/infill_pool"),
+        ({"operators": ["infill"], "infill_pool": [TEXT]}, "/options/infill_pool"),
     ],
 )
 def test_what_the_caller_must_change_is_named(fields: dict[str, Any], pointer: str) -> None:

@@ -11,6 +11,7 @@ from services.ice import model_calls
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from shared.contracts.errors import BadInput, TooCostly
+from tests.flat_requests import flat_request
 from tests.ice.planted import planted, word
 
 score = SERVICE.score
@@ -21,7 +22,7 @@ LONG = " ".join(map(word, range(500)))
 
 def request(text: str = LONG, **fields: Any) -> IceRequest:
     whole = {"text": text, "attribution": "attention", "aspects": ["sufficiency"], **fields}
-    return IceRequest.model_validate(whole)
+    return flat_request(IceRequest, whole)
 
 
 def test_a_long_request_comes_in_calls_of_bounded_size() -> None:
@@ -63,7 +64,7 @@ def test_what_would_cost_too_much_is_refused_before_it_is_asked() -> None:
     asked = request(operators=["infill"], infill_pool=["w90 w91"], draws=10_000)
     with planted() as judge, pytest.raises(BadInput, match="20,080,000 tokens") as caught:
         score(asked)
-    assert caught.value.pointer == "/draws"
+    assert caught.value.pointer == "/options/draws"
     assert judge.calls == []
 
 

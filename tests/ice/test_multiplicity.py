@@ -16,6 +16,7 @@ from services.ice.report import IceResult, IceTest
 from services.ice.verdict import finding
 from shared.contracts.calls import Row, Tokens
 from shared.models import ports
+from tests.flat_requests import flat_request
 from tests.ice.planted import PlantedJudge, PlantedModels, planted, weighted
 from tests.ice.test_randomization_test import span, text_of
 
@@ -52,7 +53,7 @@ def random_request(number: int, **more: Any) -> IceRequest:
         for n in range(EXPLANATIONS)
     ]
     fields = {"text": text, "explanations": own, "k": BUDGETS, "operators": OPERATORS}
-    return IceRequest.model_validate(fields | {"decision": "yes"} | more)
+    return flat_request(IceRequest, fields | {"decision": "yes"} | more)
 
 
 def noisy(requests: list[IceRequest]) -> list[IceResult]:
@@ -133,9 +134,8 @@ def planted_tests(number: int, strength: float = 1.1) -> IceTest:
             "text": text,
             "explanations": own,
             "attributions": [one | {"value": 1.0} for one in span(text, [0, 1, 2])],
-            "k": 0.1,
             "decision": "yes",
-            "aspects": ["sufficiency"],
+            "options": {"k": 0.1, "aspects": ["sufficiency"]},
         }
     )
     with planted(weighted(strengths)):
@@ -172,7 +172,10 @@ def test_an_adjusted_p_is_at_least_the_raw_one_and_alone_it_is_it() -> None:
             assert raw <= test.p_adjusted <= 1
     text = text_of(LENGTH)
     alone = IceRequest(
-        text=text, rationale=span(text, [3, 4]), aspects=("sufficiency",), decision="yes"
+        text=text,
+        rationale=span(text, [3, 4]),
+        decision="yes",
+        options={"aspects": ("sufficiency",)},
     )
     [test] = noisy([alone])[0].components.tests
     assert test.p_adjusted == test.p_value
@@ -193,9 +196,9 @@ def test_other_explanations_and_a_batch_change_only_the_correction() -> None:
             if test.explanation in ("mine", "quoted")
         ]
 
-    few = IceRequest.model_validate(fields | {"explanations": [mine, quoted]})
-    many = IceRequest.model_validate(
-        fields | {"explanations": [others[0], mine, *others[1:], quoted]}
+    few = flat_request(IceRequest, fields | {"explanations": [mine, quoted]})
+    many = flat_request(
+        IceRequest, fields | {"explanations": [others[0], mine, *others[1:], quoted]}
     )
     cause = weighted({3: 2.0, 4: 2.0, 5: 2.0, 8: 1.0}, bias=-3)
     with planted(cause):

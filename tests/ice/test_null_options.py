@@ -13,6 +13,7 @@ from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
 from services.ice.nulls import _class_of, strata_of
 from shared.statistics.placements import runs_of
+from tests.flat_requests import flat_request
 from tests.ice.planted import planted
 from tests.ice.test_randomization_test import span, text_of
 
@@ -24,7 +25,7 @@ TEXT = "the old gardener quietly misremembered a rainy afternoon and the sandcas
 
 
 def experiment(**fields: Any) -> Experiment:
-    [(found, _)] = run_experiments([IceRequest.model_validate(fields)])
+    [(found, _)] = run_experiments([flat_request(IceRequest, fields)])
     assert isinstance(found, Experiment)
     return found
 
@@ -103,7 +104,7 @@ def test_too_few_matched_spans_are_dropped_with_a_warning(encoder: LocalClassifi
     report = SERVICE.score(
         IceRequest.model_validate(
             {"text": TEXT, "model": "m", "rationale": [{"start": 8, "end": 38}],
-             "match_tokens": True}
+             "options": {"match_tokens": True}}
         )
     )  # fmt: skip
     assert not report.components.tests[0].null.match_tokens
@@ -114,18 +115,20 @@ def test_strata_have_no_effect_on_passages_and_the_report_says_so() -> None:
     text = text_of(20)
     with planted():
         report = SERVICE.score(
-            IceRequest(text=text, rationale=span(text, [3, 4]), strata="frequency")
+            IceRequest(text=text, rationale=span(text, [3, 4]), options={"strata": "frequency"})
         )
     assert any("no effect on passages" in one for one in report.warnings)
     with pytest.raises(ValueError, match="robust only"):
-        IceRequest(text=text, rationale=span(text, [3]), strata="pos", variant="paper")
+        IceRequest(text=text, rationale=span(text, [3]), variant="paper", options={"strata": "pos"})
 
 
 def test_more_than_64_runs_have_random_rivals() -> None:
     text = text_of(400)
     places = list(range(0, 280, 4))
     request = IceRequest(
-        text=text, rationale=span(text, places), null="spans", draws=99, aspects=("sufficiency",)
+        text=text,
+        rationale=span(text, places),
+        options={"null": "spans", "draws": 99, "aspects": ("sufficiency",)},
     )
     with planted():
         [(found, _)] = run_experiments([request])

@@ -15,6 +15,7 @@ from services.ice.model_calls import run_experiments
 from services.ice.report import IceTest
 from shared.contracts.calls import Example, Tokens
 from shared.statistics.placements import runs_of
+from tests.flat_requests import flat_request
 from tests.ice.planted import FIRST_WORD, PlantedJudge, planted, word
 from tests.ice.test_randomization_test import span, text_of
 
@@ -26,14 +27,18 @@ FEW, RUNS = 500, 1_500  # by day, by night
 
 
 def experiment(text: str, places: list[int], **more: Any) -> Experiment:
-    request = IceRequest(text=text, rationale=span(text, places), decision="yes", **more)
+    request = flat_request(
+        IceRequest, text=text, rationale=span(text, places), decision="yes", **more
+    )
     [(found, _)] = run_experiments([request])
     assert isinstance(found, Experiment)
     return found
 
 
 def first_test(text: str, places: list[int], **more: Any) -> IceTest:
-    request = IceRequest(text=text, rationale=span(text, places), decision="yes", **more)
+    request = flat_request(
+        IceRequest, text=text, rationale=span(text, places), decision="yes", **more
+    )
     return SERVICE.score(request).components.tests[0]
 
 
@@ -118,7 +123,12 @@ def test_a_causeless_passage_is_no_evidence_where_passages_are_its_rivals(kind: 
         [places] = random_spans(text, 4, 1) if number == 0 else [
             list(range(number % 37, number % 37 + 4))]  # fmt: skip
         requests.append(
-            IceRequest(text=text, rationale=span(text, places), decision="yes", null=kind, draws=39)
+            IceRequest(
+                text=text,
+                rationale=span(text, places),
+                decision="yes",
+                options={"null": kind, "draws": 39},
+            )
         )
     with planted(bigram):
         found = [report.components.tests[0] for report in SERVICE.score_batch(requests)]
@@ -146,7 +156,7 @@ def test_random_passages_win_half_and_their_p_is_uniform(runs: int, slack: float
                 text=text,
                 rationale=span(text, list(range(start, start + 6))),
                 decision="yes",
-                draws=19,
+                options={"draws": 19},
             )
         )
     with planted():
@@ -167,7 +177,7 @@ def test_spans_keep_to_their_text() -> None:
                 *span(text, [1, 2]),
                 *(one | {"of": "text_pair"} for one in span(pair, [0])),
             ],
-            "draws": 500,
+            "options": {"draws": 500},
         }
     )
     with planted():
@@ -185,7 +195,7 @@ def test_words_of_several_tokens_move_whole(encoder: LocalClassifier) -> None:
     )
     start = text.index("misremembered")
     spans = [{"start": start, "end": start + len("misremembered rainy")}]
-    request = IceRequest(text=text, model="m", rationale=spans, draws=300)
+    request = IceRequest(text=text, model="m", rationale=spans, options={"draws": 300})
     [(found, _)] = run_experiments([request])
     assert isinstance(found, Experiment)
     [trial] = found.trials

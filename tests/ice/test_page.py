@@ -20,6 +20,7 @@ from services.ice.page import MOST_CHARTS, MOST_STRETCHES, IceView
 from services.ice.report import IceResult
 from shared.contracts.redaction import without_text
 from shared.reports.pages.page_text import LEVELS, Warm, level, runs
+from tests.flat_requests import flat_request, with_options
 from tests.ice.planted import planted, weighted, word
 
 score = SERVICE.score
@@ -31,7 +32,7 @@ HOSTILE = '<script>alert("1")</script> & \u202eright\u202c "w1" 🙂 w2 </mark><
 
 def asked(**fields: Any) -> IceRequest:
     whole = {"text": TEXT, "attribution": "attention", "token_values": True, **fields}
-    return IceRequest.model_validate({k: v for k, v in whole.items() if v is not None})
+    return flat_request(IceRequest, {k: v for k, v in whole.items() if v is not None})
 
 
 def scored(request: IceRequest, **judge: Any) -> IceResult:
@@ -117,7 +118,7 @@ def test_the_verdict_comes_first_in_words_with_its_chance() -> None:
         r"tests 0.01 at level 0.05",
         said,
     )
-    request = request.model_copy(update={"alternative": "two-sided"})
+    request = with_options(request, alternative="two-sided")
     turned = scored(request, probability=weighted({0: -3.0, 1: -3.0}, bias=2.0))
     assert words(shown(request, turned)).count("Anti-faithful with") == 4
 
@@ -214,7 +215,7 @@ def test_too_few_rivals_are_not_called_inconclusive(draws: int, too_few: bool) -
     assert test.verdict == ("undecidable" if too_few else "inconclusive")
     found = ice_page.view(request, report).first[0]
     assert (found.verdict.text == f"Too few rivals to tell (M = {draws})") == too_few
-    assert ("no verdict could come of it" in found.sentence) == too_few
+    assert ("too few other rationales for a verdict" in found.sentence) == too_few
     assert found.verdict.tone == "neutral"
 
 
@@ -248,11 +249,11 @@ def test_where_nsr_turns_the_order_the_page_says_so(variant: str) -> None:
     assert [one.test.operator for one in first] == ["delete", "mask_unk", "mean"]
     assert all("NSR" in one.sentence for one in first)
     assert ["Under delete, mask_unk" in one.sentence for one in first] == [False, False, True]
-    assert all("NSR turns the order round there" in one.sentence for one in first)
+    assert all("NSR then reverses the order" in one.sentence for one in first)
     up = scored(request, probability=weighted({0: 3.0, 1: 3.0}))
     said = words(shown(request, up))
     assert all("NSR" in one.sentence for one in ice_page.view(request, up).first)
-    assert "turns the order" not in said
+    assert "reverses the order" not in said
     assert "keeps the target label" not in said
     assert "is NSR, the share of what" in said
 

@@ -11,6 +11,7 @@ from scipy import stats
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceTest
+from tests.flat_requests import flat_request
 from tests.ice.planted import planted, weighted, word
 
 score = SERVICE.score
@@ -46,7 +47,9 @@ def random_rationales(length: int, count: int, **more: Any) -> list[IceRequest]:
         size = max(1, length // 5)
         places = sorted(random.choice(length, size, replace=False).tolist())
         made.append(
-            IceRequest(text=text, rationale=span(text, places), **{"null": "tokens"} | more)
+            flat_request(
+                IceRequest, text=text, rationale=span(text, places), **{"null": "tokens"} | more
+            )
         )
     return made
 
@@ -95,10 +98,12 @@ def test_all_the_signal_wins_everything(operator: str, length: int) -> None:
             IceRequest(
                 text=text,
                 rationale=span(text, [7]),
-                operators=(operator,),
-                infill_pool=tuple(pool),
                 decision="yes",
-                draws=19 if length == 25 else 39,
+                options={
+                    "operators": (operator,),
+                    "infill_pool": tuple(pool),
+                    "draws": 19 if length == 25 else 39,
+                },
             )
         )
     test = report.components.tests[0]
@@ -125,8 +130,7 @@ def test_none_of_the_signal_is_anti_faithful() -> None:
                 text=text,
                 rationale=span(text, list(range(30, 38))),
                 decision="yes",
-                null="tokens",
-                alternative="two-sided",
+                options={"null": "tokens", "alternative": "two-sided"},
             )
         )
     test = report.components.tests[0]
@@ -144,8 +148,7 @@ def test_everything_but_the_one_token_that_counts_is_anti_faithful() -> None:
                 text=text,
                 rationale=span(text, others),
                 decision="yes",
-                null="tokens",
-                alternative="two-sided",
+                options={"null": "tokens", "alternative": "two-sided"},
             )
         )
     test = report.components.tests[0]

@@ -17,6 +17,7 @@ from services.ice.model_calls import run_experiments
 from services.ice.report import IceResult
 from services.ice.variants import released
 from shared.models import ports
+from tests.flat_requests import flat_request
 
 if TYPE_CHECKING:
     from bench.ice import ReleasedInput
@@ -64,7 +65,7 @@ def ours(text: str, method: str, **more: Any) -> IceResult:
     from bench.ice_gpu import TEMPLATE
 
     fields = {"text": text, "template": TEMPLATE, "attribution": method, "draws": DRAWS}
-    return score(IceRequest.model_validate(fields | {"seed": SEED} | more))
+    return score(flat_request(IceRequest, fields | {"seed": SEED} | more))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -108,7 +109,7 @@ def test_the_scripts_loop_says_the_same_on_the_same_masks(
     from bench.ice_gpu import TEMPLATE
 
     request = IceRequest.model_validate(
-        {"text": text, "template": TEMPLATE, "attribution": method, "draws": DRAWS}
+        {"text": text, "attribution": method, "options": {"template": TEMPLATE, "draws": DRAWS}}
     )
     [(experiment, _)] = run_experiments([request])
     assert isinstance(experiment, Experiment)
@@ -166,9 +167,8 @@ def test_three_operators_and_their_mean_are_the_package_s(encoder: LocalClassifi
                 "model": "m",
                 "variant": "reference",
                 "attributions": spans,
-                "operators": ["delete", "mask", "mask_unk"],
-                "draws": DRAWS,
                 "seed": SEED,
+                "options": {"operators": ["delete", "mask", "mask_unk"], "draws": DRAWS},
             }
         )
     )

@@ -21,6 +21,7 @@ from services.ice.operators import BASELINE
 from services.ice.report import IceResult, Operator
 from shared.contracts.calls import Example, ExampleRows, Row
 from shared.models import ports
+from tests.flat_requests import flat_request
 from tests.ice.conftest import bind_bert
 from tests.promises import as_promised
 
@@ -125,7 +126,7 @@ def compared(
     }
     gaps = np.diff(np.unique(scores))
     near = bool(np.any((gaps > 0) & (gaps < nearest)))
-    return Compared(SERVICE.score(IceRequest.model_validate(fields)), theirs, near)
+    return Compared(SERVICE.score(flat_request(IceRequest, fields)), theirs, near)
 
 
 def agree(one: Compared, nsr: float = NSR_FLOAT) -> None:
@@ -219,8 +220,8 @@ def test_a_few_texts_are_the_package_s_to_1e_6_in_float64(encoder: LocalClassifi
 def test_the_temperature_is_said_and_moves_other_variants_only(encoder: LocalClassifier) -> None:
     spans = [{"start": 0, "end": 3, "value": 1.0}]
     fields = {"text": "the garden was green", "model": "m", "attributions": spans, "draws": 5}
-    raw = SERVICE.score(IceRequest.model_validate(fields | {"variant": "reference"}))
-    own = SERVICE.score(IceRequest.model_validate(fields))
+    raw = SERVICE.score(flat_request(IceRequest, fields | {"variant": "reference"}))
+    own = SERVICE.score(flat_request(IceRequest, fields))
     assert raw.provenance.parameters["temperature"] == 1
     assert "temperature" not in own.provenance.parameters
     p, q = max(raw.probabilities.values()), max(own.probabilities.values())

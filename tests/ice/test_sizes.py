@@ -26,7 +26,7 @@ def _hate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalModels]:
 
 
 def held(texts: int, slack: float, operators: tuple[str, ...] = OPERATORS) -> None:
-    found = sizes(list(everyday(texts)), more={"operators": operators})
+    found = sizes(list(everyday(texts)), more={"options": {"operators": operators}})
     assert len(found) == 3 * len(operators)
     for name, one in found.items():
         for observed, expected, error in one.shares.values():

@@ -11,6 +11,7 @@ import pytest
 
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
+from tests.flat_requests import flat_request
 
 score = SERVICE.score
 score_batch = SERVICE.score_batch
@@ -32,7 +33,7 @@ def request(number: int) -> IceRequest:
     """Texts of many lengths, so that rows of different ones fill the same passes."""
     text = " ".join(WORDS[(number + 3 * place) % len(WORDS)] for place in range(2 + number % 11))
     shape = SHAPES[number % len(SHAPES)]
-    return IceRequest.model_validate({"text": text, "model": "m", "seed": number % 3, **shape})
+    return flat_request(IceRequest, {"text": text, "model": "m", "seed": number % 3, **shape})
 
 
 @pytest.mark.usefixtures("encoder")

@@ -12,6 +12,7 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
 from shared.contracts.redaction import without_text
+from tests.flat_requests import flat_request
 from tests.ice.planted import planted
 
 score = SERVICE.score
@@ -22,7 +23,7 @@ TEXT = "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9"
 def ask(**fields: Any) -> IceResult:
     whole = {"text": TEXT, "attribution": "attention", "token_values": True, **fields}
     with planted():
-        return score(IceRequest.model_validate(whole))
+        return score(flat_request(IceRequest, whole))
 
 
 def test_tokens_are_all_that_the_model_reads_in_order() -> None:
@@ -111,7 +112,12 @@ def test_a_null_without_draws_has_no_histogram() -> None:
 
 def test_tokens_stay_where_no_text_is_kept_as_they_hold_none() -> None:
     sent = IceRequest.model_validate(
-        {"text": TEXT, "attribution": "attention", "token_values": True, "do_not_store_text": True}
+        {
+            "text": TEXT,
+            "attribution": "attention",
+            "do_not_store_text": True,
+            "options": {"token_values": True},
+        }
     )
     with planted():
         report = score(sent)

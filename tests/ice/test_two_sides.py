@@ -15,6 +15,7 @@ from shared.models.catalogue.checkpoint import PassageStandings
 from shared.reports import short_texts
 from shared.statistics.other_texts import standings
 from shared.statistics.seeds import generator
+from tests.flat_requests import flat_request, with_options
 from tests.ice.planted import FIRST_WORD, Planted, planted, weighted, word
 from tests.ice.test_randomization_test import span, text_of
 
@@ -45,7 +46,9 @@ def scored(plant: str, places: list[int], count: int = WORDS, **more: Any) -> Ic
         text = " ".join(word(600 if n == BEFORE else n) for n in range(count))
     fields: dict[str, Any] = {"alternative": "greater", "decision": "yes"} | more
     with planted(PLANTS[plant]):
-        return SERVICE.score(IceRequest(text=text, rationale=span(text, places), **fields))
+        return SERVICE.score(
+            flat_request(IceRequest, text=text, rationale=span(text, places), **fields)
+        )
 
 
 def read(report: IceResult) -> tuple[IceCausalReading, IceTest, IceTest]:
@@ -101,7 +104,10 @@ def test_who_speaks_against_the_decision_is_against_it() -> None:
     with planted(weighted({CAUSE: -3.0}, bias=1.0)):
         report = SERVICE.score(
             IceRequest(
-                text=text, rationale=span(text, [CAUSE]), decision="yes", alternative="two-sided"
+                text=text,
+                rationale=span(text, [CAUSE]),
+                decision="yes",
+                options={"alternative": "two-sided"},
             )
         )
     assert report.components.readings[0].reading == "against"
@@ -143,7 +149,12 @@ def test_an_additive_judge_has_no_interaction() -> None:
     weights = {number: float(np.sin(number)) for number in range(30)}
     with planted(weighted(weights, bias=0.3)):
         report = SERVICE.score(
-            IceRequest(text=text, attribution="attention", k=(0.1, 0.3), decision="yes", draws=99)
+            IceRequest(
+                text=text,
+                attribution="attention",
+                decision="yes",
+                options={"k": (0.1, 0.3), "draws": 99},
+            )
         )
     for one in report.components.readings:
         assert one.interaction == pytest.approx(0, abs=1e-9)
@@ -164,7 +175,7 @@ def test_too_few_rivals_are_undecidable_on_both_sides() -> None:
     found, sufficiency, _ = read(scored("token", [CAUSE], count=15))
     assert (sufficiency.verdict, found.reading) == ("undecidable", "undecidable")
     assert sufficiency.null.attainable_p == 1 / 15
-    assert any("whatever they score" in one for one in scored("token", [CAUSE], 15).warnings)
+    assert any("regardless of their scores" in one for one in scored("token", [CAUSE], 15).warnings)
 
 
 def test_without_an_empty_text_there_is_no_interaction() -> None:
@@ -189,10 +200,8 @@ def test_masks_and_fills_are_common_to_both_sides() -> None:
             IceRequest(
                 text=text,
                 rationale=span(text, [3, 4]),
-                operators=("infill",),
-                infills=1,
-                infill_pool=("w90 w91 w92",),
                 decision="yes",
+                options={"operators": ("infill",), "infills": 1, "infill_pool": ("w90 w91 w92",)},
             )
         )
     own = [FIRST_WORD + n for n in range(12)]
@@ -243,7 +252,7 @@ def test_a_short_text_is_tested_by_a_p_that_other_posts_calibrate(place: int, ve
     )
     with planted(PLANTS["token"], labels=("normal", "hateful")):
         report = SERVICE.score(request)
-        two_sided = SERVICE.score(request.model_copy(update={"alternative": "two-sided"}))
+        two_sided = SERVICE.score(with_options(request, alternative="two-sided"))
         other = SERVICE.score(request.model_copy(update={"decision": "normal"}))
     sufficiency, necessity = report.components.tests
     assert sufficiency.verdict == "undecidable"

@@ -16,7 +16,7 @@ def test_the_rationale_is_never_drawn() -> None:
     text = "w10 w11 w12 w13 w14 w15"
     spans = [{"start": 0, "end": 7}]
     asked = IceRequest.model_validate(
-        {"text": text, "rationale": spans, "draws": 13, "null": "tokens"}
+        {"text": text, "rationale": spans, "options": {"draws": 13, "null": "tokens"}}
     )
     with planted():
         [(experiment, _)] = run_experiments([asked])

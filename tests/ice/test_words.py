@@ -17,6 +17,7 @@ from shared.contracts.errors import BadInput, DegenerateInput, TooManyRows
 from shared.contracts.judgement import Judgement, unread, with_mass
 from shared.models.ports import Floats
 from shared.statistics import lime
+from tests.flat_requests import flat_request, with_options
 from tests.ice.planted import USE, PlantedJudge, noise, planted, weighted, word
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ ONE_SIDE = {"aspects": ["sufficiency"]}
 
 def request(text: str = TEXT, **fields: Any) -> IceRequest:
     body = {"text": text, "decision": "yes", "rows": "words", "draws": 200, **ONE_SIDE, **fields}
-    return IceRequest.model_validate(body)
+    return flat_request(IceRequest, body)
 
 
 def mention(*words: int) -> list[dict[str, int]]:
@@ -284,7 +285,7 @@ def test_languages_without_words(text: str) -> None:
     asked = request(text, rationale=[{"start": 0, "end": 2}], accept_untrained_languages=True)
     with planted():
         report = score(asked)
-        tokens = score(asked.model_copy(update={"rows": None}))
+        tokens = score(with_options(asked, rows=None))
     assert report.score is None
     assert {one.code for one in report.reasons} == {"no-words"}
     assert tokens.rows == "tokens"

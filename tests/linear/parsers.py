@@ -56,6 +56,7 @@ from shared.text.language import find_language
 from shared.text.normalized import as_sent
 from shared.text.sentences import sentences
 from shared.text.word_segmentation import word_spans
+from tests.flat_requests import flat_request
 from tests.hatexscore.fake import FakeClassifier, bound
 from tests.sor.fake import reading_words
 
@@ -231,6 +232,6 @@ def hatexscore_of(read: Any, variant: str, language: str, **fixed: str) -> Parse
         given = {"text": whole, "explanation": whole, **fixed}
         body = {"variant": variant, "language": language, "policy": "un", **given}
         with bound(FakeClassifier()):
-            return read([HatexscoreRequest.model_validate(body)])
+            return read([flat_request(HatexscoreRequest, body)])
 
     return parse

@@ -113,7 +113,7 @@ def ice_script(_: str, body: Body) -> Body:
 
 
 def test_ices_win_rates_by_data_set_and_language(tmp_path: Path) -> None:
-    paper, options = IcePaper(), RunOptions(parameters={"ice": {"draws": 49}})
+    paper, options = IcePaper(), RunOptions(parameters={"ice": {"options": {"draws": 49}}})
     texts = ["Those people are ruining our town", "A friendly dog barked at the gate today"]
     data = [
         DataRow(
@@ -187,7 +187,7 @@ def test_each_prompt_is_asked_of_its_data_sets_and_has_lines_of_its_own() -> Non
     first, second = ice_rows("first", 4), ice_rows("second", 4)
     every = list(cases(("m",), paper.settings(options), [*first, *second]))
     asked = [one for case in every for one in paper.requests(case, lambda _: None, options)]
-    assert [one.body["template"]["verbalizers"]["good"] for one in asked] == (
+    assert [one.body["options"]["template"]["verbalizers"]["good"] for one in asked] == (
         [" good"] * 4 + [" good", " yes"] * 4
     )
     found = [
@@ -220,7 +220,7 @@ def test_a_gold_label_that_is_no_verbalizer_is_refused() -> None:
 
 
 def test_win_rates_by_the_length_of_the_rationale() -> None:
-    options = RunOptions(parameters={"ice": {"k": [0.1, 0.5]}})
+    options = RunOptions(parameters={"ice": {"options": {"k": [0.1, 0.5]}}})
     found = [of_ice(row, "", {0.1: 0.2, 0.5: 0.8}, 0.5) for row in ice_rows("first", 4)]
     [table] = [one for one in tables(IcePaper(), found, options) if one.plan.name == "Table 16"]
     assert table.lines[0].place == ("first", "de", "m")

@@ -151,7 +151,7 @@ def running_job(running: Service, job: str) -> dict[str, Any]:
 @pytest.mark.parametrize("model", [MODELS[0], "served"])
 def test_a_model_decides_explains_and_is_scored_in_one_job(running: Service, model: str) -> None:
     """By this service and by the metric's own: here, and behind a real server."""
-    score = {"hatexscore": {"control_draws": 19}}
+    score = {"hatexscore": {"options": {"control_draws": 19}}}
     found = elicit(running, "explanations", {**ASKED, "model": model, "score": score})
     told = found["elicitation"]
     assert (told["outcome"], told["decision"]) == ("answered", "hateful")
@@ -163,7 +163,7 @@ def test_a_model_decides_explains_and_is_scored_in_one_job(running: Service, mod
     [scored] = found["scores"]
     assert scored["score"] is not None
     body = {"text": ASKED["text"], "model": model, "explain": {"prompt": ASKED["prompt"]}}
-    own = elicit(running, "scores/hatexscore", {**body, "control_draws": 19})
+    own = elicit(running, "scores/hatexscore", {**body, "options": {"control_draws": 19}})
     assert own["elicitation"]["answer"] == told["answer"]
     assert {name: own[name] for name in ("score", "components", "evidence")} == {
         name: scored[name] for name in ("score", "components", "evidence")

@@ -14,6 +14,7 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import HateXScore
 from services.hatexscore.report import HatexscoreResult
 from tests.end_to_end.service import ROOT
+from tests.flat_requests import flat_request
 from tests.hatexscore.fake import binding
 from tests.shipped import shipped_models
 
@@ -32,7 +33,7 @@ def _reader() -> Iterator[None]:
 
 
 def scored(fields: dict[str, Any]) -> HatexscoreResult:
-    found = METRIC.score(HatexscoreRequest.model_validate(fields))
+    found = METRIC.score(flat_request(HatexscoreRequest, fields))
     return HatexscoreResult.model_validate(found.model_dump(mode="json"))
 
 

@@ -12,11 +12,15 @@ from typing import Any
 
 import pytest
 
+from services.scheduler import __main__ as process
 from services.scheduler.attempts import MOST, TrialGate
 from services.scheduler.batch_files import BatchFileWorker, Reader
+from services.scheduler.failure_isolation import FailureIsolation
+from services.scheduler.health import TaskMonitor
 from shared.contracts.errors import Unavailable
 from shared.ledger import batch_attempts
 from shared.ledger.engine import transaction
+from shared.process.settings import Settings
 from tests.batches import FINAL, Json, Scene, line
 from tests.patience import SECONDS, busy
 from tests.scheduler.killed import DEADLY
@@ -61,6 +65,38 @@ def environment(scene: Scene) -> dict[str, str]:
         "TOUCHSTONE_MODELS_FILE": str(chosen.models_file),
         "PYTHONPATH": str(ROOT),
     }
+
+
+def test_a_step_that_hangs_is_cut_off_at_the_end_and_not_counted(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = scene.make([line("a", "a text")])
+    stop, hangs, free = threading.Event(), threading.Event(), threading.Event()
+
+    def tasks(_: Settings, isolation: FailureIsolation) -> list[process.PeriodicTask]:
+        def work() -> None:
+            with isolation.attempt("validating", batch["id"]):
+                hangs.set()
+                free.wait()
+
+        return [process.PeriodicTask("filing", work, 0.0)]
+
+    monkeypatch.setattr(process, "periodic_tasks", tasks)
+    monkeypatch.setattr(process, "ledger", lambda: scene.engine)
+    monkeypatch.setattr(process, "STOP_SECONDS", 0.1)
+    arguments = stop, scene.chosen, TaskMonitor(SECONDS)
+    scheduler = threading.Thread(target=process.run, args=arguments)
+    scheduler.start()
+    try:
+        assert hangs.wait(SECONDS)
+        assert attempts(scene, batch) == 1
+        stop.set()
+        scheduler.join(SECONDS)
+        assert not scheduler.is_alive()
+        assert attempts(scene, batch) == 0
+    finally:
+        stop.set()
+        free.set()
 
 
 def test_a_batch_that_kills_schedulers_fails_and_another_completes(scene: Scene) -> None:

@@ -125,6 +125,21 @@ def test_a_scheduler_that_was_paused_sees_no_step(scene: Scene, hand: Hand) -> N
     assert left < timedelta(hours=24) - timedelta(seconds=59)
 
 
+def test_a_job_loses_no_attempt_while_the_database_is_away(scene: Scene, hand: Hand) -> None:
+    running_job(scene)
+    watch = ClockWatch(scene.engine, scene.chosen, hand)
+    watch.round()
+    pass_time(scene.engine, 2 * LEASE)
+    assert watch._last is not None
+    seen, monotonic = watch._last  # as old as everything in the ledger
+    watch._last = seen - 2 * LEASE, monotonic - 2 * LEASE.total_seconds()
+    duties(scene)  # before the watch's next look
+    watch.round()
+    duties(scene)
+    assert attempts_and_status(scene) == (1, "in_progress")
+    assert value(scene.engine, "SELECT lease_expires_at - now() FROM jobs") > timedelta(0)
+
+
 def test_a_lease_expires_after_all_schedulers_were_away(scene: Scene, hand: Hand) -> None:
     running_job(scene)
     ClockWatch(scene.engine, scene.chosen, hand).round()

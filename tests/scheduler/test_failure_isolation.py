@@ -178,10 +178,10 @@ def test_a_file_that_cannot_be_reached_fails_nothing_and_holds_up_nobody(
     away = True
     real = FileStore.open_read
 
-    def read(store: FileStore, file_id: str, start: int = 0) -> Any:
+    def read(store: FileStore, file_id: str, start: int = 0, **size: int) -> Any:
         if away and file_id == bad["input_file_id"]:
             raise FileStoreAway("the file store cannot be reached")
-        return real(store, file_id, start)
+        return real(store, file_id, start, **size)
 
     monkeypatch.setattr(FileStore, "open_read", read)
     (good,) = rounds(scene, good)

@@ -19,7 +19,7 @@ from sqlalchemy import Engine
 from services.scheduler import batch_files
 from services.scheduler.batch_feed import LEAST_WAITING, SECONDS_AHEAD, MetricRate
 from services.scheduler.fair_allocation import BatchUsage, Rotation, allocate, allocate_by_tenant
-from shared.ledger import batches, files
+from shared.ledger import batch_attempts, batches, files
 from shared.ledger.batches import DueBatch, NewBatch
 from shared.ledger.engine import transaction
 from shared.ledger.file_store import FileStore
@@ -113,15 +113,20 @@ def test_a_file_that_hangs_holds_up_nobody(alone: Scene, monkeypatch: pytest.Mon
     with transaction(alone.engine) as connection:
         file_id = batches.find(connection, hanging).input_file_id
 
-    def read(store: FileStore, wanted: str, start: int = 0) -> Any:
+    def read(store: FileStore, wanted: str, start: int = 0, **size: int) -> Any:
         if wanted == file_id:
             released.wait(SECONDS)
-        return real(store, wanted, start)
+        return real(store, wanted, start, **size)
 
     monkeypatch.setattr(FileStore, "open_read", read)
     filing, feeder = alone.filing(), alone.feeder()
     filing._patience = 0.1
-    filing.round()
+    monkeypatch.setattr(batch_files, "HANGING_SECONDS", 0.0)
+    for _ in range(2):  # the second one sees that the first one's step has not ended
+        filing.round()
+    with transaction(alone.engine) as connection:
+        assert batches.find(connection, hanging).waits
+        assert batch_attempts.count_open(connection, hanging) == 0  # whoever ends the process
     others = [made(alone, tenant, [line("a", "b")]) for tenant in ("one", "two")]
     for mine in others:
         rounds_until(alone, mine, FINAL, [filing.round, feeder.round, alone.work])

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from sqlalchemy import text
 
+from services.gateway import file_store_watch
+from services.gateway.file_store_watch import HANGS
 from services.scheduler import failure_isolation
 from services.scheduler.failure_isolation import FailureIsolation, StepErrors
 from services.scheduler.retention import PrivateInputs
 from shared.contracts.errors import FileStoreAway, ModelNotReady
 from shared.ledger.file_store import FileStore
 from shared.models.catalogue.catalogue import Catalogue
+from shared.process.settings import Settings
 from tests.batches import Json, Scene, line, store_folder, upload
+from tests.gateway.serving import serving
+from tests.patience import SECONDS, eventually
 
 LINES = [line(str(number), f"text {number}") for number in range(6)]
+MORE_THAN_THREADS = 60  # Starlette has 40 for everything
 MORE_THAN_TRIES = failure_isolation.TRIES + 2
 
 
@@ -133,6 +142,42 @@ def test_uploads_and_downloads_are_refused_while_the_store_is_away(scene: Scene)
         assert len(scene.client.get("/v1/files").json()["data"]) == 1
     assert scene.client.get(f"/v1/files/{file['id']}/content").content == b"x"
     assert scene.client.post("/v1/files", **form).status_code == 200
+
+
+def test_a_store_that_hangs_stops_nothing_else(
+    chosen: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released, reading = threading.Event(), threading.Semaphore(0)
+    real = FileStore.open_read
+
+    def read(*arguments: Any, **options: Any) -> Any:
+        reading.release()
+        released.wait(SECONDS)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(file_store_watch, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(file_store_watch, "PATIENCE_SECONDS", 0.1)
+    with (
+        serving(chosen.model_copy(update={"authentication": "none"})) as url,
+        httpx.Client(base_url=url, timeout=SECONDS) as client,
+        ThreadPoolExecutor(MORE_THAN_THREADS) as pool,
+    ):
+        path = f"/v1/files/{upload(client, b'x')['id']}/content"
+        try:
+            with monkeypatch.context() as patch:
+                patch.setattr(FileStore, "open_read", read)
+                patch.setattr(FileStore, "check", lambda _: released.wait(SECONDS))
+                downloads = [pool.submit(client.get, path) for _ in range(MORE_THAN_THREADS)]
+                for _ in range(file_store_watch.THREADS):
+                    assert reading.acquire(timeout=SECONDS)
+                eventually(lambda: client.get("/readyz").json()["files"] == HANGS)
+                assert client.get("/v1/files").status_code == 200
+                refused = client.get(path)
+                assert (refused.status_code, int(refused.headers["Retry-After"]) > 0) == (503, True)
+        finally:
+            released.set()
+        assert {download.result().status_code for download in downloads} <= {200, 503}
+        eventually(lambda: client.get(path).status_code == 200)
 
 
 def test_a_file_is_deleted_while_the_store_is_away(scene: Scene) -> None:

@@ -150,7 +150,9 @@ def test_a_batch_that_ends_otherwise_keeps_no_input_either(scene: Scene, ending:
     private = line("a", "nobody may find this again", do_not_store_text=True)
     batch = {
         "a fault beside it": lambda: scene.make([private, "no line"]),
-        "its own fault": lambda: scene.make([line("a", "", do_not_store_text=True, tau=2)]),
+        "its own fault": lambda: scene.make(
+            [line("a", "", do_not_store_text=True, options={"tau": 2})]
+        ),
         "cancelled": lambda: scene.make([private]),
         "too early": lambda: scene.make([*["no line"] * 200, private]),
     }[ending]()

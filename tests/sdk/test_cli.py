@@ -337,7 +337,7 @@ def test_a_part_of_a_batch_is_named(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["get", "nothing"], WRONG, "is no id"),
+        (["get", "nothing"], WRONG, "is not an id"),
         (["list", "files", "--metric", "hatexscore"], WRONG, "files have no metric"),
         (["list", "jobs", "--since", "soon"], WRONG, "30m, 1h30m, 2d"),
         (["submit", "/nowhere.jsonl"], WRONG, "/nowhere.jsonl: No such file"),

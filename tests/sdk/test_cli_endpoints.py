@@ -59,7 +59,7 @@ def test_what_is_of_a_push_needs_its_format(
     service: RecordedService, option: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["webhooks", "create", "https://receiver.test", *option]) == WRONG
-    assert "say its --format" in capsys.readouterr().err
+    assert "add --format" in capsys.readouterr().err
     assert service.asked == []
 
 

@@ -35,7 +35,7 @@ SCALARS = st.one_of(
 )  # fmt: skip
 JSON = st.recursive(SCALARS, lambda of: st.lists(of, max_size=2) | st.dictionaries(WORDS, of))
 NAMES = st.sampled_from(
-    ["text", "explanation", "seed", "tau", "k", "policy", "labels", "reader_model", "metadata",
+    ["text", "explanation", "seed", "tau", "k", "policy", "labels", "options", "metadata",
      "decision", "question", "rationale", "unheard-of", "id"]
 )  # fmt: skip
 REQUESTS = st.lists(st.dictionaries(NAMES, JSON, max_size=5), min_size=1, max_size=6)
@@ -111,12 +111,12 @@ def test_formulas_are_what_the_service_takes_for_some(text: str) -> None:
 
 
 def test_a_submitted_table_gives_the_same_lines(tmp_path: Path) -> None:
-    lines = [{"id": "a", "text": "=x", "explanation": "why", "seed": 7, "tau": 1}]
+    lines = [{"id": "a", "text": "=x", "explanation": "why", "seed": 7, "options": {"tau": 1}}]
     there_and_back(tmp_path, "csv", lines)
     with batch_file(tmp_path / "table.csv", "/v1/scores/hatexscore") as (_, content):
         (line,) = lines_in(content)
     assert (line["custom_id"], line["url"]) == ("a", "/v1/scores/hatexscore")
-    assert line["body"] == {"text": "=x", "explanation": "why", "seed": 7, "tau": 1}
+    assert line["body"] == {"text": "=x", "explanation": "why", "seed": 7, "options": {"tau": 1}}
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -152,7 +152,7 @@ def test_csv_of_somebody_else(tmp_path: Path, bom: bytes, how: str) -> None:
     reading = Reading(delimiter=";") if how == "semicolon" else Reading()
     columns = {
         "decision": {"column": "flag", "values": {"1": "hateful"}},
-        "metadata": ["model"], "seed": {"value": 7}, "labels": "spans",
+        "metadata": ["model"], "seed": {"value": 7}, "options.labels": "spans",
     }  # fmt: skip
     with batch_file(file, "/v1/scores/hatexscore", columns, reading) as (name, content):
         raws = list(content)
@@ -162,7 +162,7 @@ def test_csv_of_somebody_else(tmp_path: Path, bom: bytes, how: str) -> None:
     assert [number for number, raw in enumerate(raws, 1) if raw.strip()] == [2, 4], "as in the file"
     assert lines[0]["body"] == {
         "text": "'=a\nb", "explanation": '7 "x"', "decision": "hateful",
-        "metadata": {"model": "v7"}, "seed": 7, "labels": '[{"start": 0}]',
+        "metadata": {"model": "v7"}, "seed": 7, "options": {"labels": '[{"start": 0}]'},
     }  # fmt: skip
     assert lines[1]["body"] == {"text": "7", "explanation": "b", "metadata": {}, "seed": 7}
 
@@ -239,7 +239,7 @@ def test_a_mapping_in_words_is_the_one_in_json() -> None:
 
 def test_types_are_those_of_the_description() -> None:
     types = field_types("ice")
-    assert types["k"] == {"number", "array"}
+    assert types["options.k"] == {"number", "array"}
     assert types["text"] == {"string"}
     assert types["rationale"] == {"array", "string", "null"}
     assert field_types("astrology") == {}

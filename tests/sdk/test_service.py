@@ -42,7 +42,7 @@ POST: dict[str, Any] = {
     "text": "Honestly, those immigrants are ruining our lovely old town.",
     "explanation": 'It says "those immigrants are ruining our lovely old town". Hateful.',
     "decision": "hateful",
-    "control_draws": 5,
+    "options": {"control_draws": 5},
 }
 GIVEN = POST | {"probabilities": {"original": 0.9, "masked": 0.1}}  # no model is asked
 
@@ -129,7 +129,7 @@ def test_a_job_that_fails_says_why(ts: Touchstone) -> None:
             model="embedded-sentiment",
             attribution="gradient",
             language="en",
-            rows="tokens",
+            options={"rows": "tokens"},
         )
     assert failed.value.slug == "degenerate-input"
     assert ts.jobs.get(failed.value.job_id or "").status == "failed"

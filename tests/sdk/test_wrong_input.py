@@ -221,7 +221,7 @@ def test_a_field_that_a_metric_has_not_is_named(
 WRONG_LINES = [
     ("[]", "not a JSON object"),
     ("null", "not a JSON object"),
-    ('{"text": NaN}', "NaN is no number of JSON"),
+    ('{"text": NaN}', "NaN is not a JSON number"),
     ('{"text": 1e999}', "body.text is inf, which JSON cannot say"),
     ('{"text": ' + "[" * 100_000 + "]" * 100_000 + "}", "not JSON: "),
     ("{", "not JSON: "),

@@ -149,12 +149,12 @@ def test_a_plan_says_why_it_has_no_number() -> None:
     planned = planned_for(wanted, report_on([0.5]))
     assert (planned.texts, planned.draws) == (None, None)
     assert planned.one_sided_draws is not None
-    assert any(one.startswith("texts: no spread") for one in planned.warnings)
+    assert any(one.startswith("texts: the spread") for one in planned.warnings)
     assert any(one.startswith("draws: no number") for one in planned.warnings)
     few = planned_for(WantedEffect(effect=1e-9), report_on([0.2, 0.4, None]))
     assert few.texts is None
     found = [one[:16] for one in few.warnings]
-    assert found == ["texts: the sprea", "texts: more than", "texts_upper: mor", "texts are those "]
+    assert found == ["texts: the sprea", "texts: more than", "texts_upper: mor", "only texts with "]
     with pytest.raises(ValidationError, match="give `effect`, `beat_rate` or both"):
         WantedEffect()
 
@@ -180,7 +180,7 @@ def test_draws_are_planned_where_there_are_random_explanations_and_texts_with_a_
     wanted = WantedEffect(effect=0.1, beat_rate=0.99)
     planned = planned_for(wanted, report_on([0.2, 0.4, 0.5, None]))
     assert (planned.draws, planned.one_sided_draws) == (79, 19)
-    assert "texts are those with a score: 1 of 4 results have none" in planned.warnings
+    assert "only texts with a score count: 1 of 4 results have none" in planned.warnings
     held = {name: has_null(found.report) for name, found in metrics().items()}
     assert [name for name, null in held.items() if not null] == ["cot2el", "haf", "hlv"]
 

@@ -171,7 +171,7 @@ def test_results_of_one_text_are_one_observation() -> None:
 
 def test_labels_of_another_kind_are_said_to_be_so() -> None:
     report = found([row(1, 0.5, "hateful", metadata={"gold": "toxic"})])
-    assert "gold labels: none of them is a label that results have" in report.warnings
+    assert "gold labels: no result has any of them as its decision" in report.warnings
 
 
 def test_passages_beside_marked_ones() -> None:
@@ -344,7 +344,7 @@ def test_labels_in_other_words_and_keys_of_no_line_are_said() -> None:
     rows = [row(number, 0.5, "hateful", metadata={"gold": "hateful"}) for number in range(4)]
     odd = [row(4 + number, 0.5, "hateful", metadata={"gold": "1"}) for number in range(3)]
     said = found([*rows, *odd], rationale="marked").warnings
-    assert "gold labels: no result decides what 3 lines say; other words count as wrong" in said
+    assert "gold labels: those of 3 lines are never decided; they count as wrong" in said
     assert "gold: no line has `marked` in its metadata" in said
     alone = found(odd, label="moderator")
     assert alone.labels is None

@@ -20,6 +20,7 @@ from shared.ledger.jobs import Job
 from shared.ledger.tables import metadata
 from shared.worker.job import run_job
 from tests.echo_metric import ECHO, EchoRequest, echo
+from tests.flat_requests import flat_request
 
 score = SERVICE.score
 
@@ -132,7 +133,7 @@ def test_no_word_of_the_callers_own_policy_stays() -> None:
     policy = {"Road Users": ["cyclists", "pedestrians"], "others": ["immigrants"]}
     example = dict(CONTRACT.examples["your own probabilities"])
     example["explanation"] = "It blames immigrants and cyclists. Conclusion: hateful."
-    request = HatexscoreRequest.model_validate(example | {"policy": policy})
+    request = flat_request(HatexscoreRequest, example | {"policy": policy})
     full = score(request)
     assert {"immigrants", "cyclists"} & set(full.groups)  # or this shows nothing
     kept = without_text(full, request)

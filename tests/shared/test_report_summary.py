@@ -102,9 +102,9 @@ def test_what_other_decisions_want_is_told_apart_and_never_pooled() -> None:
 
 
 def test_a_warning_that_the_numbers_cannot_be_read_without_is_part_of_the_finding() -> None:
-    warned = ("the asked model makes 50 % of the decisions: QF tells about it", "few clusters")
+    warned = ("the judge makes 50 % of the decisions: QF describes it", "few clusters")
     told = found(report=HATEFUL | {"warnings": warned})
-    assert told[-1] == "The asked model makes 50 % of the decisions: QF tells about it."
+    assert told[-1] == "The judge makes 50 % of the decisions: QF describes it."
     assert warned[0] not in " ".join(found(metric="haf", report={"warnings": warned}))
 
 

@@ -57,7 +57,7 @@ def test_a_folder_without_safetensors_is_refused(tmp_path: Path, made: Make) -> 
 def test_the_kinds_are_not_taken_for_each_other(
     cross_folder: Path, bi_folder: Path, made: Make
 ) -> None:
-    with pytest.raises(ScoringError, match="no bi-encoder"):
+    with pytest.raises(ScoringError, match="not a bi-encoder"):
         made(cross_folder, "similarity")
     with pytest.raises(ScoringError, match="cannot be loaded"):
         made(bi_folder, "cross-encoder")
@@ -89,7 +89,7 @@ def test_another_activation_than_sigmoid_is_refused(
 def test_a_pickled_module_is_refused(bi_folder: Path, tmp_path: Path, made: Make) -> None:
     folder = Path(shutil.copytree(bi_folder, tmp_path / "pickled"))
     (folder / "1_Pooling" / "pytorch_model.bin").write_bytes(b"")
-    with pytest.raises(ScoringError, match="no safetensors"):
+    with pytest.raises(ScoringError, match="not safetensors"):
         made(folder, "similarity")
 
 

@@ -24,7 +24,8 @@ from tests.soak.story import Plan, Soaked, soak
 
 PAGE = ROOT / "bench" / "RESULTS.md"
 BEGIN, END = "<!-- soak: rewritten by `make soak` -->", "<!-- end of soak -->"
-SERVED = ("hatexscore", "hatexscore", "inference")  # two workers: the death of one is no silence
+# two workers: the death of one is no silence
+SERVED = ("hatexscore", "hatexscore", "inference", "similarity")
 THREADS = {"TOUCHSTONE_WORKER_THREADS": "8"}  # jobs that only compute: more would queue inside
 MOST_GROWTH = 0.10
 MOST_DELAY = 3.0

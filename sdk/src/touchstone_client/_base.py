@@ -108,7 +108,7 @@ class Report(Shown):
 
 
 class JobMessage(Message):
-    """A job as the service shows it. error: a `models.Problem`; result: of its metric."""
+    """A job as the service shows it. error: a `models.Problem`; result: the metric's result."""
 
     id: str
     metric: str

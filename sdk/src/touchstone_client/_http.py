@@ -29,9 +29,9 @@ WRITE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Request:
-    """A request. body: JSON, already encoded, unless headers say otherwise. file: (name, content)
-    of an upload, read from its beginning at each attempt. seconds: without a byte until the
-    connection counts as broken."""
+    """A request. body: JSON, already encoded, unless headers say otherwise. file: (name,
+    content) of an upload, read from its beginning at each attempt. seconds: time without a
+    byte after which the connection counts as broken."""
 
     method: str
     path: str
@@ -106,7 +106,7 @@ def _head(response: httpx.Response) -> Mapping[str, str]:
 def _failed(url: str, error: Exception) -> ConnectionFailed:
     silent = isinstance(error, httpx.ReadTimeout)
     if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
-        return ConnectionFailed(f"{url!r} is no address of a service: {error}")
+        return ConnectionFailed(f"{url!r} is not the address of a service: {error}")
     return ConnectionFailed(
         f"{url} cannot be reached ({error or type(error).__name__})", silent=silent
     )

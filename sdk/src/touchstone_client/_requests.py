@@ -141,13 +141,6 @@ class HafGeneration(TypedDict, closed=True):
     max_tokens: NotRequired[int]
 
 
-class HatexscoreWeights(TypedDict, closed=True):
-    htc: NotRequired[float]
-    qf: NotRequired[float]
-    tgi: NotRequired[float]
-    cc: NotRequired[float]
-
-
 class HatexscoreProbabilities(TypedDict, closed=True):
     original: float | None
     masked: float | None
@@ -315,6 +308,26 @@ class HafWeights(TypedDict):
     necessity_without_reasons: NotRequired[float | None]
 
 
+class HatexscoreWeights(TypedDict, closed=True):
+    htc: NotRequired[float]
+    qf: NotRequired[float]
+    tgi: NotRequired[float]
+    cc: NotRequired[float]
+
+
+class HatexscoreOptions(TypedDict):
+    labels: NotRequired[Literal['default', 'hate', 'toxicity', 'safety', 'policy', 'three-way', 'sentiment-free'] | dict[str, list[str]] | None]
+    prompt: NotRequired[PromptKeys | None]
+    reader: NotRequired[Literal['rules', 'llm', 'auto']]
+    reader_model: NotRequired[str | None]
+    policy: NotRequired[Literal['un', 'meta', 'twitter', 'youtube'] | dict[str, list[str]]]
+    tau: NotRequired[float]
+    consistency_rule: NotRequired[Literal['causal', 'eq5', 'reference'] | None]
+    weights: NotRequired[HatexscoreWeights]
+    short_text_max_words: NotRequired[int]
+    control_draws: NotRequired[int | None]
+
+
 class HlvJudge(TypedDict):
     methods: NotRequired[list[Literal['rank', 'logits', 'score']]]
     runs: NotRequired[int]
@@ -323,12 +336,6 @@ class HlvJudge(TypedDict):
     top_p: NotRequired[float]
     max_tokens: NotRequired[int]
     chat: NotRequired[bool]
-
-
-class Template(TypedDict):
-    prefix: NotRequired[str]
-    suffix: NotRequired[str]
-    verbalizers: dict[str, str]
 
 
 class AttributionMethod(TypedDict):
@@ -453,6 +460,12 @@ class HlvAnswers(TypedDict):
     scores: NotRequired[list[dict[str, float]]]
 
 
+class Template(TypedDict):
+    prefix: NotRequired[str]
+    suffix: NotRequired[str]
+    verbalizers: dict[str, str]
+
+
 class Example(TypedDict):
     text: str
     text_pair: NotRequired[str | None]
@@ -566,47 +579,6 @@ class Cot2elRequest(TypedDict):
     control_pool: NotRequired[list[str]]
 
 
-class IceRequest(TypedDict):
-    model: NotRequired[str | None]
-    metadata: NotRequired[dict[str, str]]
-    context: NotRequired[Context | None]
-    webhook: NotRequired[str | None]
-    do_not_store_text: NotRequired[bool]
-    variant: NotRequired[Literal['robust', 'paper', 'reference']]
-    seed: NotRequired[int]
-    trace: NotRequired[Trace | None]
-    language: NotRequired[str]
-    accept_untrained_languages: NotRequired[bool]
-    text: NotRequired[str]
-    text_pair: NotRequired[str | None]
-    decision: NotRequired[str | None]
-    template: NotRequired[Template | None]
-    prompt: NotRequired[PromptKeys | None]
-    attribution: NotRequired[Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod | list[Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod] | None]
-    attributions: NotRequired[list[IceAttributedSpan] | None]
-    rationale: NotRequired[list[IceSpan | str] | str | None]
-    explanations: NotRequired[list[IceNamedExplanation]]
-    human: NotRequired[list[IceSpan | str] | str | None]
-    rank_by: NotRequired[Literal['value', 'magnitude']]
-    k: NotRequired[float | list[float]]
-    rows: NotRequired[Literal['tokens', 'words'] | None]
-    operators: NotRequired[list[Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill']]]
-    null: NotRequired[Literal['tokens', 'words', 'spans', 'spans_gaps'] | None]
-    strata: NotRequired[Literal['frequency', 'pos'] | None]
-    match_tokens: NotRequired[bool]
-    aspects: NotRequired[list[Literal['sufficiency', 'necessity']]]
-    draws: NotRequired[int | None]
-    alternative: NotRequired[Literal['two-sided', 'greater']]
-    infills: NotRequired[int]
-    infill_pool: NotRequired[list[str]]
-    infill_excluded: NotRequired[list[str]]
-    eligible: NotRequired[Literal['text', 'all'] | None]
-    alpha: NotRequired[float]
-    nsr_epsilon: NotRequired[float]
-    fluency_model: NotRequired[str | None]
-    token_values: NotRequired[bool]
-
-
 class JudgementRequest(TypedDict):
     verdict: NotRequired[Literal['agree', 'disagree', 'unsure']]
     reviewer: NotRequired[str | None]
@@ -669,6 +641,29 @@ class HafResponses(TypedDict):
 class HlvPredictions(TypedDict):
     explained: NotRequired[HlvAnswers | None]
     baseline: NotRequired[HlvAnswers | None]
+
+
+class IceOptions(TypedDict):
+    template: NotRequired[Template | None]
+    prompt: NotRequired[PromptKeys | None]
+    rank_by: NotRequired[Literal['value', 'magnitude']]
+    k: NotRequired[float | list[float]]
+    rows: NotRequired[Literal['tokens', 'words'] | None]
+    operators: NotRequired[list[Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill']]]
+    null: NotRequired[Literal['tokens', 'words', 'spans', 'spans_gaps'] | None]
+    strata: NotRequired[Literal['frequency', 'pos'] | None]
+    match_tokens: NotRequired[bool]
+    aspects: NotRequired[list[Literal['sufficiency', 'necessity']]]
+    draws: NotRequired[int | None]
+    alternative: NotRequired[Literal['two-sided', 'greater']]
+    infills: NotRequired[int]
+    infill_pool: NotRequired[list[str]]
+    infill_excluded: NotRequired[list[str]]
+    eligible: NotRequired[Literal['text', 'all'] | None]
+    alpha: NotRequired[float]
+    nsr_epsilon: NotRequired[float]
+    fluency_model: NotRequired[str | None]
+    token_values: NotRequired[bool]
 
 
 class Attribute(TypedDict):
@@ -840,18 +835,9 @@ class HatexscoreRequest(TypedDict):
     explain: NotRequired[Literal[True] | Explain | None]
     text: NotRequired[str]
     explanation: NotRequired[str | ExplanationFields]
-    labels: NotRequired[Literal['default', 'hate', 'toxicity', 'safety', 'policy', 'three-way', 'sentiment-free'] | dict[str, list[str]] | None]
-    prompt: NotRequired[PromptKeys | None]
+    options: NotRequired[HatexscoreOptions]
     decision: NotRequired[str | None]
-    reader: NotRequired[Literal['rules', 'llm', 'auto']]
-    reader_model: NotRequired[str | None]
-    policy: NotRequired[Literal['un', 'meta', 'twitter', 'youtube'] | dict[str, list[str]]]
-    tau: NotRequired[float]
-    consistency_rule: NotRequired[Literal['causal', 'eq5', 'reference'] | None]
-    weights: NotRequired[HatexscoreWeights]
-    short_text_max_words: NotRequired[int]
     probabilities: NotRequired[HatexscoreProbabilities | None]
-    control_draws: NotRequired[int | None]
 
 
 class HlvRequest(TypedDict):
@@ -876,6 +862,28 @@ class HlvRequest(TypedDict):
     normalisation: NotRequired[Literal['softmax', 'abs_sum_reference'] | None]
     epsilon: NotRequired[float | None]
     log_base: NotRequired[Literal['e', '2']]
+
+
+class IceRequest(TypedDict):
+    model: NotRequired[str | None]
+    metadata: NotRequired[dict[str, str]]
+    context: NotRequired[Context | None]
+    webhook: NotRequired[str | None]
+    do_not_store_text: NotRequired[bool]
+    variant: NotRequired[Literal['robust', 'paper', 'reference']]
+    seed: NotRequired[int]
+    trace: NotRequired[Trace | None]
+    language: NotRequired[str]
+    accept_untrained_languages: NotRequired[bool]
+    text: NotRequired[str]
+    text_pair: NotRequired[str | None]
+    decision: NotRequired[str | None]
+    attribution: NotRequired[Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod | list[Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod] | None]
+    attributions: NotRequired[list[IceAttributedSpan] | None]
+    rationale: NotRequired[list[IceSpan | str] | str | None]
+    explanations: NotRequired[list[IceNamedExplanation]]
+    human: NotRequired[list[IceSpan | str] | str | None]
+    options: NotRequired[IceOptions]
 
 
 class InferenceRequest(TypedDict):

@@ -67,7 +67,7 @@ class Listed:
     def rows(self) -> Iterator[TableRow]:
         for index, request in enumerate(self._data):
             if not isinstance(request, Mapping | BaseModel):
-                raise TypeError(f"row {index} is no request, but {type(request).__name__}")
+                raise TypeError(f"row {index} is not a request but {type(request).__name__}")
             if self._columns is None:
                 yield TableRow(index, fields_of(request, {}))
             else:

@@ -20,7 +20,7 @@ from touchstone_client._messages import models
 Fields = Mapping[str, Any]
 NOTHING: Fields = MappingProxyType({})
 METRICS = ("hatexscore", "ice", "haf", "ftc", "hlv", "cot2el", "sor", "consistency")
-OTHERS = ("explanations", "inference", "similarity")  # services that are no metrics
+OTHERS = ("explanations", "inference", "similarity")  # services that are not metrics
 DETAILS: dict[str, Any] = {"expand": "details"}  # of results: what only their metric has
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 BATCH_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})

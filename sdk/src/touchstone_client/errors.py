@@ -39,7 +39,8 @@ class ConnectionFailed(TouchstoneError):
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of a request. pointer: JSON pointer into it (RFC 6901), as a URI fragment."""
+    """A fault in a request. pointer: JSON pointer into the request (RFC 6901), as a URI
+    fragment."""
 
     detail: str
     pointer: str
@@ -129,7 +130,8 @@ class BatchFailed(TouchstoneError):
 
 
 class TimedOut(TouchstoneError):
-    """The job or batch has not ended in this time, and continues. id: of the job or batch."""
+    """The job or batch has not ended in this time, and continues. id: the id of the job or
+    batch."""
 
     def __init__(self, id: str, seconds: float) -> None:
         self.id = id

@@ -28,13 +28,13 @@ class Against(Message):
     of_model: Annotated[
         str | None,
         Field(
-            description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
+            description="only results of this model: the first model that answered or, if none was called, the one that the request names, or the metric's default"
         ),
     ] = None
     of_metadata: Annotated[
         dict[str, str] | None,
         Field(
-            description='only the results of lines whose metadata has all of these values, as where one file holds the explanations of several systems'
+            description='only results of lines whose metadata has all of these values, for example when one file holds the explanations of several systems'
         ),
     ] = None
     wilcoxon: Annotated[
@@ -55,9 +55,9 @@ class AttributionMethod(Message):
         Field(description='over layers; heads are averaged'),
     ] = 'mean'
     gradient: Literal['l2', 'input_x_gradient'] = 'l2'
-    steps: Annotated[int, Field(description='of integrated gradients')] = 32
+    steps: Annotated[int, Field(description='steps of integrated gradients')] = 32
     samples: Annotated[int, Field(description='perturbations of LIME')] = 500
-    seed: Annotated[int, Field(description="of LIME's perturbations")] = 0
+    seed: Annotated[int, Field(description="seed of LIME's perturbations")] = 0
     calibrated: Annotated[
         bool,
         Field(
@@ -69,7 +69,7 @@ class AttributionMethod(Message):
 class BatchEvent(Message):
     id: Annotated[
         str | None,
-        Field(description='send the last one as `Last-Event-ID` to go on from there'),
+        Field(description='send the last one as `Last-Event-ID` to continue after it'),
     ] = None
     retry: Annotated[
         int | None, Field(description='milliseconds until coming back')
@@ -82,7 +82,7 @@ class SequenceInterval(Message):
     low: float
     high: float
     of: Annotated[
-        int, Field(description='texts so far; several results of one are averaged')
+        int, Field(description='texts so far; several results of one text are averaged')
     ]
 
 
@@ -98,12 +98,12 @@ class Judged(Message):
         extra='forbid',
     )
     queue: Annotated[
-        str | None, Field(description='those of this review queue alone')
+        str | None, Field(description='only judgements of this review queue')
     ] = None
     random: Annotated[
         bool,
         Field(
-            description='whether the results are a random sample of what they stand for'
+            description='whether the results are a random sample of all the texts you want to draw conclusions about'
         ),
     ] = False
 
@@ -122,7 +122,7 @@ class GoldColumns(Message):
     rating: Annotated[
         str,
         Field(
-            description='ratings of the explanation: one number, a list of one a person (`4; 5`, or JSON), or one key a person that begins with this and `_`, as in `rating_anna`; yes and no are 1 and 0'
+            description='ratings of the explanation: one number, a list with one number per person (`4; 5`, or JSON), or one key per person that begins with this and `_`, as in `rating_anna`; yes and no are 1 and 0'
         ),
     ] = 'rating'
     accepted_from: Annotated[
@@ -149,16 +149,14 @@ class IceReportOptions(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    alpha: Annotated[
-        float, Field(description='false discovery rate over configurations')
-    ] = 0.05
+    alpha: Annotated[float, Field(description='error rate over configurations')] = 0.05
     example_alpha: Annotated[
-        float, Field(description="false discovery rate over examples (the paper's)")
+        float, Field(description='false discovery rate over examples, as in the paper')
     ] = 0.1
     error: Annotated[
         Literal['discovery', 'family'],
         Field(
-            description='what `alpha` bounds over configurations: the share of false verdicts (Benjamini-Hochberg), or the chance of any (Holm)'
+            description='the error that `alpha` bounds over configurations: the share of false verdicts (Benjamini-Hochberg), or the probability of any (Holm)'
         ),
     ] = 'discovery'
 
@@ -180,14 +178,14 @@ class BatchRequest(Message):
     ]
     endpoint: Annotated[
         Literal['/v1/explanations', '/v1/inference', '/v1/scores/consistency', '/v1/scores/cot2el', '/v1/scores/ftc', '/v1/scores/haf', '/v1/scores/hatexscore', '/v1/scores/hlv', '/v1/scores/ice', '/v1/scores/sor', '/v1/similarity'],
-        Field(description='the `url` of every line, as in /v1/scores/hatexscore'),
+        Field(description='the route of every line, as in /v1/scores/hatexscore'),
     ]
     completion_window: Literal['24h'] = '24h'
     metadata: dict[str, str] | None = None
     language: Annotated[
         str,
         Field(
-            description='BCP 47, of every line that states none; to score a file again in one language, make another batch of it; `auto` identifies the language of each text'
+            description='language of lines that state none, BCP 47; `auto` identifies the language of each text. To score a file again in another language, create another batch from it'
         ),
     ] = 'auto'
     output_expires_after: OutputExpiry | None = None
@@ -197,7 +195,9 @@ class BatchFault(Message):
     code: str
     message: str
     param: Annotated[str | None, Field(description='JSON pointer into the line')]
-    line: Annotated[int | None, Field(description='of the input file, from 1')]
+    line: Annotated[
+        int | None, Field(description='line number in the input file, from 1')
+    ]
 
 
 class BatchFaults(Message):
@@ -210,21 +210,24 @@ class Calibration(Message):
     posts: Annotated[
         int,
         Field(
-            description="passages of other posts, single words if the explanation's are"
+            description='number of passages of other posts; single words if the explanation quotes single words'
         ),
     ]
     least_placements: Annotated[
-        int, Field(description='the fewest other placements that they have')
+        int, Field(description='the fewest other placements of these passages')
     ]
     most_placements: Annotated[int, Field(description='the most')]
     standing: Annotated[
         float,
         Field(
-            description="(fall of the log odds - mean) / (standard deviation + 0.1), over the explanation's words and all other placements: how far its words stand out"
+            description="(fall of the log odds - mean) / (standard deviation + 0.1), for the explanation's words among all other placements: how much its words stand out"
         ),
     ]
     p_anti: Annotated[
-        float, Field(description='the other side: how often one stands out as little')
+        float,
+        Field(
+            description='the other side: how often a random passage stands out as little or less'
+        ),
     ]
 
 
@@ -502,7 +505,10 @@ class Delivery(Message):
     last_error: Annotated[str | None, Field(description='why the last attempt failed')]
     created_at: Annotated[int, Field(description='unix seconds')]
     next_attempt_at: Annotated[
-        int | None, Field(description='unix seconds; null once it has ended')
+        int | None,
+        Field(
+            description='time of the next attempt, unix seconds; null after the last one'
+        ),
     ]
     ended_at: Annotated[int | None, Field(description='unix seconds')]
 
@@ -556,20 +562,21 @@ class EndpointRequest(Message):
     format: Annotated[
         Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations'],
         Field(
-            description="events in the format of Standard Webhooks, or each score of a job and of a batch's line, without texts, for an OpenTelemetry collector, Langfuse or Phoenix"
+            description='`standard-webhooks`: events in the format of Standard Webhooks. The others push each score of a job or batch line, without texts, to an OpenTelemetry collector, Langfuse or Phoenix'
         ),
     ] = 'standard-webhooks'
     authorization: Annotated[
         str | None,
         Field(
-            description='the Authorization header of every request, as in `Bearer KEY`; never shown'
+            description='the Authorization header sent with every request, as in `Bearer KEY`; never shown'
         ),
     ] = None
     sample: Annotated[
         float, Field(description='share of the jobs whose scores are pushed')
     ] = 1.0
     metrics: Annotated[
-        list[str], Field(description='whose scores are pushed; none: of every metric')
+        list[str],
+        Field(description='metrics whose scores are pushed; none: all metrics'),
     ] = []
     parts: Annotated[
         bool, Field(description='whether each part of a score is pushed as well')
@@ -590,17 +597,19 @@ class Endpoint(Message):
     created_at: Annotated[int, Field(description='unix seconds')]
     last_success_at: Annotated[int | None, Field(description='unix seconds')]
     rotating_until: Annotated[
-        int | None, Field(description='two signatures until then; unix seconds')
+        int | None,
+        Field(description='time until which both secrets sign, unix seconds'),
     ]
     format: Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations']
     has_authorization: Annotated[
-        bool, Field(description='whether an Authorization header is sent')
+        bool, Field(description='whether requests have an Authorization header')
     ]
     sample: Annotated[
         float, Field(description='share of the jobs whose scores are pushed, (0, 1]')
     ]
     metrics: Annotated[
-        list[str], Field(description='whose scores are pushed; empty: of every metric')
+        list[str],
+        Field(description='metrics whose scores are pushed; empty: all metrics'),
     ]
     parts: Annotated[
         bool, Field(description='whether each part of a score is pushed as well')
@@ -608,7 +617,7 @@ class Endpoint(Message):
     untraced: Annotated[
         int,
         Field(
-            description='jobs that were not pushed: their requests name no `trace` that the format needs'
+            description='number of jobs that were not pushed because their requests lack the `trace` that the format needs'
         ),
     ]
 
@@ -631,7 +640,7 @@ class EndpointWithSecret(Endpoint):
     secret: Annotated[
         str,
         Field(
-            description='`whsec_` and base64, as Standard Webhooks libraries take it'
+            description='`whsec_` and base64, as Standard Webhooks libraries expect it'
         ),
     ]
 
@@ -714,7 +723,7 @@ class ExplanationsSpan(Message):
     by: Annotated[
         Literal['rules', 'reader'],
         Field(
-            description='what read it; `rules`: a field; `reader`: the trained reader'
+            description='source of the decision; `rules`: a field of the answer; `reader`: the trained reader'
         ),
     ] = 'rules'
 
@@ -734,7 +743,7 @@ class ExplanationsGeneration(Message):
     max_tokens: Annotated[
         int | None,
         Field(
-            description="of the answer, reasoning included; absent: the prompt's own"
+            description="maximum tokens of the answer, reasoning included; absent: the prompt's default"
         ),
     ] = None
 
@@ -743,7 +752,7 @@ class ExplanationsOwnPolicy(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    text: Annotated[str, Field(description='as the model reads it')]
+    text: Annotated[str, Field(description='the policy as sent to the model')]
 
 
 class ExplanationsOwnPrompt(Message):
@@ -760,20 +769,20 @@ class ExplanationsOwnPrompt(Message):
     reader: Annotated[
         Literal['hatexscore', 'haf', 'labels', 'none'],
         Field(
-            description='what reads the decision: a metric, as it reads explanations (`hatexscore`: hateful or not, in eight languages; `haf`: toxic or not, in en); `labels`: a line that is one of `labels`, alone or behind a word such as `Label:`; `none`: `target_label` is explained'
+            description='reader of the decision; a metric reads it as in explanations (`hatexscore`: hateful or not, in eight languages; `haf`: toxic or not, in English); `labels` expects a line that is one of `labels`, alone or after a word such as `Label:`; `none`: `target_label` is explained'
         ),
     ] = 'hatexscore'
     labels: Annotated[
-        list[str], Field(description='what can be decided, for the reader `labels`')
+        list[str], Field(description='the possible decisions, for the reader `labels`')
     ] = []
     policy: Annotated[
         str | None,
-        Field(description='what `{policy}` says where the request names no policy'),
+        Field(description='value of `{policy}` if the request names no policy'),
     ] = None
     explanation_after: Annotated[
         str | None,
         Field(
-            description='words behind which the explanation stands, `Explanation:` for instance; absent: it is the whole answer'
+            description='words after which the explanation begins, such as `Explanation:`; absent: the whole answer is the explanation'
         ),
     ] = None
 
@@ -787,7 +796,7 @@ class ExplanationsPromptUse(Message):
     ]
     shots: Annotated[int, Field(description='demonstrations before the question')]
     source: str
-    deviations: Annotated[list[str], Field(description='from that source')]
+    deviations: Annotated[list[str], Field(description='deviations from the source')]
 
 
 class ExplanationsUnscored(Message):
@@ -811,13 +820,13 @@ class FtcComponents(Message):
     ]
     w_normalized: Annotated[
         float | None,
-        Field(description='the same over the largest distance that the target allows'),
+        Field(description='`w` scaled by the largest distance that the target allows'),
     ]
     geometric_mean_p: Annotated[float | None, Field(description='exp(k - 1)')]
     gain: Annotated[
         float | None,
         Field(
-            description="w_normalized less the mean of its random phrases, over the counterfactuals that have some: what the explanation's words earn beyond being there; chance is 0"
+            description='w_normalized minus the mean of its random phrases, over counterfactuals with random phrases; chance is 0'
         ),
     ] = None
 
@@ -829,7 +838,7 @@ class FtcSupplied(Message):
     kind: Annotated[
         Literal['substituted', 'a', 'b'],
         Field(
-            description='`substituted` where the label is entailment or contradiction; else `a`, `b`'
+            description='`substituted` if the label is entailment or contradiction; else `a`, `b`'
         ),
     ]
     text: str
@@ -850,15 +859,15 @@ class FtcSimulation(Message):
     )
     from_input: Annotated[
         Literal['entailment', 'neutral', 'contradiction'],
-        Field(description='shown premise and hypothesis'),
+        Field(description='prediction from premise and hypothesis'),
     ]
     from_input_and_explanation: Annotated[
         Literal['entailment', 'neutral', 'contradiction'],
-        Field(description='shown the explanation too'),
+        Field(description='prediction from premise, hypothesis and explanation'),
     ]
     from_explanation: Annotated[
         Literal['entailment', 'neutral', 'contradiction'] | None,
-        Field(description='shown the explanation alone; LAS needs it'),
+        Field(description='prediction from the explanation alone; needed for LAS'),
     ] = None
 
 
@@ -866,7 +875,9 @@ class FtcPerturbation(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    variance: Annotated[float, Field(description='of the zero-mean Gaussian noise')]
+    variance: Annotated[
+        float, Field(description='variance of the zero-mean Gaussian noise')
+    ]
     label: Annotated[
         Literal['entailment', 'neutral', 'contradiction'],
         Field(description="the model's label under noise"),
@@ -874,7 +885,7 @@ class FtcPerturbation(Message):
     simulated: Annotated[
         Literal['entailment', 'neutral', 'contradiction'] | None,
         Field(
-            description="the simulator's label from the noisy input and the explanation that was generated from it; the stability form of LRA needs it"
+            description="the simulator's label from the noisy input and the explanation generated from it; needed for the stability form of LRA"
         ),
     ] = None
 
@@ -892,7 +903,7 @@ class FtcStudy(Message):
     inputs: Annotated[
         Literal['all', 'hypothesis', 'premise', 'label', 'another_item'] | None,
         Field(
-            description='what the explanation was generated from; `another_item`: it belongs to another pair of sentences'
+            description='the input that the explanation was generated from; `another_item`: another pair of sentences'
         ),
     ] = None
 
@@ -905,12 +916,12 @@ class FtcSatisfaction(Message):
     w: Annotated[float, Field(description='1 - Wasserstein-1 distance, as printed')]
     w_normalized: Annotated[
         float,
-        Field(description='the same over the largest distance that the target allows'),
+        Field(description='`w` scaled by the largest distance that the target allows'),
     ]
     geometric_mean_p: Annotated[
         float,
         Field(
-            description="exp(k - 1): for a hard target the answer's probability of it; of several, their geometric mean"
+            description="exp(k - 1): the answer's probability of a hard target; over several answers, their geometric mean"
         ),
     ]
 
@@ -919,7 +930,7 @@ class FtcSpanEvidence(Message):
     kind: Annotated[
         Literal['a', 'b', 'replaced'],
         Field(
-            description='`a`, `b`: the two sides of the relation; `replaced`: what gave way to one'
+            description='`a`, `b`: the two sides of the relation; `replaced`: the span that one of them replaces'
         ),
     ]
     start: Annotated[
@@ -931,7 +942,7 @@ class FtcSpanEvidence(Message):
     offsets_into: Literal['explanation', 'hypothesis']
     phrase: Annotated[
         Literal['noun', 'verb', 'preposition', 'adjective', 'clause'] | None,
-        Field(description='null where the type is not known'),
+        Field(description='null if the type is not known'),
     ]
 
 
@@ -998,7 +1009,9 @@ class HafGeneration(Message):
     )
     temperature: float = 0.6
     top_p: float = 0.8
-    max_tokens: Annotated[int, Field(description='of each response')] = 256
+    max_tokens: Annotated[int, Field(description='maximum tokens of each response')] = (
+        256
+    )
 
 
 class HafChatToken(Message):
@@ -1006,7 +1019,7 @@ class HafChatToken(Message):
     logprob: Annotated[float, Field(description='natural logarithm')]
     bytes: Annotated[
         list[int] | None,
-        Field(description='UTF-8, for tokens that are no whole characters'),
+        Field(description='UTF-8, for tokens that are not whole characters'),
     ] = None
 
 
@@ -1027,7 +1040,7 @@ class HafAnswerWeights(Message):
         float, Field(description='sufficiency: sufficient; necessity: not')
     ] = 1.0
     doubtful: Annotated[float, Field(description='it may or may not suffice')] = 0.5
-    denied: Annotated[float, Field(description='the contrary of `upheld`')] = 0.1
+    denied: Annotated[float, Field(description='the opposite of `upheld`')] = 0.1
     unanswered: Annotated[float, Field(description='irrelevant or unclear')] = 0.1
 
 
@@ -1041,19 +1054,19 @@ class HafWeights(Message):
     uii_confidence: Annotated[float, Field(description='w_c of Eq. 7')] = 0.5
     uei_confidence: Annotated[float, Field(description='w_c of Eq. 7 for UEI')] = 0.5
     sufficiency_confidence: Annotated[
-        float, Field(description='of confidence in Eq. 10')
+        float, Field(description='weight of confidence in Eq. 10')
     ] = 0.5
     answers: Annotated[
         HafAnswerWeights | None,
         Field(
-            description='w_S and w_N of Eqs. 9 and 11 (section 4.3): what a decision is worth.',
+            description='The weights of the answers, w_S and w_N of Eqs. 9 and 11 (section 4.3).',
             title='HafAnswerWeights',
         ),
     ] = None
     necessity_without_reasons: Annotated[
         float | None,
         Field(
-            description="I_N where no reason is given, which Eq. 12 leaves undefined; absent: the variant's own (`robust` 0, `reference` 0.01, `paper` undefined)"
+            description='I_N if no reason is given, which Eq. 12 leaves undefined; absent: 0 for `robust`, 0.01 for `reference`, undefined for `paper`'
         ),
     ] = None
 
@@ -1062,9 +1075,11 @@ class HatexscoreCategoryEvidence(Message):
     kind: Literal['category'] = 'category'
     start: Annotated[None, Field(None)] = None
     end: Annotated[None, Field(None)] = None
-    text: Annotated[str, Field(description="in words, as the model's entry has it")]
+    text: Annotated[
+        str, Field(description="the label in the words of the model's entry")
+    ]
     value: float | None = None
-    category: Annotated[str, Field(description='as the model writes it')]
+    category: Annotated[str, Field(description='the label as the model writes it')]
     model: str
 
 
@@ -1073,24 +1088,31 @@ class HatexscoreGroupEvidence(Message):
     start: Annotated[
         int | None,
         Field(
-            description='character offset into the explanation as sent, or into its fields as they are written out'
+            description='character offset into the explanation as sent, or into its fields written as one text'
         ),
     ]
     end: Annotated[int | None, Field(description='character offset, exclusive')]
     text: str
     value: float | None = None
     offsets_into: Literal['explanation'] = 'explanation'
-    group: Annotated[str, Field(description="the list's name of the group")]
+    group: Annotated[str, Field(description='name of the group in the list')]
     category: Annotated[str, Field(description="the list's category")]
-    found_as: Annotated[str, Field(description='how the mention matches the list')]
+    found_as: Annotated[
+        str, Field(description='the kind of match between the mention and the list')
+    ]
     by: Annotated[
         Literal['rules', 'reader', 'llm'],
-        Field(description='what read the mention; `rules`: a field, or the list alone'),
+        Field(
+            description='the reader of the mention; `rules`: a field, or the list alone'
+        ),
     ] = 'rules'
     counts: Annotated[
-        bool, Field(description='whether it counts as identification of the target')
+        bool,
+        Field(description='whether the mention counts as identification of the target'),
     ]
-    reason: Annotated[str, Field(description='why it counts, or why it does not')]
+    reason: Annotated[
+        str, Field(description='why the mention counts, or why it does not')
+    ]
     attacked: Annotated[
         bool,
         Field(description='whether the explanation says that the group is attacked'),
@@ -1098,7 +1120,7 @@ class HatexscoreGroupEvidence(Message):
     in_text: Annotated[
         bool | None,
         Field(
-            description='whether the text names the same group; null where it names none, or is in another language than the explanation'
+            description='whether the text names the same group; null if it names none, or if text and explanation have different languages'
         ),
     ] = None
 
@@ -1117,20 +1139,24 @@ class HatexscoreQuoteEvidence(Message):
     match: Annotated[
         Literal['exact', 'inflected', 'fuzzy'],
         Field(
-            description='exact: equal after normalisation; inflected: one word, which differs from that of the text by its ending; fuzzy: at most 15 % of the characters edited'
+            description='exact: equal after normalisation; inflected: a single word with another ending than in the text; fuzzy: at most 15 % of the characters edited'
         ),
     ]
-    quoted_as: Annotated[str, Field(description='how the explanation writes it')]
+    quoted_as: Annotated[
+        str, Field(description='the quote as the explanation writes it')
+    ]
 
 
 class HatexscoreWeights(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    htc: Annotated[float, Field(description='of the Hate-Type Check')] = 1.0
-    qf: Annotated[float, Field(description='of Quotation Faithfulness')] = 1.0
-    tgi: Annotated[float, Field(description='of Target-Group Identification')] = 1.0
-    cc: Annotated[float, Field(description='of the Consistency Check')] = 1.0
+    htc: Annotated[float, Field(description='weight of the Hate-Type Check')] = 1.0
+    qf: Annotated[float, Field(description='weight of Quotation Faithfulness')] = 1.0
+    tgi: Annotated[
+        float, Field(description='weight of Target-Group Identification')
+    ] = 1.0
+    cc: Annotated[float, Field(description='weight of the Consistency Check')] = 1.0
 
 
 class HatexscoreProbabilities(Message):
@@ -1152,19 +1178,19 @@ class HatexscoreComponents(Message):
     htc: Annotated[
         float | None,
         Field(
-            description='1: the explanation states a conclusion; `robust`: and not the opposite of the decision that was sent'
+            description='1: the explanation states a conclusion, which in `robust` must not be the opposite of the decision sent'
         ),
     ]
     qf: Annotated[
         float | None,
         Field(
-            description='max(0, dp) of masking the quotes if hateful, else 1 - max(0, dp); `paper` and `reference`: |dp|; 0: no quote'
+            description='effect of masking the quotes: max(0, dp) if hateful, else 1 - max(0, dp); `paper` and `reference`: |dp|; 0: no quote'
         ),
     ]
     tgi: Annotated[
         float | None,
         Field(
-            description='1: it names a protected group as the target; of a non-hateful decision, one that the text names, and null where the text names none: `not_applicable`'
+            description='1: the explanation names a protected group as the target. For a non-hateful decision, a group that the text names; null if the text names none: `not_applicable`'
         ),
     ]
     cc: Annotated[float | None, Field(description='1: decision, QF and TGI cohere')]
@@ -1308,13 +1334,13 @@ class HlvMethodResult(Message):
     method: Literal['rank', 'logits', 'score']
     explained: Annotated[
         HlvMeasured | None,
-        Field(description='with explanations; null where none were given'),
+        Field(description='with explanations; null if none were given'),
     ]
     baseline: Annotated[
         HlvMeasured | None, Field(description='the same judge without explanations')
     ]
     gain: Annotated[
-        HlvGain | None, Field(description='null where one of the two is missing')
+        HlvGain | None, Field(description='null if one of the two is missing')
     ]
 
 
@@ -1371,9 +1397,12 @@ class IceArea(Message):
     k_from: float
     k_to: float
     win_rate: Annotated[
-        float | None, Field(description='of sufficiency; 0.5 is chance')
+        float | None,
+        Field(description='area of the win rates of sufficiency; 0.5 is chance'),
     ]
-    nsr: Annotated[float | None, Field(description='null where one of the values is')]
+    nsr: Annotated[
+        float | None, Field(description='area of NSR; null if one of its values is')
+    ]
 
 
 class IceAttributedSpan(Message):
@@ -1383,9 +1412,10 @@ class IceAttributedSpan(Message):
     start: Annotated[int, Field(description='character offset (Unicode code points)')]
     end: Annotated[int, Field(description='character offset, exclusive')]
     of: Annotated[
-        Literal['text', 'text_pair'], Field(description='what the offsets point into')
+        Literal['text', 'text_pair'],
+        Field(description='the text that the offsets point into'),
     ] = 'text'
-    value: Annotated[float, Field(description='importance, in units of your own')]
+    value: Annotated[float, Field(description='importance, in your own units')]
 
 
 class IceCausalReading(Message):
@@ -1400,12 +1430,14 @@ class IceCausalReading(Message):
     ]
     p_interaction: Annotated[
         float | None,
-        Field(description='two-sided, among the interactions of random rationales'),
+        Field(
+            description='two-sided p-value among the interactions of random rationales'
+        ),
     ]
     reading: Annotated[
         Literal['cause', 'redundant', 'sufficient', 'partner', 'needed', 'no evidence', 'against', 'undecidable', 'undefined'],
         Field(
-            description='`cause`: enough alone and needed; `redundant`: enough, and the rest is enough too; `partner`: needed, but only together with the rest; `sufficient`, `needed`: one of them, and the interaction does not say how; `against`: the prediction does better without it; `undecidable`: too few random rationales; `undefined`: there is none'
+            description='`cause`: sufficient alone, and needed; `redundant`: sufficient, and so is the rest; `partner`: needed, but only together with the rest; `sufficient`, `needed`: one of both, without a clear interaction; `against`: the prediction is stronger without it; `undecidable`: too few random rationales; `undefined`: no random rationale'
         ),
     ]
 
@@ -1416,11 +1448,13 @@ class IceComparison(Message):
     k: float
     operator: Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill', 'mean']
     score_difference: Annotated[
-        float, Field(description='s(first) - s(second), probability; no sampling')
+        float, Field(description='s(first) - s(second), probability, without sampling')
     ]
     win_rate_difference: Annotated[
         float | None,
-        Field(description='first - second, over the random rationales of `draws`'),
+        Field(
+            description='difference of win rates, first - second, over the random rationales of `draws`'
+        ),
     ]
     low: Annotated[
         float | None,
@@ -1428,7 +1462,7 @@ class IceComparison(Message):
     ]
     high: float | None
     draws: Annotated[
-        int, Field(description='random rationales that both were compared with')
+        int, Field(description='number of random rationales compared with both')
     ]
 
 
@@ -1443,11 +1477,11 @@ class IcePlausibility(Message):
     auprc: Annotated[
         float | None,
         Field(
-            description='average precision of the ranking, any budget; null for spans without values'
+            description='average precision of the ranking, independent of the budget; null for spans without values'
         ),
     ]
     prevalence: Annotated[
-        float, Field(description='share of marked tokens: what AUPRC is by chance')
+        float, Field(description='share of marked tokens: the AUPRC of chance')
     ]
 
 
@@ -1459,7 +1493,7 @@ class IceRationaleEvidence(Message):
     end: Annotated[int | None, Field(description='character offset, exclusive')]
     text: str
     value: Annotated[
-        float | None, Field(description='mean value of its tokens, as given')
+        float | None, Field(description="mean value of the span's tokens, as given")
     ] = None
     offsets_into: Literal['text', 'text_pair'] = 'text'
     explanation: str
@@ -1467,13 +1501,12 @@ class IceRationaleEvidence(Message):
 
 class IceChance(Message):
     win_rate: Annotated[
-        float,
-        Field(description='mean of the mid-rank win rate under the null, by symmetry'),
+        float, Field(description='mean of the score under the null, by symmetry')
     ]
     sd: Annotated[
         float | None,
         Field(
-            description='standard deviation of the score: over random rationales, of the mean over operators of their mid-ranks; of one operator without ties √((M+2)/(12M)). Variants paper and reference: that'
+            description="standard deviation of the score: that of the operators' mean mid-ranks over random rationales. For one operator without ties, and in variants paper and reference, √((M+2)/(12M))"
         ),
     ]
     draws: Annotated[int, Field(description='M')]
@@ -1486,7 +1519,8 @@ class IceSpan(Message):
     start: Annotated[int, Field(description='character offset (Unicode code points)')]
     end: Annotated[int, Field(description='character offset, exclusive')]
     of: Annotated[
-        Literal['text', 'text_pair'], Field(description='what the offsets point into')
+        Literal['text', 'text_pair'],
+        Field(description='the text that the offsets point into'),
     ] = 'text'
 
 
@@ -1499,7 +1533,7 @@ class IceScores(Message):
     without: Annotated[
         float | None,
         Field(
-            description='s(x without r): everything but the rationale stays; null where it was not asked for, and where nothing would be left that the model can read'
+            description='s(x without r): everything except the rationale stays; null if not requested, or if nothing would be left for the model to read'
         ),
     ] = None
 
@@ -1507,7 +1541,7 @@ class IceScores(Message):
 class Import(Message):
     object: Literal['judgement_import'] = 'judgement_import'
     imported: int
-    unchanged: Annotated[int, Field(description='that were there already')]
+    unchanged: Annotated[int, Field(description='judgements that already existed')]
 
 
 class Attributions(Message):
@@ -1521,23 +1555,29 @@ class Attributions(Message):
 
 
 class Interval(Message):
-    value: Annotated[float | None, Field(description='null where nothing was observed')]
+    value: Annotated[
+        float | None, Field(description='the estimate; null without observations')
+    ]
     low: Annotated[
         float | None,
-        Field(description='null for fewer than two clusters, or where undefined'),
+        Field(
+            description='lower end; null for fewer than two clusters, or if undefined'
+        ),
     ]
     high: float | None
     of: Annotated[int, Field(description='observations')]
     method: Annotated[
         Literal['wilson', 'studentised', 'bca', 'order', 't', 'exact'] | None,
-        Field(description='how the ends were found'),
+        Field(description='the method that gave the ends'),
     ] = None
     clusters: Annotated[
         int | None,
-        Field(description='texts that the observations belong to; null: not known'),
+        Field(
+            description='number of texts that the observations belong to; null: not known'
+        ),
     ] = None
     effective: Annotated[
-        float | None, Field(description='independent observations that these are worth')
+        float | None, Field(description='effective number of independent observations')
     ] = None
     se: Annotated[
         float | None, Field(description='standard error, in units of the value')
@@ -1545,7 +1585,7 @@ class Interval(Message):
     detectable: Annotated[
         float | None,
         Field(
-            description="smallest true distance that so many texts find with power 0.8, same units; null where the quantity's range is not as wide, and where all values are equal, which does not tell how far further ones spread"
+            description="smallest true distance that this number of texts detects with power 0.8, same units; null if the quantity's range is narrower. Also null if all values are equal, because nothing is known about the spread of further values"
         ),
     ] = None
 
@@ -1554,13 +1594,13 @@ class JobTiming(Message):
     queued_seconds: Annotated[
         float | None,
         Field(
-            description='from its acceptance to its first start, or to its end where it never started; null while queued'
+            description='seconds from its acceptance to its first start, or to its end if it never started; null while queued'
         ),
     ]
     run_seconds: Annotated[
         float | None,
         Field(
-            description='from its first start to its end, further attempts among them; null until then'
+            description='seconds from its first start to its end, including further attempts; null until then'
         ),
     ]
 
@@ -1569,7 +1609,7 @@ class WaitingFor(Message):
     model: str
     state: Annotated[
         Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
-        Field(description='how it was when it was last tried'),
+        Field(description='state at the last attempt'),
     ] = None
     detail: Annotated[str, Field(description='why it is not ready')]
 
@@ -1577,7 +1617,7 @@ class WaitingFor(Message):
 class JobEvent(Message):
     id: Annotated[
         str | None,
-        Field(description='send the last one as `Last-Event-ID` to go on from there'),
+        Field(description='send the last one as `Last-Event-ID` to continue after it'),
     ] = None
     retry: Annotated[
         int | None, Field(description='milliseconds until coming back')
@@ -1593,11 +1633,10 @@ class JobNotice(Message):
     status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
     batch_id: str | None
     score: Annotated[
-        float | None,
-        Field(description='null where it is undefined, and where there is none'),
+        float | None, Field(description='score; null if undefined or missing')
     ]
     error_type: Annotated[
-        str | None, Field(description='the `type` of the problem of a failed job')
+        str | None, Field(description="a failed job's problem `type`")
     ]
 
 
@@ -1607,7 +1646,7 @@ class JobProgress(Message):
     status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
     attempts: int
     at: Annotated[
-        int | None, Field(description='unix seconds; null where it was not kept')
+        int | None, Field(description='unix seconds; null if it was not kept')
     ]
 
 
@@ -1618,14 +1657,16 @@ class JobSummary(Message):
     status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
     verdict: Annotated[
         Literal['holds_up', 'problem_found', 'not_tested'] | None,
-        Field(description="of a metric's result"),
+        Field(description="verdict of a metric's result"),
     ]
     score: Annotated[
-        float | None, Field(description="of a metric's result; null where undefined")
+        float | None, Field(description="score of a metric's result; null if undefined")
     ]
     decision: Annotated[
         str | None,
-        Field(description='that is explained, as sent or as the text states it'),
+        Field(
+            description='the explained decision, as sent or as the explanation states it'
+        ),
     ]
     batch_id: str | None
     metadata: dict[str, str]
@@ -1663,11 +1704,14 @@ class JudgementWebhook(Message):
 class LabelAccuracy(Message):
     label: str
     gold: Annotated[int, Field(description='results with this gold label')]
-    decided: Annotated[int, Field(description='results that decided so')]
+    decided: Annotated[int, Field(description='results with this decision')]
     precision: Annotated[
-        float | None, Field(description='null where nothing decided so')
+        float | None,
+        Field(description='precision; null if no result has this decision'),
     ]
-    recall: Annotated[float | None, Field(description='null without this gold label')]
+    recall: Annotated[
+        float | None, Field(description='recall; null if no result has this gold label')
+    ]
     f1: Interval
 
 
@@ -1687,20 +1731,18 @@ class LanguageFound(Message):
     by: Annotated[
         Literal['request', 'script', 'model', 'assumed', 'undecided'],
         Field(
-            description='`assumed`: not recognised, and taken to be the language of the other text, or the only one that the model learned; a warning says so'
+            description="`assumed`: not recognised, and taken to be the language of the other text, or the model's only training language; a warning reports this"
         ),
     ]
     likely: Annotated[
         list[str],
-        Field(
-            description='the likeliest languages of a text whose language is not recognised'
-        ),
+        Field(description='the likeliest languages, if the language is not recognised'),
     ] = []
 
 
 class LanguageScores(Message):
     results: int
-    undefined: Annotated[int, Field(description='of these, results without a score')]
+    undefined: Annotated[int, Field(description='results without a score')]
     score: Annotated[
         Interval, Field(description='mean score, with its interval over texts')
     ]
@@ -1709,7 +1751,10 @@ class LanguageScores(Message):
 class Languages(Message):
     text: LanguageFound
     explanation: Annotated[
-        LanguageFound | None, Field(description='null where it has no words of its own')
+        LanguageFound | None,
+        Field(
+            description='language of the explanation; null if it has no words besides quotes of the text'
+        ),
     ] = None
 
 
@@ -1720,9 +1765,7 @@ class LeaseRequest(Message):
     reviewer: Annotated[str | None, Field(description='who judges, if not the key')] = (
         None
     )
-    skip: Annotated[
-        int | None, Field(description='position of a line not to be given again')
-    ] = None
+    skip: Annotated[int | None, Field(description='position of a line to skip')] = None
 
 
 class MarkedSpan(Message):
@@ -1730,7 +1773,7 @@ class MarkedSpan(Message):
         extra='forbid',
     )
     of: Annotated[
-        str, Field(description='the field of the request that holds them')
+        str, Field(description='the field of the request that contains them')
     ] = 'text'
     start: Annotated[int, Field(description='character offset into the text as sent')]
     end: Annotated[int, Field(description='character offset, exclusive')]
@@ -1738,7 +1781,8 @@ class MarkedSpan(Message):
 
 class PartExcess(Message):
     operator: Annotated[
-        Literal['delete', 'mask'], Field(description='what was done to the other words')
+        Literal['delete', 'mask'],
+        Field(description='the operator applied to the other words'),
     ]
     kept: Annotated[float, Field(description='share of the words that stayed')]
     excess: Annotated[
@@ -1751,66 +1795,67 @@ class ModelUse(Message):
     revision: str
     sha256: Annotated[
         str | None,
-        Field(description='of its safetensors; null where a server has them'),
+        Field(
+            description='SHA-256 of the safetensors; null for a model behind a server'
+        ),
     ]
     device: str
     dtype: str
     numerics: Annotated[
         Literal['bytes', 'tolerance'],
         Field(
-            description='`bytes`: on one kind of processor the same request has the same bytes, whatever is computed at the same time; `tolerance`: probabilities may move by 1e-5 in float32, by 0.02 in bfloat16, float16 and behind a server'
+            description='`bytes`: on one kind of processor the same request has the same bytes, regardless of other work; `tolerance`: probabilities may move by 1e-5 in float32, and by 0.02 in bfloat16, float16 and behind a server'
         ),
     ] = 'tolerance'
     prompt_sha256: Annotated[
         str | None,
         Field(
-            description='of the prompt that a causal model judges by, around an empty text; of one behind a server, of its turns as JSON'
+            description="hash of a causal model's own prompt around an empty text; behind a server, of the prompt's turns as JSON"
         ),
     ] = None
     preset: Annotated[
         str | None,
         Field(
-            description='the bundle of keys, prompt included, that its entry names, as name@version'
+            description="the bundle of settings, prompt included, that the model's entry names, as name@version"
         ),
     ] = None
     runtime: Annotated[
-        Literal['openvino'] | None,
-        Field(description='what computed it, where it was not torch'),
+        Literal['openvino'] | None, Field(description='the runtime, if it is not torch')
     ] = None
     system_fingerprint: Annotated[
         str | None,
-        Field(description="of the build of a model's server, as it last said"),
+        Field(description="the build of a model's server, as it last reported it"),
     ] = None
     warnings: Annotated[
         list[str],
         Field(
-            description='standing doubts about its labels; they stand in every report that it serves'
+            description='permanent doubts about its labels; repeated in every report that uses the model'
         ),
     ] = []
     thresholds: Annotated[
         dict[str, float] | None,
         Field(
-            description='label → probability from which it is decided; absent: the likeliest is'
+            description='label → least probability for this decision; absent: the likeliest label is the decision'
         ),
     ] = None
     on_parts: Annotated[
         list[PartExcess],
         Field(
-            description='how it is calibrated on parts of texts, where its card has it',
+            description='its calibration on parts of texts, if its card states it',
             validate_default=True,
         ),
     ] = []
     training_tokens: Annotated[
         list[int] | None,
         Field(
-            description='1st and 99th percentile of how many tokens, special ones included, it read of the texts that it was trained on, where its card has it'
+            description='1st and 99th percentile of the number of tokens, special ones included, in its training texts, if its card states them'
         ),
     ] = None
 
 
 class ReviewItem(Message):
     position: int
-    line: Annotated[int, Field(description='of the batch')]
+    line: Annotated[int, Field(description='line number in the batch')]
     job_id: str
     leased_until: Annotated[int, Field(description='unix seconds')]
 
@@ -1842,33 +1887,36 @@ class PartAgreement(Message):
     auc: Annotated[
         Interval,
         Field(
-            description='how often what people agree with has the higher value; chance is 0.5'
+            description='how often an explanation that people agree with has the higher value; chance is 0.5'
         ),
     ]
     human_score: Annotated[
         Interval,
-        Field(
-            description='rank correlation with the score that people would give, [-1, 1]'
-        ),
+        Field(description='rank correlation with the scores given by people, [-1, 1]'),
     ]
 
 
 class PartSummary(Message):
-    mean: Annotated[Interval, Field(description='over the results that have it')]
+    mean: Annotated[
+        Interval, Field(description='mean over the results that have this part')
+    ]
     undefined: Annotated[
-        int, Field(description='results where it is asked for, and cannot be told')
+        int, Field(description='results where this part applies, but is unknown')
     ]
     not_applicable: Annotated[
-        int, Field(description='results of which there is nothing to ask')
+        int, Field(description='results where this part does not apply')
     ]
 
 
 class Plausibility(Message):
     results: Annotated[
-        int, Field(description='with marked passages, or with passages of their own')
+        int,
+        Field(
+            description='results where people marked passages, or where the explanation rests on some'
+        ),
     ]
     without_spans: Annotated[
-        int, Field(description='of these, explanations that rest on no passage')
+        int, Field(description='explanations among them that rest on no passage')
     ]
     character_f1: Annotated[
         Interval, Field(description='F1 of the overlap, mean over results, [0, 1]')
@@ -1876,7 +1924,7 @@ class Plausibility(Message):
     span_f1: Annotated[
         Interval,
         Field(
-            description='F1 of passages, one found where intersection over union is at least 0.5'
+            description='F1 of passages; a passage matches if intersection over union is at least 0.5'
         ),
     ]
     chance: Annotated[
@@ -1908,7 +1956,7 @@ class ProblemChange(Message):
     ]
     p_value: Annotated[
         float | None,
-        Field(description='that both systems have it equally often, two-sided'),
+        Field(description='two-sided p-value of both systems having it equally often'),
     ]
     p_adjusted: Annotated[
         float | None, Field(description='`p_value` after Holm over all problems')
@@ -1928,12 +1976,13 @@ class SdkError(Message):
         str, Field(description='title, detail and place in one sentence')
     ]
     type: Annotated[
-        str, Field(description='as in `invalid_request_error`; follows from the status')
+        str,
+        Field(description='such as `invalid_request_error`; follows from the status'),
     ]
     code: Annotated[str, Field(description="the last part of the problem's `type`")]
     param: Annotated[
         str | None,
-        Field(description='the first place that is wrong, as in `requests.17.text`'),
+        Field(description='the first invalid field, as in `requests.17.text`'),
     ]
 
 
@@ -1969,7 +2018,7 @@ class Problem(Message):
         list[str] | None,
         Field(
             alias='violated-policies',
-            description='of a 429: `requests` (see RateLimit-Policy), `open-jobs`, `open-streams`, `open-batches`, `stored-files`, `stored-bytes`, `uploads` or `bulk-calls`',
+            description='for status 429: `requests` (see RateLimit-Policy), `open-jobs`, `open-streams`, `open-batches`, `stored-files`, `stored-bytes`, `uploads` or `bulk-calls`',
         ),
     ] = None
 
@@ -1991,7 +2040,7 @@ class Prompt(Message):
     draw: Annotated[
         int | None,
         Field(
-            description="which of the seed's draws: replaces the place in the call, so that a prompt is drawn alike alone and among others; absent: the place"
+            description="number of the seed's draw, used instead of the prompt's position in the call, so that a prompt gives the same answer alone and among others; absent: the position"
         ),
     ] = None
 
@@ -2002,37 +2051,43 @@ class PromptKeys(Message):
     )
     style: Annotated[
         Literal['chat', 'raw'] | None,
-        Field(description='`chat` if there is a chat template; `raw`: `user` is all'),
+        Field(
+            description='`chat` if there is a chat template; `raw`: the prompt is `user` alone'
+        ),
     ] = None
     system: str | None = None
-    policy: Annotated[str | None, Field(description='what `{policy}` stands for')] = (
-        None
-    )
-    user: Annotated[str | None, Field(description="else the task's own question")] = (
-        None
-    )
+    policy: Annotated[str | None, Field(description='value of `{policy}`')] = None
+    user: Annotated[
+        str | None,
+        Field(description="the user's turn; absent: the task's own question"),
+    ] = None
     after: Annotated[
         str | None,
         Field(
-            description="a further turn of the user, after the text's (Granite Guardian)"
+            description='a further turn of the user, after the turn with the text (Granite Guardian)'
         ),
     ] = None
     answer_prefix: Annotated[
-        str, Field(description='what the model writes before its label')
+        str, Field(description='text that the model writes before its label')
     ] = ''
     verbalizers: Annotated[
         dict[str, Any] | None, Field(description='label → strings that stand for it')
     ] = None
     template_kwargs: Annotated[
-        dict[str, Any] | None, Field(description='handed to the chat template')
+        dict[str, Any] | None, Field(description='arguments of the chat template')
     ] = None
     add_generation_prompt: bool = True
     thinking: Annotated[
         Literal['off', 'before'],
-        Field(description='`before`: reasoning is written first'),
+        Field(description='`before`: the model writes its reasoning first'),
     ] = 'off'
     reasoning_tokens: int = 512
-    draws: Annotated[int, Field(description='of the reasoning; P is their mean')] = 1
+    draws: Annotated[
+        int,
+        Field(
+            description='number of drawn reasonings; the probabilities are their mean'
+        ),
+    ] = 1
 
 
 class Provenance(Message):
@@ -2042,14 +2097,12 @@ class Provenance(Message):
     parameters: Annotated[
         dict[str, Any], Field(description='the parameters in force, defaults included')
     ]
-    models: Annotated[
-        list[ModelUse], Field(description='empty where no model was called')
-    ]
+    models: Annotated[list[ModelUse], Field(description='models that were called')]
     service_version: str
     text_key: Annotated[
         str | None,
         Field(
-            description='keyed hash (BLAKE2b, 128 bits) of the text that is judged, case and spaces folded: results of one text have the same, also once the text is gone. It compares within this installation only; absent where that has no TOUCHSTONE_SECRET_KEYS'
+            description='keyed hash (BLAKE2b, 128 bits) of the judged text, ignoring case and spaces; results of one text have the same hash, even after the text is deleted. It is comparable within this installation only; absent if the installation has no TOUCHSTONE_SECRET_KEYS'
         ),
     ] = None
 
@@ -2070,13 +2123,13 @@ class Readiness(Message):
     files: Annotated[
         str,
         Field(
-            description='`ready`, or why the file store is away: batches wait, uploads are refused'
+            description='`ready`, or why the file store is unavailable: batches wait, uploads are rejected'
         ),
     ]
     workers: Annotated[
         dict[str, str],
         Field(
-            description='service → `ready`, or why its jobs wait: their worker starts, or there is none'
+            description='service → `ready`, or why its jobs wait: the worker is starting, or there is none'
         ),
     ]
 
@@ -2108,23 +2161,23 @@ class ReviewQueueRequest(Message):
     batch: str
     name: str
     query: Annotated[
-        str, Field(description="filters, as the address of the batch's table has them")
+        str, Field(description="filters, as in the address of the batch's table")
     ] = ''
     order: Annotated[
         Literal['random', 'surprising', 'uncertain'],
         Field(
-            description='only figures of `random` queues hold for the batch; `uncertain`: closest to the border of the verdict first'
+            description="order of the lines. Only figures of `random` queues apply to the whole batch; `uncertain`: lines closest to the verdict's threshold first"
         ),
     ] = 'random'
-    lines: Annotated[int, Field(description='at most')] = 60
+    lines: Annotated[int, Field(description='maximum number of lines')] = 60
     per_line: Annotated[int, Field(description='people who judge each line')] = 1
     blind: Annotated[
-        bool, Field(description='score and verdict come after the answer')
+        bool, Field(description='hide score and verdict until the answer')
     ] = True
-    seed: Annotated[int, Field(description='of the random order')] = 0
+    seed: Annotated[int, Field(description='seed of the random order')] = 0
     rubric: Annotated[
         list[Literal['agree', 'score', 'label', 'spans', 'note']],
-        Field(description='what is asked'),
+        Field(description='the questions to reviewers'),
     ] = ['agree']
 
 
@@ -2135,7 +2188,7 @@ class ReviewQueue(Message):
     metric: str
     batch_id: str
     query: Annotated[
-        list[list[str]], Field(description='the filters in force when it was made')
+        list[list[str]], Field(description='the filters when the queue was created')
     ]
     order: Literal['random', 'surprising', 'uncertain']
     lines: int
@@ -2154,31 +2207,37 @@ class ReviewerJudgement(Message):
     job_id: str
     reviewer: str
     verified: Annotated[
-        bool, Field(description='whether the key says who it is, not the caller')
+        bool,
+        Field(description='whether the name comes from the key, not from the caller'),
     ]
     verdict: Literal['agree', 'disagree', 'unsure', 'withdrawn']
     about: Annotated[str, Field(description='`score`, or the name of a part')]
     human_score: Annotated[float | None, Field(description='[0, 1]')]
     human_label: str | None
     spans: Annotated[
-        list[MarkedSpan], Field(description='words that decide, as they were marked')
+        list[MarkedSpan], Field(description='words that decide, as marked')
     ]
     note: str | None
     blind: Annotated[bool, Field(description='whether the score was hidden')]
     queue_id: str | None
-    seconds: Annotated[float | None, Field(description='that it took')]
+    seconds: Annotated[
+        float | None, Field(description='seconds that the judgement took')
+    ]
     supersedes: str | None
     current: Annotated[bool, Field(description='whether no other supersedes it')]
-    source: Annotated[str | None, Field(description='where it was made, if elsewhere')]
+    source: Annotated[
+        str | None, Field(description='the system that it was imported from')
+    ]
     created_at: Annotated[int, Field(description='unix seconds')]
     key_id: Annotated[
-        str | None, Field(description='that sent it; for keys of scope `admin`')
+        str | None, Field(description='the key that sent it; for keys of scope `admin`')
     ]
     address_family: Annotated[
         str | None, Field(description='IPv4 or IPv6; for keys of scope `admin`')
     ]
     request_id: Annotated[
-        str | None, Field(description='that sent it; for keys of scope `admin`')
+        str | None,
+        Field(description='id of the request that sent it; for keys of scope `admin`'),
     ]
 
 
@@ -2187,12 +2246,12 @@ class ReviewerPair(Message):
     second: str
     texts: int
     agreed: Annotated[
-        Interval, Field(description='share of texts where both say the same')
+        Interval, Field(description='share of texts with the same judgement of both')
     ]
     kappa: Annotated[
         float | None,
         Field(
-            description="Cohen's, [-1, 1]; null where both said one thing of all texts"
+            description="Cohen's kappa, [-1, 1]; null if both gave one and the same answer to all texts"
         ),
     ]
 
@@ -2202,7 +2261,7 @@ class RotationRequest(Message):
         extra='forbid',
     )
     overlap_seconds: Annotated[
-        int, Field(description='how long the previous secret signs as well')
+        int, Field(description='seconds for which the previous secret also signs')
     ] = 86400
 
 
@@ -2252,7 +2311,9 @@ class ScoreCompletions(Message):
 class ScoreDecile(Message):
     low: float
     high: float
-    agreed: Annotated[Interval, Field(description='share that agrees with the metric')]
+    agreed: Annotated[
+        Interval, Field(description='share of judgements that agree with the metric')
+    ]
 
 
 class ServerAbilities(Message):
@@ -2329,13 +2390,13 @@ class SimilarityRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint that is notified; absent: all that listen'
+            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
         ),
     ] = False
     pairs: Annotated[
@@ -2474,9 +2535,7 @@ class SplitPair(Message):
     ]
     p_value: Annotated[
         float | None,
-        Field(
-            description='that the two means are equal; null where nothing can be permuted'
-        ),
+        Field(description='p-value of equal means; null if nothing can be permuted'),
     ]
     p_adjusted: Annotated[
         float | None, Field(description='`p_value` after Holm over all pairs')
@@ -2486,7 +2545,7 @@ class SplitPair(Message):
 class SplitValue(Message):
     value: str
     results: int
-    undefined: Annotated[int, Field(description='of these, results without a score')]
+    undefined: Annotated[int, Field(description='results without a score')]
     score: Annotated[
         Interval, Field(description='mean score, with its interval over texts')
     ]
@@ -2507,7 +2566,7 @@ class DifferenceBounds(Message):
     low: float
     high: float
     pairs: Annotated[
-        int, Field(description='all, those with an undefined score among them')
+        int, Field(description='all pairs, including those with an undefined score')
     ]
 
 
@@ -2524,8 +2583,8 @@ class DifferenceHistogram(Message):
 
 
 class DensityCell(Message):
-    first: Annotated[int, Field(description='column, from the least score')]
-    second: Annotated[int, Field(description='row, from the least score')]
+    first: Annotated[int, Field(description='column, counted from the least score')]
+    second: Annotated[int, Field(description='row, counted from the least score')]
     pairs: int
 
 
@@ -2545,20 +2604,21 @@ class Tokens(Message):
     ids: list[int]
     parts: Annotated[
         list[Literal['text', 'text_pair', 'template', 'special']],
-        Field(description='what each token belongs to'),
+        Field(description='the part of the example that each token belongs to'),
     ]
     starts: Annotated[
         list[int | None],
         Field(
-            description='character offset into `text` (or `text_pair`); null for other parts'
+            description='start of each token, as a character offset into `text` (or `text_pair`); null for other parts'
         ),
     ]
     ends: Annotated[
         list[int | None],
-        Field(description='character offset, exclusive; null likewise'),
+        Field(description='end of each token, exclusive; null for other parts'),
     ]
     truncated: Annotated[
-        bool, Field(description='whether the model reads only the beginning')
+        bool,
+        Field(description='whether the model reads only the beginning of the example'),
     ]
     mask_id: Annotated[
         int | None, Field(description='the text of a masked token, if there is one')
@@ -2568,7 +2628,7 @@ class Tokens(Message):
     mask_text: Annotated[
         str | None,
         Field(
-            description='what stands for a masked token in a text: the token mask, else unk, pad, eos'
+            description='the token that replaces a masked token in a text: mask, else unk, pad, eos'
         ),
     ] = None
 
@@ -2578,17 +2638,17 @@ class Trace(Message):
         extra='forbid',
     )
     trace_id: Annotated[
-        str | None, Field(description='of W3C Trace Context, 32 hex digits')
+        str | None, Field(description='trace id of W3C Trace Context, 32 hex digits')
     ] = None
-    span_id: Annotated[str | None, Field(description='of the span, 16 hex digits')] = (
+    span_id: Annotated[
+        str | None, Field(description='id of the span, 16 hex digits')
+    ] = None
+    response_id: Annotated[
+        str | None, Field(description="id that the model's server gave to its answer")
+    ] = None
+    session_id: Annotated[str | None, Field(description='id of the conversation')] = (
         None
     )
-    response_id: Annotated[
-        str | None, Field(description="that the model's server gave to its answer")
-    ] = None
-    session_id: Annotated[
-        str | None, Field(description='of the conversation that it belongs to')
-    ] = None
 
 
 class Truncated(Message):
@@ -2611,37 +2671,37 @@ class WantedEffect(Message):
     effect: Annotated[
         float | None,
         Field(
-            description='the smallest difference worth finding, in units of the score: of its mean from a value named beforehand, and of the means of two systems on the same texts'
+            description='the smallest difference worth finding, in units of the score: between its mean and a fixed value, or between the means of two systems on the same texts'
         ),
     ] = None
     beat_rate: Annotated[
         float | None,
         Field(
-            description='of an explanation that a test should find: the share of random ones that it beats'
+            description='the share of random explanations that an explanation beats; a test should detect this'
         ),
     ] = None
-    power: Annotated[float, Field(description='how often it is to be found')] = 0.8
+    power: Annotated[
+        float, Field(description='power: how often the tests should detect the effect')
+    ] = 0.8
     alpha: Annotated[float, Field(description='level of the tests')] = 0.05
 
 
 class WebhookTest(Message):
-    id: Annotated[str, Field(description='the `webhook-id` that it was sent under')]
+    id: Annotated[str, Field(description='the `webhook-id` of the delivery')]
     object: Literal['webhook_test'] = 'webhook_test'
     delivered: Annotated[bool, Field(description='whether the answer was 2xx')]
     status: Annotated[int | None, Field(description='the HTTP status of the answer')]
     milliseconds: Annotated[
-        int, Field(description="from the name's resolution to the answer")
+        int, Field(description='milliseconds from name resolution to the answer')
     ]
     error: Annotated[str | None, Field(description='why it was not delivered')]
     untraced: Annotated[
         int,
         Field(
-            description='jobs that were not pushed: their requests name no `trace` that the format needs'
+            description='number of jobs that were not pushed because their requests lack the `trace` that the format needs'
         ),
     ]
-    note: Annotated[
-        str | None, Field(description='what to know of jobs that were not pushed')
-    ]
+    note: Annotated[str | None, Field(description='notes on jobs that were not pushed')]
 
 
 class WordJudgements(Message):
@@ -2650,9 +2710,11 @@ class WordJudgements(Message):
         Field(description='(R, L), rows of sum 1; null: it could not be read'),
     ]
     unread: Annotated[
-        Unread | None, Field(description='why the first that is null is')
+        Unread | None, Field(description='why the first null row could not be read')
     ] = None
-    uncertainty: Annotated[float, Field(description='the largest of a row')] = 0
+    uncertainty: Annotated[
+        float, Field(description='the largest uncertainty of a row')
+    ] = 0
 
 
 class WordSpan(Message):
@@ -2675,8 +2737,7 @@ class WordRow(Message):
         list[int], Field(description="words that become the model's `mask_text`")
     ] = []
     replaced: Annotated[
-        list[list[int | str]],
-        Field(description='(word, what stands in its place) pairs'),
+        list[list[int | str]], Field(description='pairs of a word and its replacement')
     ] = []
 
 
@@ -2684,7 +2745,7 @@ class WrittenToken(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    id: Annotated[int | None, Field(description='null where the server does not say')]
+    id: Annotated[int | None, Field(description='null if the server does not say')]
     start: Annotated[
         int, Field(description="character offset into the completion's text")
     ]
@@ -2699,17 +2760,17 @@ class Check(Message):
     outcome: Annotated[
         Literal['passed', 'failed', 'inconclusive', 'not_tested', 'not_applicable'],
         Field(
-            description='`inconclusive`: tested, and the result is not clear; `not_tested`: it could not be tested; `not_applicable`: the question does not arise'
+            description='`inconclusive`: tested without a clear result; `not_tested`: could not be tested; `not_applicable`: the question does not arise'
         ),
     ]
     reason: Annotated[
         str | None,
         Field(
-            description='code of the problem, or of why there is no answer; else null'
+            description='code of the problem, or of the reason why there is no answer; else null'
         ),
     ] = None
     sentence: Annotated[
-        str, Field(description="in plain English, without anybody's text")
+        str, Field(description="the result in plain English, without the caller's text")
     ]
 
 
@@ -2725,35 +2786,32 @@ class MetricResult(Result):
     verdict: Annotated[
         Literal['holds_up', 'problem_found', 'not_tested'],
         Field(
-            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
+            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, including the checks that the metric requires; else `not_tested`'
         ),
     ]
     reason: Annotated[
-        str,
-        Field(
-            description="why, in one sentence of our own words, without anybody's text"
-        ),
+        str, Field(description="the reason in one sentence, without the caller's text")
     ]
     checks: Annotated[list[Check], Field(description='the gravest question first')]
     problems: Annotated[
-        list[str], Field(description='codes of the failed checks, the worst first')
+        list[str], Field(description='codes of the failed checks, worst first')
     ]
     untested: Annotated[
         list[Untested],
-        Field(description='why checks have no answer, and what you can do about each'),
+        Field(description='reasons why checks have no answer, with advice for each'),
     ]
     direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
     languages: Annotated[
         Languages | None,
         Field(
-            description='and how they were identified; null where no rules and no model depend on them, and in results of earlier versions'
+            description='languages, and how they were identified; null if no model or rule depends on them, and in results of earlier versions'
         ),
     ] = None
     provenance: Provenance
     details: Annotated[
         dict[str, Any] | None,
         Field(
-            description='what the metric adds, see its page; null unless `expand=details` asks for it'
+            description="the metric's additional fields, described on its page; null unless `expand=details` requests them"
         ),
     ]
 
@@ -2778,30 +2836,37 @@ class Null(Message):
     placements: Annotated[
         int | None,
         Field(
-            description='that exist besides the explanation; null above 1e15 and where not counted'
+            description='number of other possible explanations of this kind; null above 1e15, and if not counted'
         ),
     ] = None
     win_rate_draws: Annotated[
         int | None,
         Field(
-            description='of these, the first ones, which the win rate rests on: how many follow was decided by what they showed; null in results of before: all'
+            description='number of the first draws, on which the win rate is based; further draws depend on their result. null in results of earlier versions: all draws'
         ),
     ] = None
-    exact: Annotated[bool, Field(description='whether they are all that exist')] = False
+    exact: Annotated[
+        bool,
+        Field(
+            description='whether the draws are all possible explanations of this kind'
+        ),
+    ] = False
     overlap: Annotated[
         float | None,
         Field(
-            description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
+            description="mean intersection over union of the explanation's units with those of a random one. Near 1, random explanations are almost the same as the explanation, and the win rate tends to 1/2. null if the explanation is not a set of units"
         ),
     ] = None
-    p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
+    p_anti: Annotated[
+        float | None, Field(description='the other side: draws with at most this score')
+    ] = None
     p_two_sided: Annotated[
         float | None, Field(description='twice the smaller of both, at most 1')
     ] = None
     ties: Annotated[
-        float | None, Field(description='share of the draws that score the same')
+        float | None, Field(description='share of the draws with the same score')
     ] = None
-    mean: Annotated[float | None, Field(description="of the draws' scores")] = None
+    mean: Annotated[float | None, Field(description="mean of the draws' scores")] = None
     deciles: Annotated[
         list[float],
         Field(
@@ -2810,7 +2875,9 @@ class Null(Message):
     ] = []
     histogram: Annotated[
         Histogram | None,
-        Field(description="of the draws' scores, in 20 equal bins; null without draws"),
+        Field(
+            description="histogram of the draws' scores, in 20 equal bins; null without draws"
+        ),
     ] = None
 
 
@@ -2839,13 +2906,13 @@ class BatchReportRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint that is notified; absent: all that listen'
+            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
         ),
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
@@ -2855,40 +2922,40 @@ class BatchReportRequest(Message):
     of_model: Annotated[
         str | None,
         Field(
-            description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
+            description="only results of this model: the first model that answered or, if none was called, the one that the request names, or the metric's default"
         ),
     ] = None
     of_metadata: Annotated[
         dict[str, str] | None,
         Field(
-            description='only the results of lines whose metadata has all of these values, as where one file holds the explanations of several systems'
+            description='only results of lines whose metadata has all of these values, for example when one file holds the explanations of several systems'
         ),
     ] = None
-    seed: Annotated[int, Field(description='of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
+    seed: Annotated[int, Field(description='seed of the bootstrap')] = 0
+    resamples: Annotated[int, Field(description='resamples of the bootstrap')] = 2000
     confidence: Annotated[float, Field(description='level of every interval')] = 0.95
     cluster_key: Annotated[
         str | None,
         Field(
-            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
+            description='metadata key whose value groups results; without a key, or for a result without a value, results of the same text form a group'
         ),
     ] = None
     sequence: Annotated[
         bool,
         Field(
-            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
+            description='whether to add an interval of the mean score that stays valid however often you look at a growing batch'
         ),
     ] = False
     against: Annotated[
         Against | None,
         Field(
-            description="another system's results on the same texts, which are taken off the report's own: see `comparison`"
+            description="another system's results on the same texts, subtracted from the report's own: see `comparison`"
         ),
     ] = None
     further: Annotated[
         list[Against],
         Field(
-            description='further systems that are compared with `against`, too: see `further`',
+            description='further systems to compare with `against`: see `further`',
             validate_default=True,
         ),
     ] = []
@@ -2899,19 +2966,19 @@ class BatchReportRequest(Message):
     plan: Annotated[
         WantedEffect | None,
         Field(
-            description='how many texts and draws would find this effect: see `plan`'
+            description='how many texts and draws would detect this effect: see `plan`'
         ),
     ] = None
     by: Annotated[
         list[str],
         Field(
-            description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `decision_sent`, `decision_stated`'
+            description='the keys by which scores are split, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `decision_sent`, `decision_stated`'
         ),
     ] = []
     gold: Annotated[
         GoldColumns | None,
         Field(
-            description="where the lines' metadata has gold labels, marked passages and ratings: see the report's `gold`",
+            description="metadata keys of gold labels, marked passages and ratings: see the report's `gold`",
             title='GoldColumns',
         ),
     ] = None
@@ -2922,7 +2989,7 @@ class BatchReportRequest(Message):
     mixed: Annotated[
         bool,
         Field(
-            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
+            description='whether to sum up results of several versions of the metric, with a warning; without this they are rejected, because their numbers have different meanings'
         ),
     ] = False
     metric: Literal['consistency', 'cot2el', 'explanations', 'ftc', 'haf', 'hatexscore', 'hlv', 'ice', 'sor']
@@ -2956,7 +3023,7 @@ class Batch(Message):
     erased: Annotated[
         int,
         Field(
-            description='lines that were deleted at request; the counts include them'
+            description='number of lines deleted on request; the counts include them'
         ),
     ]
     metadata: dict[str, str]
@@ -2970,52 +3037,54 @@ class BatchWebhook(Message):
 
 class CalibratedThreshold(Message):
     results: Annotated[
-        int, Field(description='whose ratings say yes or no by majority')
+        int, Field(description='results whose ratings have a majority for yes or no')
     ]
-    ties: Annotated[int, Field(description='results left out: as many yes as no')]
+    ties: Annotated[
+        int, Field(description='results left out because as many people say yes as no')
+    ]
     value: Annotated[
         float | None,
         Field(
-            description='of the score: what is at least as good is accepted; null: `reason` says why'
+            description='score threshold; a score at least as good is accepted; null: `reason` says why'
         ),
     ]
     low: Annotated[
         float | None,
-        Field(description='of its interval, percentile bootstrap over texts'),
+        Field(description='lower end of its interval, percentile bootstrap over texts'),
     ]
     high: float | None
     agreed: Annotated[
         Interval,
         Field(
-            description='share where score and majority agree, each text decided by a threshold that was chosen without it, [0, 1]'
+            description='share of texts where score and majority agree; each text is decided by a threshold chosen without it, [0, 1]'
         ),
     ]
     chance: Annotated[
         float | None,
-        Field(description='share that always saying what most people say would have'),
+        Field(description='the same share if every text got the more frequent answer'),
     ]
     kappa: Annotated[
-        Interval, Field(description="Cohen's, of the same decisions, [-1, 1]")
+        Interval, Field(description="Cohen's kappa of the same decisions, [-1, 1]")
     ]
     alpha_people: Annotated[
         Interval,
         Field(
-            description="Krippendorff's, nominal, of the people's yes and no among each other, over all texts that several rated, those on which they are divided as well"
+            description="Krippendorff's alpha, nominal, of people's yes and no, over all texts that several people rated, ties included"
         ),
     ]
     alpha_with_score: Annotated[
         Interval,
         Field(
-            description="the same with the score's decisions as one person more; not far below `alpha_people`: it decides as one of them would"
+            description="the same with the score's decisions as one more person; if it is not far below `alpha_people`, the score decides like a person"
         ),
     ]
-    reason: Annotated[str | None, Field(description='why it is null')] = None
+    reason: Annotated[str | None, Field(description='why the threshold is null')] = None
 
 
 class ComparisonSlice(Message):
     by: str
     value: str
-    pairs: Annotated[int, Field(description='pairs where both have a score')]
+    pairs: Annotated[int, Field(description='pairs where both systems have a score')]
     difference: Annotated[
         Interval,
         Field(description='mean of first - second, with its interval over texts'),
@@ -3032,7 +3101,7 @@ class Completion(Message):
     reasoning: Annotated[
         str | None,
         Field(
-            description="what a chat server's model reasoned before; kept where the model's entry says `keep_reasoning`, and never scored"
+            description="reasoning that a chat server's model wrote first; kept if the model's entry says `keep_reasoning`, and never scored"
         ),
     ] = None
 
@@ -3043,7 +3112,7 @@ class ComponentDifference(Message):
     difference: Annotated[
         Interval,
         Field(
-            description="mean of first - second, in units of the component, with its interval over texts; above 0, the report's own results have more of it"
+            description="mean of first - second, in units of the component, with its interval over texts; above 0, the report's own results have the larger number"
         ),
     ]
     first: Annotated[
@@ -3055,14 +3124,14 @@ class ComponentDifference(Message):
     p_value: Annotated[
         float | None,
         Field(
-            description='that the mean difference is 0, two-sided: the larger of the next two; null without pairs, 1 for a single text'
+            description='two-sided p-value of a mean difference of 0: the larger of the next two; null without pairs, 1 for a single text'
         ),
     ]
-    p_t: Annotated[float | None, Field(description='of t over texts')]
+    p_t: Annotated[float | None, Field(description='p-value of a t test over texts')]
     p_randomization: Annotated[
         float | None,
         Field(
-            description="of sign flips of whole texts; of 0/1 parts on single texts McNemar's exact p"
+            description="p-value of sign flips of whole texts; for 0/1 parts on single texts McNemar's exact p"
         ),
     ]
     p_adjusted: Annotated[
@@ -3072,19 +3141,19 @@ class ComponentDifference(Message):
     p_systems: Annotated[
         float | None,
         Field(
-            description='of the score: `p_value` after Holm over `further` systems, too'
+            description='for the score: `p_value` after Holm over `further` systems as well'
         ),
     ] = None
     p_wilcoxon: Annotated[
         float | None,
         Field(
-            description='of the signed-rank test, where requested; null: no text differs'
+            description='p-value of the signed-rank test, if requested; null: no text differs'
         ),
     ] = None
     effect: Annotated[
         float | None,
         Field(
-            description='mean of first - second in its standard deviations over pairs; null where that is 0'
+            description='mean of first - second, divided by its standard deviation over pairs; null if that is 0'
         ),
     ]
     better: Annotated[int, Field(description='pairs whose first has the larger value')]
@@ -3094,22 +3163,24 @@ class ComponentDifference(Message):
 
 class ConsistencyNull(Null):
     kind: Literal['spans', 'predictions', 'permuted words']
-    draws: Annotated[int, Field(description='random ones compared with')]
+    draws: Annotated[int, Field(description='number of random explanations compared')]
     p_value: Annotated[
         float | None,
         Field(
-            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
+            description='one-sided, (1 + draws with at least this score) / (1 + draws); of the first draws if these settle it'
         ),
     ] = None
     attainable_p: Annotated[
         float | None,
         Field(
-            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+            description='the least possible p-value, with all draws that the request allows, or with all placements'
         ),
     ] = None
     sd: Annotated[
         float | None,
-        Field(description="of the draws' scores, over n - 1; null for a single one"),
+        Field(
+            description="standard deviation of the draws' scores, over n - 1; null for a single draw"
+        ),
     ] = None
     win_rate: Annotated[
         float | None,
@@ -3135,13 +3206,13 @@ class Cot2elRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint that is notified; absent: all that listen'
+            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -3150,11 +3221,11 @@ class Cot2elRequest(Message):
             description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
-    seed: Annotated[int, Field(description='of every random draw')] = 0
+    seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
@@ -3257,12 +3328,13 @@ class Cot2elResult(MetricResult):
     ]
     control: Cot2elShuffledWords | None
     warnings: Annotated[
-        list[str], Field(description='why something is null or doubtful')
+        list[str], Field(description='reasons why a value is null or doubtful')
     ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
-            description='why the score or a part of it is null', validate_default=True
+            description='reasons why the score or a part of it is null',
+            validate_default=True,
         ),
     ] = []
 
@@ -3283,12 +3355,12 @@ class Description(Message):
     labels: Annotated[
         list[str],
         Field(
-            description="of a classifier, or of a causal model's own prompt; else empty"
+            description="labels of a classifier, or of a causal model's own prompt; else empty"
         ),
     ]
     languages: list[str]
     mask_text: Annotated[
-        str, Field(description='what stands for a masked word in rows of words')
+        str, Field(description='the replacement of a masked word in rows of words')
     ] = '[MASK]'
 
 
@@ -3309,12 +3381,12 @@ class Example(Message):
     text: str
     text_pair: str | None = None
     template: Annotated[
-        Template | None, Field(description='for causal models, and only those')
+        Template | None, Field(description='for causal models only')
     ] = None
     prompt: Annotated[
         PromptKeys | None,
         Field(
-            description="in the place of a causal model's own, key by key, where its entry allows it"
+            description="replaces keys of a causal model's own prompt, if its entry allows that"
         ),
     ] = None
     language: Annotated[
@@ -3326,7 +3398,7 @@ class Example(Message):
     categories: Annotated[
         bool,
         Field(
-            description='whether a guard is asked, too, what it names beside its label (`judgements`)'
+            description='whether a guard model is also asked about its further labels (`judgements`)'
         ),
     ] = False
 
@@ -3360,7 +3432,8 @@ class Explain(Message):
         Field(description="a prompt's name, or your own; absent: the metric's own"),
     ] = None
     shots: Annotated[
-        Literal[0, 2], Field(description='demonstrations, of a prompt that has them')
+        Literal[0, 2],
+        Field(description='number of demonstrations, for a prompt that has them'),
     ] = 0
     style: Annotated[
         Literal['chat', 'raw'],
@@ -3369,13 +3442,13 @@ class Explain(Message):
     policy: Annotated[
         Literal['un', 'meta', 'twitter', 'youtube'] | ExplanationsOwnPolicy | None,
         Field(
-            description='that the model decides by; absent: the `policy` of the request, where it has one that can be read and the prompt has a place for it'
+            description="the policy that the model decides by; absent: the request's `policy`, if it has one in words and the prompt has a place for it"
         ),
     ] = None
     target_label: Annotated[
         str | None,
         Field(
-            description='the label that is explained, of a prompt that does not let the model decide'
+            description='the label to explain, for a prompt that does not let the model decide'
         ),
     ] = None
     generation: ExplanationsGeneration | None = None
@@ -3415,7 +3488,7 @@ class ExplanationsElicitation(Message):
     decision: Annotated[
         str | None,
         Field(
-            description="as the answer states it, in the prompt's labels; where the prompt has the model explain a `target_label`, that one; null unless `answered`"
+            description="the decision as the answer states it, in the prompt's labels; the `target_label` if the prompt explains one; null unless `answered`"
         ),
     ]
     decided_by: Literal['model', 'request']
@@ -3426,42 +3499,49 @@ class ExplanationsElicitation(Message):
     p: Annotated[
         dict[str, Any] | None,
         Field(
-            description='label → its probability, as the same model judges the same text when it is asked by its own prompt for labels, without an explanation; null: `obstacles` says why'
+            description='label → its probability when the same model judges the text by its own prompt for labels, without an explanation; null: `obstacles` says why'
         ),
     ]
-    probability: Annotated[float | None, Field(description='of the decision, in `p`')]
+    probability: Annotated[
+        float | None, Field(description='probability of the decision, from `p`')
+    ]
     reading: Annotated[
         Literal['head', 'verbalizers', 'scored', 'label-endpoint', 'top-logprobs', 'votes'] | None,
-        Field(description='how `p` was read'),
+        Field(description='the way `p` was read'),
     ]
     mass: Annotated[
-        float | None, Field(description='what the model gave to all labels together')
+        float | None, Field(description='probability of all labels together')
     ]
     stated_p: Annotated[
         float | None,
         Field(
-            description='product of the probabilities of the tokens that state the decision, each after all that was written before it: near 1 behind an explanation that leads there'
+            description='product of the probabilities of the tokens that state the decision, each given everything before it; near 1 after an explanation that leads to the decision'
         ),
     ]
     answer: Annotated[
         str,
-        Field(description='all that the model answered, without reasoning before it'),
+        Field(description="the model's whole answer, without the reasoning before it"),
     ]
     explanation: Annotated[
-        str, Field(description='the part of the answer that explains')
+        str, Field(description='the part of the answer that is the explanation')
     ]
     tokens: Annotated[
-        list[WrittenToken], Field(description='of `answer`; empty where nobody tells')
+        list[WrittenToken],
+        Field(
+            description='tokens of `answer`; empty if the server does not return them'
+        ),
     ]
     reasoning: Annotated[
         str | None,
         Field(
-            description="the chain of thought before the answer; never scored as an explanation; null where there was none, or a server's is not kept (`keep_reasoning` of the model's entry)"
+            description="the chain of thought before the answer; never scored as an explanation; null if there was none, or if the model's entry does not keep it (`keep_reasoning`)"
         ),
     ]
     reasoning_tokens: Annotated[int | None, Field(description='null: not known')]
     finish: Literal['stop', 'length', 'given']
-    language: Annotated[str, Field(description='of the text, BCP 47; `und`: undecided')]
+    language: Annotated[
+        str, Field(description='language of the text, BCP 47; `und`: undecided')
+    ]
     obstacles: list[ExplanationsObstacle]
 
 
@@ -3489,15 +3569,13 @@ class ExplanationsItem(Message):
 
 class ExplanationsProvenance(Message):
     prompt: ExplanationsPromptUse
-    model: Annotated[
-        ModelUse | None, Field(description='null where the answer was sent')
-    ]
+    model: Annotated[ModelUse | None, Field(description='null if the answer was sent')]
     seed: int
     generation: Annotated[dict[str, Any], Field(description='sampling in force')]
     policy: Annotated[
         str | None,
         Field(
-            description="a named one; `own`: the request's own words; null: as the prompt says"
+            description="name of the policy; `own`: words sent with the request; null: the prompt's default"
         ),
     ]
     service_version: str
@@ -3521,13 +3599,13 @@ class ExplanationsRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint that is notified; absent: all that listen'
+            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
         ),
     ] = False
     text: Annotated[str | None, Field(description='the text that is judged')] = None
@@ -3625,13 +3703,13 @@ class FtcBaselines(Message):
     unedited: Annotated[
         FtcSatisfaction | None,
         Field(
-            description="the model's answer to the hypothesis as sent; null where no model was called"
+            description="the model's answer to the original hypothesis; null if no model was called"
         ),
     ]
     blank_premise: Annotated[
         FtcSatisfaction | None,
         Field(
-            description="the model's answer to the counterfactuals without the premise"
+            description="the model's answers to the counterfactuals without the premise"
         ),
     ]
     null_win_rate: Annotated[
@@ -3642,12 +3720,12 @@ class FtcBaselines(Message):
     ]
     null_p_value: Annotated[
         float | None,
-        Field(description='of the mean over the counterfactuals, draw by draw'),
+        Field(description='p-value of the mean over the counterfactuals, draw by draw'),
     ]
     null_attainable_p: Annotated[
         float | None,
         Field(
-            description='the least that null_p_value could have been: above 0.05 chance cannot be ruled out, whatever the explanation'
+            description='the least possible null_p_value; above 0.05, no explanation of this pair can rule out chance'
         ),
     ] = None
 
@@ -3670,13 +3748,13 @@ class FtcRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint that is notified; absent: all that listen'
+            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -3685,17 +3763,17 @@ class FtcRequest(Message):
             description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
-    seed: Annotated[int, Field(description='of every random draw')] = 0
+    seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
         str,
         Field(
-            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
+            description='language of all texts, BCP 47, used without a check; `auto` identifies it'
         ),
     ] = 'auto'
     accept_untrained_languages: Annotated[
@@ -3710,14 +3788,17 @@ class FtcRequest(Message):
             description="instead of an explanation: a model decides and explains, and its explanation is scored in the same job; `true`: the request's `model`, with the metric's own prompt"
         ),
     ] = None
-    premise: Annotated[str, Field(description='what is taken to be true')]
+    premise: Annotated[str, Field(description='the statement taken to be true')]
     hypothesis: Annotated[
-        str, Field(description='what follows from it, contradicts it, or neither')
+        str,
+        Field(
+            description='the statement that follows from it, contradicts it, or does neither'
+        ),
     ]
     explanation: Annotated[
         str | ExplanationFields,
         Field(
-            description='of the decision, as a text or as fields, of which `text` and `reasons` are read, and `decision` if the request has none; a text that is a JSON object of the fields is taken as these (`robust`); from an empty one nothing is extracted; needed unless `explain`',
+            description='explanation of the decision, as a text or as fields. Of fields, `text` and `reasons` are read, and `decision` if the request has none. `robust` reads a text that is a JSON object of the fields as fields. An empty one has no phrases to extract. Required unless `explain` is set',
             validate_default=True,
         ),
     ] = ''
@@ -3730,16 +3811,18 @@ class FtcRequest(Message):
     prompt: Annotated[
         PromptKeys | None,
         Field(
-            description="how a causal model or a chat server is asked for the three labels, in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)"
+            description="replaces keys of the model entry's `prompt`, if the entry has `allow_request_prompt`. For causal models and chat servers"
         ),
     ] = None
     extractor: Annotated[
         Literal['rules', 'llm'],
-        Field(description='what makes the counterfactuals; not used if they are sent'),
+        Field(
+            description='the method that builds the counterfactuals; not used if they are sent'
+        ),
     ] = 'rules'
     writer: Annotated[
         str | None,
-        Field(description='the configured language model of the extractor `llm`'),
+        Field(description='configured language model of the extractor `llm`'),
     ] = None
     counterfactuals: Annotated[
         list[FtcSupplied] | None, Field(description='bring your own')
@@ -3747,13 +3830,13 @@ class FtcRequest(Message):
     targets: Annotated[
         dict[str, FtcDistribution] | None,
         Field(
-            description="label distributions, human votes for instance, in place of the logic's own target of a counterfactual"
+            description='label distributions, such as human votes, that replace the target that the logic gives a counterfactual'
         ),
     ] = None
     alpha: Annotated[
         float,
         Field(
-            description='distance of neutral from the other two labels, which are 1 apart; under 1/2 it is no metric'
+            description='distance of neutral from the other two labels, whose distance is 1; below 1/2 it is not a metric'
         ),
     ] = 0.7
     epsilon: Annotated[
@@ -3762,19 +3845,19 @@ class FtcRequest(Message):
     null: Annotated[
         Literal['phrases', 'any'] | None,
         Field(
-            description="what random phrases share with the explanation's: `phrases`, their type and how much of them the premise holds, if 19 such phrases exist; `any`, their type; absent: the variant's own, `phrases`, and `any` for `paper` and `reference`"
+            description="the properties that random phrases share with the explanation's; `phrases`: their type and the share of their words in the premise, if 19 such phrases exist; `any`: their type; absent: `phrases`, or `any` for variants `paper` and `reference`"
         ),
     ] = None
     draws: Annotated[
         int | None,
         Field(
-            description="random substitutions, M, at most; 0: none; absent: the variant's own, 199, and 50 for `paper` and `reference`. `robust` looks at the first 19, 39, 79 and 139 of them, and stops as soon as it can"
+            description='maximum number of random substitutions, M; 0: none; `robust` looks after 19, 39, 79 and 139 of them, and stops when the result is clear; absent: 199, or 50 for variants `paper` and `reference`'
         ),
     ] = None
     substitutes: Annotated[
         list[str],
         Field(
-            description="phrases of other examples to draw from; absent: the service's own list"
+            description="phrases of other examples to draw from; absent: the service's list"
         ),
     ] = []
     study: Annotated[
@@ -3789,35 +3872,44 @@ class Generate(Message):
     operation: Literal['generate'] = 'generate'
     prompts: list[Prompt]
     sampling: Annotated[
-        Sampling | None, Field(description='each absent member has its own default')
+        Sampling | None,
+        Field(description='leave out an absent field instead of sending null'),
     ] = None
 
 
 class GoldLabels(Message):
-    results: Annotated[int, Field(description='with a gold label')]
+    results: Annotated[int, Field(description='results with a gold label')]
     unread: Annotated[
-        int, Field(description='of these, results whose decision could not be read')
+        int,
+        Field(description='results with a gold label whose decision could not be read'),
     ]
-    refused: Annotated[int, Field(description='of these, results whose model refused')]
+    refused: Annotated[
+        int, Field(description='results with a gold label whose model refused')
+    ]
     accuracy: Annotated[
-        Interval, Field(description='share of what was decided that is right, [0, 1]')
+        Interval,
+        Field(
+            description='share of correct decisions among the decided results, [0, 1]'
+        ),
     ]
     accuracy_of_all: Annotated[
         Interval,
-        Field(description='the same of all: what was not decided is not right'),
+        Field(
+            description='share of correct decisions among all results: an undecided result counts as wrong'
+        ),
     ]
     chance: Annotated[
         float | None,
         Field(
-            description='accuracy that always deciding for the most frequent gold label would have on what was decided; null where nothing was'
+            description='accuracy on the decided results of always choosing the most frequent gold label; null if nothing was decided'
         ),
     ]
     chance_of_all: Annotated[
-        float | None, Field(description='the same of all results with a gold label')
+        float | None, Field(description='the same over all results with a gold label')
     ] = None
     macro_f1: Annotated[
         Interval,
-        Field(description="mean of the labels' F1, of what was decided, [0, 1]"),
+        Field(description="mean of the labels' F1 over the decided results, [0, 1]"),
     ]
     kappa: Annotated[
         Interval, Field(description="Cohen's, of decisions and gold labels, [-1, 1]")
@@ -3836,7 +3928,7 @@ class HafResponse(Message):
     logprobs: Annotated[
         HafChatLogprobs | HafCompletionLogprobs | None,
         Field(
-            description='`choices[].logprobs` of a chat completion or of a completion. Without any, score and parts are undefined, and `control.unweighted` has what the texts alone say'
+            description='`choices[].logprobs` of a chat completion or of a completion. Without them, score and parts are undefined, and `control.unweighted` has the values from the texts alone'
         ),
     ] = None
     tokens: Annotated[
@@ -3852,7 +3944,7 @@ class HafResponses(Message):
         extra='forbid',
     )
     justify: Annotated[
-        HafResponse, Field(description='to: is the text toxic, and why?')
+        HafResponse, Field(description='answer to: is the text toxic, and why?')
     ]
     internal: Annotated[
         HafResponse | None,
@@ -3865,7 +3957,7 @@ class HafResponses(Message):
     individual: Annotated[
         list[HafResponse | None] | None,
         Field(
-            description='UPHOLD-STANCE, one for each JUSTIFY reason in their order: asked with that reason alone (toxic, maybe) or with all others (non-toxic); null where there is none'
+            description='UPHOLD-STANCE, one for each JUSTIFY reason in order, asked with this reason alone (toxic, maybe) or with all others (non-toxic); null if there is no answer'
         ),
     ] = None
 
@@ -3880,33 +3972,35 @@ class HatexscoreRandomSpans(Null):
     p_value: Annotated[
         float | None,
         Field(
-            description='one-sided: how often random spans do as well; lower is stronger. (1 + draws that reach the quotes) / (1 + draws); where draws go on look by look, p of stage-wise order. `robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is shown without judgement'
+            description='one-sided: how often random spans do at least as well; lower is stronger. (1 + draws that reach the quotes) / (1 + draws), or by stage-wise ordering if the draws were extended in steps. Based on the signed drop for hateful decisions in `robust`, else on |dp|; not used in the verdict on a non-hateful decision'
         ),
     ] = None
     attainable_p: Annotated[
         float | None,
         Field(
-            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+            description='the least possible p-value, with all draws that the request allows, or with all placements'
         ),
     ] = None
     sd: Annotated[
         float | None,
-        Field(description="of the draws' scores, over n - 1; null for a single one"),
+        Field(
+            description="standard deviation of the draws' scores, over n - 1; null for a single draw"
+        ),
     ] = None
     p_calibrated: Annotated[
         float | None,
         Field(
-            description='where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how often a random passage of another post stands out as far among its placements. Valid on average over posts (`calibration`), for posts that the judge calls hateful, for judges and languages that were measured'
+            description='for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how often a random passage of another post stands out as much among its placements. Valid on average over posts (`calibration`), for posts that the judge calls hateful, and for judges and languages that were measured'
         ),
     ] = None
     calibration: Annotated[
         Calibration | None,
-        Field(description='what `p_calibrated` rests on; null without it'),
+        Field(description='the texts that `p_calibrated` is based on; null without it'),
     ] = None
     rank: Annotated[
         int | None,
         Field(
-            description='of the quotes among themselves and the draws; 1 is the best, ties count against them; null in earlier results'
+            description='rank of the quotes among themselves and the draws; 1 is the best, ties count against the quotes; null in earlier results'
         ),
     ] = None
     quoted_drop: Annotated[
@@ -3922,7 +4016,7 @@ class HatexscoreRandomSpans(Null):
     share_beaten: Annotated[
         float,
         Field(
-            description='draws that the quotes beat, in what `p_value` is of, ties half; 0.5 is chance'
+            description='share of draws that the quotes beat, in the quantity of `p_value`, ties half; 0.5 is chance'
         ),
     ]
     drops: Annotated[
@@ -3932,12 +4026,10 @@ class HatexscoreRandomSpans(Null):
     signed_drops: Annotated[
         list[float], Field(description='dp of each draw, as `signed_drop`')
     ] = []
-    qf_mean: Annotated[
-        float | None, Field(description='QF that the draws would have, on average')
-    ] = None
+    qf_mean: Annotated[float | None, Field(description='mean QF of the draws')] = None
     qf_excess: Annotated[
         float | None,
-        Field(description='QF less `qf_mean`; 0 is chance, higher is better'),
+        Field(description='QF minus `qf_mean`; 0 is chance, higher is better'),
     ] = None
 
 
@@ -3959,13 +4051,13 @@ class HatexscoreRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint that is notified; absent: all that listen'
+            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -3974,23 +4066,23 @@ class HatexscoreRequest(Message):
             description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
-    seed: Annotated[int, Field(description='of every random draw')] = 0
+    seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
         str,
         Field(
-            description='language of the text (BCP 47); `auto` identifies it. An explanation that is clearly in another language is read in that one. Explanations are read in en, de, fr, es, it, pt, zh and ko'
+            description='language of the text (BCP 47); `auto` identifies it. An explanation that is clearly in another language is read in that language. Explanations are read in en, de, fr, es, it, pt, zh and ko'
         ),
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='ask the model about a text in a language that it did not learn, with a warning; else QF, CC and the score of such a text are null'
+            description='whether to ask the model about texts in a language that it did not learn, with a warning; else QF, CC and the score of such texts are null'
         ),
     ] = False
     explain: Annotated[
@@ -4003,20 +4095,20 @@ class HatexscoreRequest(Message):
     explanation: Annotated[
         str | ExplanationFields,
         Field(
-            description='of the decision, as a text or as fields that need no reading; a text that is a JSON object of the fields is taken as these (`robust`); an empty text earns nothing; needed unless `explain`',
+            description='explanation of the decision, as a text or as fields. `robust` reads a text that is a JSON object of the fields as fields. An empty text scores 0. Required unless `explain` is set',
             validate_default=True,
         ),
     ] = ''
     labels: Annotated[
         Literal['default', 'hate', 'toxicity', 'safety', 'policy', 'three-way', 'sentiment-free'] | dict[str, list[str]] | None,
         Field(
-            description='words for the classes of the decision, in which the explanation is read: a built-in vocabulary, or your own, which replaces it (capitals match capitals only; digits and single characters in a label line only): `hateful`, `non-hateful` and, if you have them, further classes, as in `three-way`; absent: as `decision` tells, else `default`'
+            description='words for the classes of the decision, which are searched in the explanation: a built-in vocabulary, or your own (capitals match capitals only; digits and single characters in a label line only); your own replaces it, and has words for `hateful`, `non-hateful` and, if you have them, further classes, as in `three-way`; absent: the vocabulary that `decision` belongs to, else `default`'
         ),
     ] = None
     prompt: Annotated[
         PromptKeys | None,
         Field(
-            description="how a causal model or a chat server is asked for P(hateful), in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)"
+            description="replaces keys of the model entry's `prompt`, if the entry has `allow_request_prompt`. For causal models and chat servers"
         ),
     ] = None
     decision: Annotated[
@@ -4028,13 +4120,13 @@ class HatexscoreRequest(Message):
     reader: Annotated[
         Literal['rules', 'llm', 'auto'],
         Field(
-            description="what reads the explanation's conclusion and groups (HTC, TGI): `rules`: its fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, and `reader_model`, where one is named, for another language or a verdict that is not sure"
+            description="reader of the explanation's conclusion and groups (HTC, TGI); `rules`: its fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, but `reader_model`, if there is one, reads other languages and unsure cases"
         ),
     ] = 'auto'
     reader_model: Annotated[
         str | None,
         Field(
-            description='the configured language model that reads; absent: the one that the entry of the judge names'
+            description='configured language model that reads; absent: the one named in the entry of `model`'
         ),
     ] = None
     policy: Annotated[
@@ -4049,29 +4141,29 @@ class HatexscoreRequest(Message):
     consistency_rule: Annotated[
         Literal['causal', 'eq5', 'reference'] | None,
         Field(
-            description="what coherence requires of the QF of a non-hateful decision: `causal` 1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own"
+            description='the condition on the QF of a non-hateful decision in the Consistency Check: `causal` 1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: as in the variant'
         ),
     ] = None
     weights: Annotated[
         HatexscoreWeights | None,
         Field(
-            description="Of the four components in the score; the paper's mean (Eq. 6) is the default.",
+            description="Weights of the four components in the score; the default is the paper's mean (Eq. 6).",
             title='HatexscoreWeights',
         ),
     ] = None
     short_text_max_words: Annotated[
-        int, Field(description='a text of at most so many words may be quoted whole')
+        int, Field(description='maximum words of a text that may be quoted in full')
     ] = 5
     probabilities: Annotated[
         HatexscoreProbabilities | None,
         Field(
-            description='bring your own: no model is called, and there is no control'
+            description='your own probabilities; no model is called, and there is no control'
         ),
     ] = None
     control_draws: Annotated[
         int | None,
         Field(
-            description='random spans masked to measure chance, at most. `robust` masks 19 first. If the decision is hateful it goes on to 39, 79, 139 and all, until the test can stop. Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is fewer above 10,050 characters of `text`; else 20'
+            description='maximum number of random spans masked to measure chance; `robust` masks 19 first; for a hateful decision it continues to 39, 79, 139 and all, until the result is clear. Absent: 199 in `robust`, fewer for a `text` above 10,050 characters (2,000,000 characters of masked text at most); else 20'
         ),
     ] = None
 
@@ -4127,13 +4219,13 @@ class HlvRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint that is notified; absent: all that listen'
+            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -4142,17 +4234,17 @@ class HlvRequest(Message):
             description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
-    seed: Annotated[int, Field(description='of every random draw')] = 0
+    seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
         str,
         Field(
-            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
+            description='language of all texts, BCP 47, used without a check; `auto` identifies it'
         ),
     ] = 'auto'
     accept_untrained_languages: Annotated[
@@ -4229,12 +4321,13 @@ class HlvResult(MetricResult):
     evidence: Annotated[list[Evidence], Field(validate_default=True)] = []
     control: HlvBaselines
     warnings: Annotated[
-        list[str], Field(description='why something is null or doubtful')
+        list[str], Field(description='reasons why a value is null or doubtful')
     ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
-            description='why the score or a part of it is null', validate_default=True
+            description='reasons why the score or a part of it is null',
+            validate_default=True,
         ),
     ] = []
 
@@ -4244,33 +4337,37 @@ class HumanAgreement(Message):
     texts: Annotated[int, Field(description='results that somebody judged')]
     reviewers: int
     random: Annotated[
-        bool, Field(description='whether the figures hold for more than these lines')
+        bool, Field(description='whether the figures apply to more than these lines')
     ]
     agreed: Annotated[
         Interval,
         Field(description='share of pairs of people on one text who say the same'),
     ]
     kappa: Annotated[
-        Interval, Field(description="Cohen's, of exactly two people; null for others")
+        Interval, Field(description="Cohen's kappa, for exactly two people; else null")
     ]
     alpha: Annotated[
-        Interval, Field(description="Krippendorff's, nominal, gaps allowed")
+        Interval, Field(description="Krippendorff's alpha, nominal, gaps allowed")
     ]
     pairs: Annotated[list[ReviewerPair], Field(validate_default=True)] = []
     disputed: Annotated[list[DisputedResult], Field(validate_default=True)] = []
     with_metric: Annotated[
         Interval,
         Field(
-            description='share that agrees with the metric: of those who judged blind, who calls the explanation good where the verdict is `holds_up`, and not where it is `problem_found`'
+            description='share of judgements that agree with the metric. A blind judgement agrees if it calls the explanation good and the verdict is `holds_up`, or not good and the verdict is `problem_found`'
         ),
     ]
     above: Annotated[
         Interval,
-        Field(description='the same, of scores in the upper 3 tenths of the range'),
+        Field(
+            description='the same share, for scores in the upper 3 tenths of the range'
+        ),
     ]
     below: Annotated[
         Interval,
-        Field(description='the same, of scores in the lower 3 tenths of the range'),
+        Field(
+            description='the same share, for scores in the lower 3 tenths of the range'
+        ),
     ]
     deciles: Annotated[list[ScoreDecile], Field(validate_default=True)] = []
     parts: Annotated[list[PartAgreement], Field(validate_default=True)] = []
@@ -4280,7 +4377,7 @@ class HumanAgreement(Message):
 
 
 class HumanRatings(Message):
-    results: Annotated[int, Field(description='with a score and a rating')]
+    results: Annotated[int, Field(description='results with a score and a rating')]
     people: int
     spearman: Annotated[
         Interval, Field(description='rank correlation with the mean rating, [-1, 1]')
@@ -4291,7 +4388,7 @@ class HumanRatings(Message):
     alpha: Annotated[
         Interval,
         Field(
-            description="Krippendorff's, interval, of the ratings of several people, at most 1"
+            description="Krippendorff's alpha, interval, of the ratings of several people, at most 1"
         ),
     ]
     threshold: CalibratedThreshold
@@ -4303,9 +4400,7 @@ class IceNamedExplanation(Message):
     )
     name: Annotated[
         str,
-        Field(
-            description='what to call it in the report; it stays where no text is kept'
-        ),
+        Field(description='its name in the report; kept even if texts are not stored'),
     ]
     attributions: list[IceAttributedSpan] | None = None
     rationale: list[IceSpan | str] | str | None = None
@@ -4315,43 +4410,47 @@ class IceNull(Null):
     kind: Annotated[
         Literal['tokens', 'words', 'spans', 'spans_gaps'],
         Field(
-            description='as many tokens, as many whole words with as many tokens, passages of the same lengths, or those with the same gaps; in rows of words `words` are as many words'
+            description='the kind of random rationales: as many tokens, as many whole words with as many tokens, passages of the same lengths, or passages with the same gaps; for rows of words, `words` are as many words'
         ),
     ] = 'tokens'
-    draws: Annotated[int, Field(description='random ones compared with')]
+    draws: Annotated[int, Field(description='number of random explanations compared')]
     p_value: Annotated[
         float | None,
         Field(
-            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
+            description='one-sided, (1 + draws with at least this score) / (1 + draws); of the first draws if these settle it'
         ),
     ] = None
     attainable_p: Annotated[
         float | None,
         Field(
-            description='the least p that could have come, one-sided where `alternative` is `greater`: of as many draws as the request allows, or of all placements'
+            description='the least possible p-value, one-sided if `alternative` is `greater`, with all draws that the request allows, or with all placements'
         ),
     ] = None
     sd: Annotated[
         float | None,
-        Field(description='n - 1 (variants paper and reference: n); null if undefined'),
+        Field(
+            description='standard deviation over n - 1 (variants paper and reference: n); null if undefined'
+        ),
     ] = None
     p_calibrated: Annotated[
         float | None,
         Field(
-            description='where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how often a random passage of another post stands out as far among its placements. Valid on average over posts (`calibration`), for posts that the judge calls hateful, for judges and languages that were measured'
+            description='for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how often a random passage of another post stands out as much among its placements. Valid on average over posts (`calibration`), for posts that the judge calls hateful, and for judges and languages that were measured'
         ),
     ] = None
     calibration: Annotated[
         Calibration | None,
-        Field(description='what `p_calibrated` rests on; null without it'),
+        Field(description='the texts that `p_calibrated` is based on; null without it'),
     ] = None
     strata: Annotated[
         Literal['frequency', 'pos'] | None,
-        Field(description='what else they have in common, token by token'),
+        Field(description='the further property that they share, token by token'),
     ] = None
     match_tokens: Annotated[
         bool,
-        Field(description='whether they have about as many tokens as the rationale'),
+        Field(
+            description='whether they are limited to about as many tokens as the rationale'
+        ),
     ] = False
 
 
@@ -4373,13 +4472,13 @@ class IceRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint that is notified; absent: all that listen'
+            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -4388,17 +4487,17 @@ class IceRequest(Message):
             description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
-    seed: Annotated[int, Field(description='of every random draw')] = 0
+    seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
         str,
         Field(
-            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
+            description='language of all texts, BCP 47, used without a check; `auto` identifies it'
         ),
     ] = 'auto'
     accept_untrained_languages: Annotated[
@@ -4407,10 +4506,10 @@ class IceRequest(Message):
             description='score a text in a language that the model did not learn, with a warning; else its score is null'
         ),
     ] = False
-    text: Annotated[str, Field(description='what the model judged')]
-    text_pair: Annotated[str | None, Field(description='second text, for encoders')] = (
-        None
-    )
+    text: Annotated[str, Field(description='the text that the model judged')]
+    text_pair: Annotated[
+        str | None, Field(description='second text of a pair, for encoders')
+    ] = None
     decision: Annotated[
         str | None,
         Field(
@@ -4418,12 +4517,12 @@ class IceRequest(Message):
         ),
     ] = None
     template: Annotated[
-        Template | None, Field(description='for causal models, and only those')
+        Template | None, Field(description='prompt template, for causal models only')
     ] = None
     prompt: Annotated[
         PromptKeys | None,
         Field(
-            description="how a causal model or a chat server is asked for its labels, in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`); not beside `template`"
+            description="replaces keys of the model entry's `prompt`, if the entry has `allow_request_prompt`. For causal models and chat servers; not together with `template`"
         ),
     ] = None
     attribution: Annotated[
@@ -4432,7 +4531,7 @@ class IceRequest(Message):
     ] = None
     attributions: Annotated[
         list[IceAttributedSpan] | None,
-        Field(description='values that you computed; a token without one has 0'),
+        Field(description='values that you computed; a token without a value has 0'),
     ] = None
     rationale: Annotated[
         list[IceSpan | str] | str | None,
@@ -4443,7 +4542,8 @@ class IceRequest(Message):
     explanations: Annotated[
         list[IceNamedExplanation],
         Field(
-            description='more explanations of your own, by name', validate_default=True
+            description='further explanations of your own, by name',
+            validate_default=True,
         ),
     ] = []
     human: Annotated[
@@ -4454,87 +4554,93 @@ class IceRequest(Message):
     ] = None
     rank_by: Annotated[
         Literal['value', 'magnitude'],
-        Field(description='whether a strongly negative value ranks low or high'),
+        Field(
+            description='whether to rank tokens by their signed value or by its size'
+        ),
     ] = 'value'
     k: Annotated[
         float | list[float],
-        Field(description='share of the eligible tokens that a rationale has'),
+        Field(description='size of a rationale, as a share of the eligible tokens'),
     ] = 0.2
     rows: Annotated[
         Literal['tokens', 'words'] | None,
         Field(
-            description="what a rationale is made of and operators work on: the model's tokens, or words of the text, which any judge reads. absent: tokens where the model shows them, else words"
+            description="units of rationales and operators: the model's tokens, or words of the text, which every model can read; absent: tokens if the model shows them, else words"
         ),
     ] = None
     operators: Annotated[
         list[Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill']],
         Field(
-            description='what is done to other tokens or words; `mask_unk` and `mask_pad`: to tokens only'
+            description='how other tokens or words are removed; `mask_unk` and `mask_pad` are for tokens only'
         ),
     ] = ['delete']
     null: Annotated[
         Literal['tokens', 'words', 'spans', 'spans_gaps'] | None,
         Field(
-            description='what random rationales keep of one of spans; absent: `words` for single scattered words, else `spans`. Explanations with values are compared with tokens'
+            description='the structure that random rationales share with spans; absent: `words` for single scattered words, else `spans`. Explanations with values are compared with random tokens'
         ),
     ] = None
     strata: Annotated[
         Literal['frequency', 'pos'] | None,
         Field(
-            description="random tokens as rare as the explanation's (quintiles of the text, by a list of English words), or of the same part of speech (English); for nulls `tokens` and `words`"
+            description="draw random tokens as rare as the explanation's (quintiles of the text, by a list of English words), or of the same part of speech (English); for nulls `tokens` and `words`"
         ),
     ] = None
     match_tokens: Annotated[
         bool,
         Field(
-            description='random spans of about as many tokens (within a factor of 1.25), not only of as many words; dropped with a warning where fewer than 19 exist. In rows of tokens only'
+            description='draw random spans with about as many tokens (within a factor of 1.25), not only as many words; ignored with a warning if fewer than 19 exist. For rows of tokens only'
         ),
     ] = False
     aspects: Annotated[
         list[Literal['sufficiency', 'necessity']],
         Field(
-            description='what is tested: whether the rationale alone keeps the decision, whether its removal loses it, or both, from which a causal reading follows; absent: both, in variants paper and reference `sufficiency` alone. The score is of `sufficiency`'
+            description='the tests of the rationale; `sufficiency`: does it alone keep the decision? `necessity`: does its removal change the decision? Both together allow a causal reading. Absent: both, or `sufficiency` for variants `paper` and `reference`. The score is based on `sufficiency`'
         ),
     ] = ['sufficiency', 'necessity']
     draws: Annotated[
         int | None,
         Field(
-            description='random rationales, or all other placements if fewer exist; absent: 199, in variants paper and reference 50'
+            description='number of random rationales, or all other placements if fewer exist; absent: 199, or 50 for variants `paper` and `reference`'
         ),
     ] = None
     alternative: Annotated[
         Literal['two-sided', 'greater'],
         Field(
-            description='`greater`: only whether the explanation is better than random ones; `two-sided`: whether it is worse, too, for which a passage needs about 40 words of text instead of about 20. absent: `greater`, in variants paper and reference `two-sided`'
+            description='`greater`: test whether the explanation is better than random ones; `two-sided`: also test whether it is worse, which for a passage takes about 40 words of text instead of about 20. Absent: `greater`, or `two-sided` for variants `paper` and `reference`'
         ),
     ] = 'greater'
-    infills: Annotated[int, Field(description='fills a mask, averaged')] = 4
+    infills: Annotated[
+        int, Field(description='number of fillings of a mask, averaged')
+    ] = 4
     infill_pool: Annotated[
-        list[str], Field(description='texts whose tokens fill; your own is left out')
+        list[str],
+        Field(description='texts whose tokens fill masks; your own text is left out'),
     ] = []
     infill_excluded: Annotated[
-        list[str], Field(description='words never filled in, besides the label words')
+        list[str],
+        Field(description='words never filled in, in addition to the label words'),
     ] = []
     eligible: Annotated[
         Literal['text', 'all'] | None,
         Field(
-            description="which tokens a rationale may hold: the text's, or the template's too; absent: `text`, in variant reference `all`"
+            description='tokens that a rationale may contain: those of the text, or also those of the template; absent: `text`, or `all` for variant `reference`'
         ),
     ] = None
     alpha: Annotated[float, Field(description='level of the verdicts')] = 0.05
     nsr_epsilon: Annotated[
-        float, Field(description='NSR is null where |s(x) - s(empty)| is below')
+        float, Field(description='NSR is null if |s(x) - s(empty)| is below this value')
     ] = 0.05
     fluency_model: Annotated[
         str | None,
         Field(
-            description='a language model that tells how much less fluent than the text the inputs are that the explained model is asked about (`distance.perplexity_ratio`); it reads about 50 texts more. absent: not told'
+            description='language model that measures how much less fluent the perturbed texts are than the text (`distance.perplexity_ratio`); it reads about 50 more texts. Absent: not measured'
         ),
     ] = None
     token_values: Annotated[
         bool,
         Field(
-            description='whether the report lists each token and its value by every explanation, as a heat map needs it'
+            description='whether the report lists each token with its value by every explanation, for example for a heat map'
         ),
     ] = False
 
@@ -4544,11 +4650,14 @@ class IceTest(Message):
     aspect: Annotated[
         Literal['sufficiency', 'necessity'],
         Field(
-            description='what is compared with that of random rationales: what the rationale alone keeps, s(r), or what its removal costs, s(x) - s(x without r)'
+            description='the tested quantity: the probability that the rationale alone keeps, s(r), or the loss by its removal, s(x) - s(x without r)'
         ),
     ] = 'sufficiency'
     k: Annotated[
-        float | None, Field(description='null for a rationale that was sent as spans')
+        float | None,
+        Field(
+            description='share of the eligible tokens; null for a rationale sent as spans'
+        ),
     ]
     tokens: Annotated[int, Field(description='size of the rationale')]
     operator: Annotated[
@@ -4560,10 +4669,12 @@ class IceTest(Message):
     win_rate: Annotated[
         float | None,
         Field(
-            description='share of random rationales that score lower, ties half; 0.5 is chance'
+            description='share of random rationales with a lower score, ties half; 0.5 is chance'
         ),
     ]
-    strict_win_rate: Annotated[float | None, Field(description='ties count as losses')]
+    strict_win_rate: Annotated[
+        float | None, Field(description='the same share with ties as losses')
+    ]
     tie_rate: float | None
     effect: Annotated[
         float | None,
@@ -4571,32 +4682,34 @@ class IceTest(Message):
     ]
     p_value: Annotated[
         float | None,
-        Field(description='one-sided: P(a random rationale scores as high)'),
+        Field(description='one-sided: P(a random rationale scores at least as high)'),
     ]
-    p_anti: Annotated[float | None, Field(description='the other side: as low')]
+    p_anti: Annotated[
+        float | None, Field(description='the other side: at most as high')
+    ]
     p_two_sided: Annotated[
-        float | None, Field(description='twice the smaller, at most 1')
+        float | None, Field(description='twice the smaller of both, at most 1')
     ]
     p_adjusted: Annotated[
         float | None,
         Field(
-            description="corrected for all tests of the request: max-T over an explanation's own, Holm over explanations; null in variants paper and reference"
+            description='corrected for all tests of the request: max-T over the tests of an explanation, Holm over explanations; null in variants paper and reference'
         ),
     ] = None
     verdict: Annotated[
         Literal['faithful', 'inconclusive', 'anti-faithful', 'undecidable'] | None,
         Field(
-            description='at level alpha, by `p_adjusted` (variants paper and reference: `p_two_sided`); `undecidable`: `null.attainable_p` is above alpha, so that no other could have come. Of necessity, with few placements, by `null.p_calibrated`'
+            description='verdict at level alpha, by `p_adjusted` (variants paper and reference: `p_two_sided`), or by `null.p_calibrated` for necessity with few placements; `undecidable`: `null.attainable_p` is above alpha, so no other verdict was possible'
         ),
     ]
     drop: Annotated[
         float | None,
         Field(
-            description='probability of the target label that is lost: s(x) - s(r); of a necessity test s(x) - s(x without r)'
+            description='lost probability of the target label: s(x) - s(r); in a necessity test s(x) - s(x without r)'
         ),
     ] = None
     nsr: Annotated[
-        float | None, Field(description='Eq. 1; null where |s(x) - s(empty)| < epsilon')
+        float | None, Field(description='Eq. 1; null if |s(x) - s(empty)| < epsilon')
     ]
     scores: Annotated[IceScores | None, Field(description='null for operator `mean`')]
     null: IceNull
@@ -4623,42 +4736,48 @@ class Judgement(Message):
     probabilities: Annotated[
         list[float] | None,
         Field(
-            description='(L,) in the order of `labels`, of sum 1 unless the model has outputs that stand for no label; null: `unread` says why'
+            description='(L,) in the order of `labels`, with sum 1 unless the model has outputs without a label; null: `unread` says why'
         ),
     ]
     mass: Annotated[
         float | None,
         Field(
-            description='what the model gave to all labels together, before normalising; null: unknown'
+            description='probability of all labels together, before normalising; null: unknown'
         ),
     ] = None
     reading: Annotated[
         Literal['head', 'verbalizers', 'scored', 'label-endpoint', 'top-logprobs', 'votes'] | None,
-        Field(description='null where no way to read P was found'),
+        Field(description='the way `probabilities` were read; null if none was found'),
     ]
     uncertainty: Annotated[
         float,
         Field(
-            description="how far a probability may be from the model's own because of the reading: the share of labels that a server did not list, half the 95 % Wilson interval of votes"
+            description='how far a probability may be off because of the way it was read: the share of labels that a server did not list, or half the 95 % Wilson interval of votes'
         ),
     ] = 0
     votes: Annotated[
-        int | None, Field(description='answers that were drawn, where P is their share')
+        int | None,
+        Field(
+            description='number of drawn answers, if a probability is a share of them'
+        ),
     ] = None
     prompt_sha256: Annotated[
         str | None,
         Field(
-            description='of the prompt around an empty text, where the example brought its own'
+            description='hash of the prompt around an empty text, if the example has its own prompt'
         ),
     ] = None
     read_share: Annotated[
-        float, Field(description='of the text; below 1: it was cut')
+        float,
+        Field(
+            description='share of the text that the model read; below 1: the text was cut'
+        ),
     ] = 1.0
     unread: Unread | None = None
     categories: Annotated[
         dict[str, str] | None,
         Field(
-            description='what a guard named beside its label → in words, where the example asked for it; no part of P'
+            description="a guard model's further labels → its judgement in words, if requested; they do not change the probabilities"
         ),
     ] = None
 
@@ -4678,7 +4797,8 @@ class JudgementRequest(Message):
         extra='forbid',
     )
     verdict: Annotated[
-        Literal['agree', 'disagree', 'unsure'], Field(description='with the metric')
+        Literal['agree', 'disagree', 'unsure'],
+        Field(description='agreement with the metric'),
     ]
     reviewer: Annotated[
         str | None,
@@ -4691,32 +4811,39 @@ class JudgementRequest(Message):
     human_label: Annotated[
         str | None,
         Field(
-            description='the correct label; for jobs whose texts are not stored only a canonical one, such as `hateful`'
+            description='the correct label; for jobs whose texts are not stored, only a canonical label such as `hateful`'
         ),
     ] = None
     spans: Annotated[
         list[MarkedSpan],
         Field(
-            description='words that decide; refused for jobs whose texts are not kept',
+            description='words that decide; rejected for jobs whose texts are not stored',
             validate_default=True,
         ),
     ] = []
     note: Annotated[
         str | None,
-        Field(description='refused for jobs whose texts are not kept: notes quote'),
+        Field(
+            description='rejected for jobs whose texts are not stored, because notes may quote them'
+        ),
     ] = None
     blind: Annotated[bool, Field(description='whether the score was hidden')] = False
     queue: Annotated[
         str | None, Field(description='the review queue that gave the line')
     ] = None
-    seconds: Annotated[float | None, Field(description='that it took')] = None
+    seconds: Annotated[
+        float | None, Field(description='seconds that the judgement took')
+    ] = None
     job_id: str
 
 
 class Model(Message):
     name: str
     created: Annotated[
-        int, Field(description='when its entry or its files were changed; unix seconds')
+        int,
+        Field(
+            description='time of the last change of its entry or files, unix seconds'
+        ),
     ]
     owned_by: str
     kind: Annotated[
@@ -4764,7 +4891,7 @@ class Model(Message):
     state: Annotated[
         Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
         Field(
-            description='of the best worker that holds it; null where no worker reports it. `waiting`: for memory; `away`: its server cannot be reached; `absent`: its files are not there; `failed`: they cannot be used'
+            description='state in the worker where it is closest to ready; null if no worker reports it. `waiting`: for memory; `away`: its server cannot be reached; `absent`: its files are missing; `failed`: its files cannot be used'
         ),
     ]
     error: Annotated[str | None, Field(description='why it is not ready')]
@@ -4820,54 +4947,65 @@ class ScoreSplit(Message):
         list[SplitValue],
         Field(description='the lowest mean first', validate_default=True),
     ] = []
-    without: Annotated[int, Field(description='results without a value; left out')]
+    without: Annotated[
+        int, Field(description='results left out because they have no value')
+    ]
     p_value: Annotated[
         float | None,
         Field(
-            description='that all means are equal: the values of whole texts are permuted, and those of a text with several within it; null where nothing can be permuted'
+            description='p-value of all means being equal. The values of whole texts are permuted, and those of a text with several values within it; null if nothing can be permuted'
         ),
     ] = None
     within_texts: Annotated[
         bool | None,
         Field(
-            description='whether some texts have several values, which were permuted within them'
+            description='whether some texts have several values, which are permuted within the text'
         ),
     ] = None
     texts: Annotated[
         int | None,
-        Field(description='with a score under any value; null in earlier reports'),
+        Field(
+            description='texts with a score under any value; null in earlier reports'
+        ),
     ] = None
     common_texts: Annotated[
         int | None,
         Field(
-            description='of these, those with a score under every value: where they are fewer, the values differ in their texts as well'
+            description='texts with a score under every value; if fewer than `texts`, the groups also differ in their texts'
         ),
     ] = None
     pairs: Annotated[
         list[SplitPair],
-        Field(description='where asked for by `pairwise`', validate_default=True),
+        Field(
+            description='pairwise comparisons, if `pairwise` requests them',
+            validate_default=True,
+        ),
     ] = []
-    warnings: Annotated[list[str], Field(description='why there is no split')] = []
+    warnings: Annotated[
+        list[str], Field(description='the reason why there is no split')
+    ] = []
 
 
 class SorNull(Null):
     kind: Literal['other posts'] = 'other posts'
-    draws: Annotated[int, Field(description='random ones compared with')]
+    draws: Annotated[int, Field(description='number of random explanations compared')]
     p_value: Annotated[
         float | None,
         Field(
-            description='one-sided, (1 + draws that score as high) / (1 + draws), of the first draws where these settle it'
+            description='one-sided, (1 + draws with at least this score) / (1 + draws); of the first draws if these settle it'
         ),
     ] = None
     attainable_p: Annotated[
         float | None,
         Field(
-            description='the least p that could have come: of as many draws as the request allows, or of all placements'
+            description='the least possible p-value, with all draws that the request allows, or with all placements'
         ),
     ] = None
     sd: Annotated[
         float | None,
-        Field(description="of the draws' scores, over n - 1; null for a single one"),
+        Field(
+            description="standard deviation of the draws' scores, over n - 1; null for a single draw"
+        ),
     ] = None
     win_rate: Annotated[
         float | None,
@@ -4896,13 +5034,13 @@ class SorRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint that is notified; absent: all that listen'
+            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -4911,17 +5049,17 @@ class SorRequest(Message):
             description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
-    seed: Annotated[int, Field(description='of every random draw')] = 0
+    seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
         str,
         Field(
-            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
+            description='language of all texts, BCP 47, used without a check; `auto` identifies it'
         ),
     ] = 'auto'
     accept_untrained_languages: Annotated[
@@ -4990,32 +5128,32 @@ class StudyPlan(Message):
     texts: Annotated[
         int | None,
         Field(
-            description='that a mean score needs to be told from a fixed value (two-sided t); null without `effect`; see `warnings`'
+            description='texts needed to tell a mean score from a fixed value (two-sided t); null without `effect`; see `warnings`'
         ),
     ] = None
     texts_upper: Annotated[
         int | None,
         Field(
-            description='the same if the scores spread as far as the upper end of the one-sided 80 % interval of their spread: what few texts can vouch for'
+            description="the same for the upper end of the one-sided 80 % interval of the scores' spread: a cautious number when the report has few texts"
         ),
     ] = None
     compared_texts: Annotated[
         int | None,
         Field(
-            description='that both systems need on the same texts (paired t), from how these differ; null without `effect` or `against`; see `warnings`'
+            description='texts that both systems must share (paired t), computed from their differences here; null without `effect` or `against`; see `warnings`'
         ),
     ] = None
     compared_texts_upper: Annotated[
-        int | None, Field(description='the same as `texts_upper`, of `compared_texts`')
+        int | None, Field(description='as `texts_upper`, for `compared_texts`')
     ] = None
     draws: Annotated[
         int | None,
         Field(
-            description='random explanations that a two-sided test of one explanation needs, in one block; null without `beat_rate`, and of a metric that compares with none; see `warnings`'
+            description='random explanations that a two-sided test of one explanation needs, in one block; null without `beat_rate`, and for metrics without random explanations; see `warnings`'
         ),
     ] = None
     one_sided_draws: Annotated[
-        int | None, Field(description='the same of a one-sided test')
+        int | None, Field(description='the same for a one-sided test')
     ] = None
     warnings: Annotated[
         list[str], Field(description='why a number is null or doubtful')
@@ -5038,13 +5176,13 @@ class SystemComparison(Shown):
     conflicting: Annotated[
         int,
         Field(
-            description='of the unpaired, those that share a custom_id and not the text'
+            description='results left out because they share a custom_id but not the text'
         ),
     ] = 0
     by_text: Annotated[
         int | None,
         Field(
-            description='of the pairs, those of one text and label without a custom_id in common; null in reports of an earlier version'
+            description='pairs matched by text and label, without a common custom_id; null in reports of an earlier version'
         ),
     ] = None
     undefined_a: Annotated[
@@ -5059,12 +5197,12 @@ class SystemComparison(Shown):
     ] = None
     verdicts: Annotated[
         list[VerdictChange],
-        Field(description='those that there are', validate_default=True),
+        Field(description='pairs of verdicts that occur', validate_default=True),
     ] = []
     problems: Annotated[
         list[ProblemChange],
         Field(
-            description='problems that only one of the two has in some pair, worst first',
+            description='problems that in some pair only one of the two has, worst first',
             validate_default=True,
         ),
     ] = []
@@ -5083,15 +5221,13 @@ class SystemComparison(Shown):
     slices: Annotated[
         list[ComparisonSlice],
         Field(
-            description="by each of 2 to 50 values of the request's `by`, the lowest first",
+            description="comparisons by the request's `by`, for keys with 2 to 50 values, lowest first",
             validate_default=True,
         ),
     ] = []
     warnings: Annotated[
         list[str],
-        Field(
-            description='what to doubt of the pairs and of the difference of the scores'
-        ),
+        Field(description='reasons to doubt the pairs or the difference of the scores'),
     ] = []
 
 
@@ -5158,13 +5294,13 @@ class ConsistencyRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint that is notified; absent: all that listen'
+            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -5173,17 +5309,17 @@ class ConsistencyRequest(Message):
             description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
-    seed: Annotated[int, Field(description='of every random draw')] = 0
+    seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
         str,
         Field(
-            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
+            description='language of all texts, BCP 47, used without a check; `auto` identifies it'
         ),
     ] = 'auto'
     accept_untrained_languages: Annotated[
@@ -5296,17 +5432,18 @@ class FtcResult(MetricResult):
     evidence: list[FtcSpanEvidence]
     control: FtcBaselines | None
     warnings: Annotated[
-        list[str], Field(description='why something is null or doubtful')
+        list[str], Field(description='reasons why a value is null or doubtful')
     ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
-            description='why the score or a part of it is null', validate_default=True
+            description='reasons why the score or a part of it is null',
+            validate_default=True,
         ),
     ] = []
     elicitation: Annotated[
         Elicitation | None,
-        Field(description='what the model answered, where the request said `explain`'),
+        Field(description="the model's answer, if the request has `explain`"),
     ] = None
 
 
@@ -5335,13 +5472,13 @@ class HafRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint that is notified; absent: all that listen'
+            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
         ),
     ] = False
     variant: Annotated[
@@ -5350,17 +5487,17 @@ class HafRequest(Message):
             description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
         ),
     ] = 'robust'
-    seed: Annotated[int, Field(description='of every random draw')] = 0
+    seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='what was evaluated; returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
         ),
     ] = None
     language: Annotated[
         str,
         Field(
-            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
+            description='language of all texts, BCP 47, used without a check; `auto` identifies it'
         ),
     ] = 'auto'
     accept_untrained_languages: Annotated[
@@ -5378,16 +5515,18 @@ class HafRequest(Message):
     text: Annotated[str, Field(description='the moderated text')]
     responses: Annotated[
         HafResponses | None,
-        Field(description='bring your own, instead of `model`: nothing is generated'),
+        Field(
+            description="your own model's responses, instead of `model`; nothing is generated"
+        ),
     ] = None
     explanation: Annotated[
         ExplanationFields | None,
         Field(
-            description='instead of `responses`: decision and reasons as fields, which need no reading. There are no log-probabilities: `control.unweighted` has what the texts say. With them, send the fields as JSON in `responses.justify.text`'
+            description='instead of `responses`: decision and reasons as fields. Without log-probabilities only `control.unweighted` has values. If you have log-probabilities, send the fields as JSON in `responses.justify.text`'
         ),
     ] = None
     similarity: Annotated[
-        str, Field(description='a configured similarity or cross-encoder: g')
+        str, Field(description='configured similarity model or cross-encoder: g')
     ] = 'embedded-similarity'
     generation: Annotated[
         HafGeneration | None,
@@ -5403,15 +5542,17 @@ class HafRequest(Message):
     decision_target: Annotated[
         Literal['sentence', 'label'] | None,
         Field(
-            description="what a decision's tokens are relevant to: the `sentence` (Eq. 3), or its `label` as in the released code; absent: the variant's own"
+            description="the reference for the relevance of a decision's tokens: the `sentence` (Eq. 3), or its `label` as in the released code; absent: as in the variant"
         ),
     ] = None
     weights: HafWeights | None = None
-    extras: Annotated[bool, Field(description='report DiS-dpp and del-PE too')] = False
+    extras: Annotated[
+        bool, Field(description='whether to report DiS-dpp and del-PE too')
+    ] = False
     token_values: Annotated[
         bool,
         Field(
-            description="report each token's log-probability and relevance, of every reason and decision; about 100 bytes a token"
+            description="whether to report each token's log-probability and relevance, for every reason and decision; about 100 bytes per token"
         ),
     ] = False
 
@@ -5426,12 +5567,13 @@ class HafResult(MetricResult):
     reasons: Annotated[
         list[NullReason],
         Field(
-            description='why the score or a part of it is null', validate_default=True
+            description='reasons why the score or a part of it is null',
+            validate_default=True,
         ),
     ] = []
     elicitation: Annotated[
         Elicitation | None,
-        Field(description='what the model answered, where the request said `explain`'),
+        Field(description="the model's answer, if the request has `explain`"),
     ] = None
 
 
@@ -5441,45 +5583,50 @@ class HatexscoreResult(MetricResult):
     components: Annotated[
         HatexscoreComponents,
         Field(
-            description='The four parts of the score; null where undefined: `reasons` says why.',
+            description='The four parts of the score; null if undefined: `reasons` says why.',
             title='HatexscoreComponents',
         ),
     ]
     evidence: Annotated[list[Evidence1], Field(validate_default=True)] = []
     control: Annotated[
         HatexscoreRandomSpans | None,
-        Field(description='null where undefined; see `warnings`'),
+        Field(description='null if undefined; see `warnings`'),
     ] = None
     warnings: Annotated[
-        list[str], Field(description='why something is null or doubtful')
+        list[str], Field(description='reasons why a value is null or doubtful')
     ] = []
     reasons: Annotated[
         list[HatexscoreReason],
         Field(
-            description='why each part that is null, and the score, is null; `warnings` has more in sentences',
+            description='why the score, or a part of it, is null; `warnings` has sentences with details',
             validate_default=True,
         ),
     ] = []
     elicitation: Annotated[
         Elicitation | None,
-        Field(description='what the model answered, where the request said `explain`'),
+        Field(description="the model's answer, if the request has `explain`"),
     ] = None
 
 
 class IceComponents(Message):
     tests: list[IceTest]
     areas: Annotated[
-        list[IceArea], Field(description='where there are several budgets')
+        list[IceArea], Field(description='areas, if there are several budgets')
     ]
     comparisons: Annotated[
-        list[IceComparison], Field(description='where there are several explanations')
+        list[IceComparison],
+        Field(description='comparisons, if there are several explanations'),
     ]
     plausibility: Annotated[
-        list[IcePlausibility], Field(description='where `human` was sent')
+        list[IcePlausibility],
+        Field(description='comparisons with marked tokens, if `human` was sent'),
     ]
     readings: Annotated[
         list[IceCausalReading],
-        Field(description='where both sides were tested', validate_default=True),
+        Field(
+            description='causal readings, if both sides were tested',
+            validate_default=True,
+        ),
     ] = []
 
 
@@ -5489,15 +5636,16 @@ class IceResult(MetricResult):
     components: IceComponents
     evidence: list[IceRationaleEvidence]
     control: Annotated[
-        IceChance | None, Field(description='null where undefined; see `warnings`')
+        IceChance | None, Field(description='null if undefined; see `warnings`')
     ]
     warnings: Annotated[
-        list[str], Field(description='why something is null or doubtful')
+        list[str], Field(description='reasons why a value is null or doubtful')
     ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
-            description='why the score or a part of it is null', validate_default=True
+            description='reasons why the score or a part of it is null',
+            validate_default=True,
         ),
     ] = []
 
@@ -5509,7 +5657,7 @@ class InferenceResult(Message):
         Field(description='as the operation says; rows in the order of the request'),
     ]
     labels: Annotated[
-        list[str], Field(description="of a classifier's columns; else empty")
+        list[str], Field(description="labels of a classifier's columns; else empty")
     ]
     model: ModelUse
     service_version: str
@@ -5537,33 +5685,39 @@ class SorResult(MetricResult):
         SorNull | None, Field(description='the same statement for other posts')
     ]
     warnings: Annotated[
-        list[str], Field(description='why something is null or doubtful')
+        list[str], Field(description='reasons why a value is null or doubtful')
     ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
-            description='why the score or a part of it is null', validate_default=True
+            description='reasons why the score or a part of it is null',
+            validate_default=True,
         ),
     ] = []
     elicitation: Annotated[
         Elicitation | None,
-        Field(description='what the model answered, where the request said `explain`'),
+        Field(description="the model's answer, if the request has `explain`"),
     ] = None
 
 
 class BatchReport(Report):
     metric: Literal['consistency', 'cot2el', 'explanations', 'ftc', 'haf', 'hatexscore', 'hlv', 'ice', 'sor']
     scored: Annotated[int, Field(description='results that this report rests on')]
-    undefined: Annotated[int, Field(description='of these, results without a score')]
+    undefined: Annotated[int, Field(description='results without a score')]
     finding: Annotated[
-        str, Field(description='what they come to, and how many they are')
+        str,
+        Field(
+            description='the meaning of the results in a sentence or two, and their number'
+        ),
     ] = ''
     left_out: Annotated[
         dict[str, int] | None, Field(description='jobs without a result, by status')
     ] = None
     duplicates: Annotated[
         int,
-        Field(description="results that repeat another's request and report; left out"),
+        Field(
+            description='results left out because another has the same request and report'
+        ),
     ] = 0
     score: Annotated[
         Interval, Field(description='mean score, with its interval over texts')
@@ -5571,63 +5725,69 @@ class BatchReport(Report):
     sequence: Annotated[
         SequenceInterval | None,
         Field(
-            description='of the mean score of the texts, where asked for; null where the score has no range, and where the looks so far contradict each other'
+            description="an interval of the texts' mean score, if requested; null if the score has no range, or if the looks so far contradict each other"
         ),
     ] = None
     reasons: Annotated[
         dict[str, int] | None,
         Field(
-            description='code → results whose score is null for it; one may have several'
+            description='code → results whose score is null for this reason; a result may have several reasons'
         ),
     ] = None
     by_language: Annotated[
         dict[str, LanguageScores] | None,
         Field(
-            description='language of the text → its results; those without one are left out'
+            description='language of the text → its results; results without a language are left out'
         ),
     ] = None
     parts: Annotated[
         dict[str, PartSummary] | None,
         Field(
-            description='part of the score → its mean over all results; empty in reports of earlier versions, and where there is no score'
+            description='part of the score → its mean over all results; empty if there is no score, and in reports of earlier versions'
         ),
     ] = None
     splits: Annotated[
         list[ScoreSplit],
         Field(
-            description='the scores by each of `by`; no p-value holds for several at once',
+            description='the scores split by each of `by`; p-values are not corrected across splits',
             validate_default=True,
         ),
     ] = []
     comparison: Annotated[
         SystemComparison | None,
-        Field(description='with the results of `against`; null where none were named'),
+        Field(
+            description='comparison with the results of `against`; null if the request names none'
+        ),
     ] = None
     further: Annotated[
         list[SystemComparison],
         Field(
-            description="of each of the request's `further` systems with `against`",
+            description="comparison of each of the request's `further` systems with `against`",
             validate_default=True,
         ),
     ] = []
     agreement: Annotated[
         HumanAgreement | None,
-        Field(description='of people with each other and the metric, where asked for'),
+        Field(
+            description='agreement between people, and between people and the metric, if requested'
+        ),
     ] = None
     gold: Annotated[
         GoldAgreement | None,
         Field(
-            description='with what people say of the texts and explanations; null where no line has it'
+            description='comparison with gold labels, marked passages and ratings; null if no line has them'
         ),
     ] = None
     plan: Annotated[
         StudyPlan | None,
-        Field(description='of the further study that `plan` asked for; else null'),
+        Field(
+            description="the plan of the further study in the request's `plan`; null without one"
+        ),
     ] = None
     corrected: Annotated[
         dict[str, str] | None,
         Field(
-            description='p-values that are corrected for several tests → how. No other is, and no interval holds for several numbers at once'
+            description='p-values corrected for several tests → the correction. No other p-value is corrected, and every interval is for a single number'
         ),
     ] = None
     warnings: list[str] = []
@@ -5636,7 +5796,7 @@ class BatchReport(Report):
     resamples: int
     confidence: float
     statistics_version: Annotated[
-        str, Field(description='of how intervals are made')
+        str, Field(description='version of the methods for intervals')
     ] = '1'
     service_version: str
     details: Annotated[
@@ -5662,17 +5822,18 @@ class ConsistencyResult(MetricResult):
     evidence: list[ConsistencyEvidence]
     control: ConsistencyControl | None
     warnings: Annotated[
-        list[str], Field(description='why something is null or doubtful')
+        list[str], Field(description='reasons why a value is null or doubtful')
     ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
-            description='why the score or a part of it is null', validate_default=True
+            description='reasons why the score or a part of it is null',
+            validate_default=True,
         ),
     ] = []
     elicitation: Annotated[
         Elicitation | None,
-        Field(description='what the model answered, where the request said `explain`'),
+        Field(description="the model's answer, if the request has `explain`"),
     ] = None
 
 
@@ -5713,13 +5874,13 @@ class InferenceRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint that is notified; absent: all that listen'
+            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
         bool,
         Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, of the result numbers and names'
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
         ),
     ] = False
     ask: Annotated[
@@ -5754,29 +5915,29 @@ class Job(JobMessage):
     request_id: Annotated[
         str | None,
         Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
+            description='x-request-id of the request that created it or its batch; null for older jobs'
         ),
     ]
     batch_id: str | None
     waiting_for: Annotated[
         WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
+        Field(
+            description='the model that the job waits for; only while queued because a model is not ready'
+        ),
     ]
     metadata: dict[str, str]
     context: Context | None
-    trace: Annotated[
-        Trace | None, Field(description='the evaluated trace, from the request')
-    ]
+    trace: Annotated[Trace | None, Field(description="the request's `trace`")]
     request: Annotated[
         dict[str, Any] | None,
         Field(
-            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+            description='the request with its defaults, only in `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
         ),
     ]
-    error: Annotated[Problem | None, Field(description='where the job failed')]
+    error: Annotated[Problem | None, Field(description='the problem of a failed job')]
     result: Annotated[
         ConsistencyResult | Cot2elResult | ExplanationsResult | FtcResult | HafResult | HatexscoreResult | HlvResult | IceResult | InferenceResult | SimilarityResult | SorResult | BatchReport | None,
-        Field(description='as `metric` says, where the job succeeded'),
+        Field(description='the result of `metric`, if the job succeeded'),
     ]
 
 

@@ -84,6 +84,6 @@ def sign(body: bytes, id: str, timestamp: str, secret: str) -> str:
 
 def _require_fresh(moment: str, tolerance: float) -> None:
     if not (moment.isascii() and moment.isdigit()):
-        raise InvalidSignature("webhook-timestamp is no time")
+        raise InvalidSignature("webhook-timestamp is not a time")
     if abs(time.time() - int(moment)) > tolerance:
         raise InvalidSignature("it was signed too long ago, or a clock is wrong")

@@ -11,7 +11,9 @@ from typing import Literal
 
 from services.gateway.pages.result_query import ResultQuery, value_name
 from services.gateway.results.result_pages import CardCounts
+from services.registry import surprising_words
 from shared.contracts.checks import ACTIONS
+from shared.contracts.fields import options_of
 from shared.contracts.service import ReportedContract
 from shared.reports.pages.report_summary import verdict_phrase
 
@@ -79,6 +81,19 @@ def card_of(view: ResultQuery, contract: ReportedContract | None, counts: CardCo
     )
 
 
+def clusters_of(view: ResultQuery, counts: CardCounts) -> list[CardItem]:
+    """Return every failure, worst first, then every reason for no test, with its lines."""
+    problems = [
+        CardItem(words, counts.problems[code], view.within(("reason", code)), code)
+        for code, words in surprising_words(view.metric).items()
+        if code in counts.problems
+    ]
+    return problems + [
+        CardItem(value_name("why", code), count, view.within(("why", code)), code)
+        for code, count in counts.untested.items()
+    ]
+
+
 def _sentence(counts: CardCounts) -> str:
     whole = sum(counts.verdicts.values())
     opposite = counts.problems.get(OPPOSITE, 0)
@@ -103,7 +118,7 @@ def _untested(
     view: ResultQuery, contract: ReportedContract | None, code: str, count: int
 ) -> CardItem:
     control = CONTROLS.get(code)
-    fields = {} if contract is None else contract.request.model_fields
+    fields = contract.request.model_fields | options_of(contract.request) if contract else {}
     if control != "without" and control not in fields:
         control = None
     return CardItem(

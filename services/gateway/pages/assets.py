@@ -57,8 +57,8 @@ class Assets(StaticFiles):
         """Return the file with headers to cache it for ever."""
         response = await super().get_response(path, scope)
         response.headers.update(PAGE_HEADERS)
-        asked = f"/static/{path}?{scope.get('query_string', b'').decode('latin-1')}"
-        current = response.status_code == 200 and asked == asset(path)
+        address = f"/static/{path}?{scope.get('query_string', b'').decode('latin-1')}"
+        current = response.status_code == 200 and address == asset(path)
         response.headers["Cache-Control"] = A_YEAR if current else "no-cache"
         return response
 
@@ -72,7 +72,7 @@ def install(app: FastAPI) -> None:
     for part in PARTS:
         app.include_router(part.router)
     app.state.page_paths = {
-        getattr(one, "path", "") for part in PARTS for one in part.router.routes
+        getattr(route, "path", "") for part in PARTS for route in part.router.routes
     }
     app.add_exception_handler(HTTPException, page_or_problem)
     app.mount("/static", Assets(directory=STATIC), name="static")

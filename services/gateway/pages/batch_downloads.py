@@ -7,13 +7,16 @@ the numbers, under names that a new upload takes for fields.
 
 from __future__ import annotations
 
+import hmac
 import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+from urllib.parse import parse_qsl
 
-from fastapi import Request
-from sqlalchemy import Engine
+from fastapi import Path, Request
+from sqlalchemy import Connection, Engine
 from starlette.responses import Response, StreamingResponse
 
 from services.gateway.auth import Viewer
@@ -32,19 +35,21 @@ from services.gateway.pages.batches import get_batch
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import ResultQuery, query_to_take
 from services.gateway.refusals import NoReport
-from services.gateway.results import result_exports, result_pages
+from services.gateway.results import result_exports, result_pages, saved_views
 from services.gateway.results.result_exports import ExportedRow
 from services.gateway.routes import batch_results
 from services.gateway.routes import judgements as judgement_routes
 from services.gateway.routes.batch_results import find_plot, report_job, unknown_plot, write_facts
+from services.gateway.routes.batches import find_batch
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
 from services.registry import contracts, metrics, reported
 from shared.contracts.column_names import PARTS
-from shared.contracts.errors import BadInput, UnknownFile
+from shared.contracts.errors import BadInput, NotThere, UnknownFile
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
 from shared.ledger.judgements import JudgementFilter
+from shared.ledger.keys import TENANT
 from shared.reports.charts.engine import in_the_dark
 
 LINES_AT_ONCE = 200
@@ -80,26 +85,26 @@ class ExportColumns:
             *(f"metadata.{key}" for key in self.keys),
         ]
 
-    def row(self, one: ExportedRow, batch: Batch) -> list[str]:
-        row, result = one.row, one.result or {}
+    def row(self, exported: ExportedRow, batch: Batch) -> list[str]:
+        row, result = exported.row, exported.result or {}
         checks = (f"{check['name']}: {check['outcome']}" for check in result.get("checks") or ())
         return [
             *(csv_field(getattr(row, name)) for name in IN_FRONT),
-            *(csv_field(_text_of(one, name)) for name in self.texts),
+            *(csv_field(_text_of(exported, name)) for name in self.texts),
             *cells_of(result, self.numbers),
             *(("; ".join(checks), csv_field(result.get(MASKED))) if self.texts else ()),
-            *warning_cells(one.result),
-            csv_field(why_none(row.status, one.error, batch)),
+            *warning_cells(exported.result),
+            csv_field(why_none(row.status, exported.error, batch)),
             *(csv_field(getattr(row, name)) for name in OF_TABLE),
             csv_field(" ".join(row.reasons)),
             *(csv_field(row.metadata.get(key)) for key in self.keys),
         ]
 
 
-def _text_of(one: ExportedRow, name: str) -> Any:
+def _text_of(exported: ExportedRow, name: str) -> Any:
     """Return a field of the request, or a part of a field; None if it was not kept."""
     whole, _, part = name.partition(".")
-    value = (one.request or {}).get(whole)
+    value = (exported.request or {}).get(whole)
     return value.get(part) if part and isinstance(value, dict) else None if part else value
 
 
@@ -108,10 +113,10 @@ def text_columns(batch: Batch) -> list[str]:
     contract = metrics().get(batch.metric)
     if contract is None:
         return []
-    fields = [one.name for one in contract.form]
+    fields = [field.name for field in contract.form]
     return [
         *fields,
-        *(one for one in PARTS if one.partition(".")[0] in contract.request.model_fields),
+        *(part for part in PARTS if part.partition(".")[0] in contract.request.model_fields),
     ]
 
 
@@ -139,24 +144,24 @@ def file_chunks(
             return
         last = some[-1].row.line
         yield (
-            encode_rows(columns.row(one, batch) for one in some)
+            encode_rows(columns.row(row, batch) for row in some)
             if ending == "csv"
             else "".join(
-                f"{json.dumps(_to_dict(one, batch, texts=texts))}\n" for one in some
+                f"{json.dumps(_to_dict(row, batch, texts=texts))}\n" for row in some
             ).encode()
         )
 
 
-def _to_dict(one: ExportedRow, batch: Batch, *, texts: bool) -> dict[str, Any]:
-    row = one.row
+def _to_dict(exported: ExportedRow, batch: Batch, *, texts: bool) -> dict[str, Any]:
+    row = exported.row
     return {
         "batch_id": batch.id,
         **{NAMES.get(name, name): getattr(row, name) for name in TOLD},
         "reasons": row.reasons,
         "metadata": row.metadata,
-        **({"request": one.request} if texts else {}),
-        "result": one.result,
-        "error": one.error,
+        **({"request": exported.request} if texts else {}),
+        "result": exported.result,
+        "error": exported.error,
     }
 
 
@@ -166,9 +171,36 @@ async def results_html(
 ) -> Response:
     """The chosen lines in one file with the report, without anybody's text."""
     batch = await get_batch(batch_id, gateway, caller)
-    view = query_to_take(batch, batch.tenant, request.query_params.multi_items())
+    return await lines_html(batch, request.query_params.multi_items(), gateway)
+
+
+async def lines_html(batch: Batch, pairs: Sequence[tuple[str, str]], gateway: State) -> Response:
+    """Return the report with the lines of a view. Raises BadInput, NoReport."""
+    view = query_to_take(batch, batch.tenant, pairs)
     report = await _finished_report(batch, gateway)
     return await batch_results.as_html(batch, report, gateway, view.filter, MOST_IN_FILE)
+
+
+@router.get("/shared/{tenant}/{metric}/{token}.html")
+async def shared_lines(
+    tenant: Annotated[str, Path(pattern=f"^{TENANT.pattern}$")],
+    metric: Annotated[str, Path(pattern="^[a-z0-9_-]+$")],
+    token: Annotated[str, Path(pattern="^[0-9a-f]{32}$")],
+    gateway: Gateway,
+) -> Response:
+    """Show the lines of a shared link to anybody who has it. Raises NotThere, NoReport."""
+
+    def read(connection: Connection) -> list[Any]:
+        links = saved_views.list_views(connection, tenant, f"shared {metric}").values()
+        return [link for link in links if hmac.compare_digest(link["token"], token)]
+
+    for link in await gateway.in_ledger(read):
+        if time.time() < link["until"]:
+            batch = await find_batch(link["batch"], gateway, tenant)
+            response = await lines_html(batch, parse_qsl(link["query"]), gateway)
+            response.headers["Content-Disposition"] = "inline"
+            return response
+    raise NotThere("This link has expired, or its owner has deleted it.")
 
 
 @router.get("/batches/{batch_id}/results.{ending}")

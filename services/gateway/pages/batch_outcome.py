@@ -7,38 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
-from services.gateway.pages.result_query import ResultQuery
 from services.gateway.pages.terms import Term, terms
 from services.gateway.results.result_pages import ResultCounts
 from shared.contracts.service import MetricContract, ReportedContract
 from shared.ledger.score_hours import edges_of
-from shared.reports.pages.page_text import significant
+from shared.reports.pages.report_design import HistogramBars
 from shared.reports.pages.report_summary import ResultTally, interval_in, record_at, sentences
 
 MOST_REASONS = 8  # why results are not tested
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A count with a link to its lines. share: of the largest count, [0, 1]."""
-
-    name: str
-    count: int
-    share: float
-    address: str
-
-
-@dataclass(frozen=True)
-class ScoreHistogram:
-    """Scores in equal bins over the metric's range. chance: its place in the range, [0, 1]."""
-
-    bars: Sequence[Bar]
-    low: float
-    high: float
-    chance: float | None
 
 
 @dataclass(frozen=True)
@@ -76,13 +54,12 @@ class BatchOutcome:
     """The finding over a whole batch, with its pictures."""
 
     sentences: Sequence[str]
-    histogram: ScoreHistogram | None
+    histogram: HistogramBars | None
     parts: Sequence[PartRow]
     counts: ResultCounts
 
 
 def outcome_of(
-    view: ResultQuery,
     contract: ReportedContract | None,
     counts: ResultCounts,
     why: Mapping[str, int],
@@ -97,7 +74,7 @@ def outcome_of(
             ResultTally(counts.rows, counts.scored, counts.values["verdict"], problems, why),
             report or {},
         ),
-        histogram=_histogram(view, contract, counts) if counts.scored else None,
+        histogram=_histogram(contract, counts) if counts.scored else None,
         parts=_parts(contract, report or {}),
         counts=counts,
     )
@@ -113,22 +90,18 @@ def _sentences(
     return sentences(metric, tally, report)
 
 
-def _histogram(
-    view: ResultQuery, contract: ReportedContract | None, counts: ResultCounts
-) -> ScoreHistogram:
+def _histogram(contract: ReportedContract | None, counts: ResultCounts) -> HistogramBars:
     edges = edges_of(contract)
-    most = max(counts.bins) or 1
-    bars = [
-        Bar(
-            f"{significant(low)} to {significant(high)}",
-            count,
-            count / most,
-            view.only(("score_from", repr(low)), ("score_to", repr(high))),
-        )
-        for (low, high), count in zip(pairwise(edges), counts.bins, strict=True)
-    ]
-    scale = scale_of(contract)
-    return ScoreHistogram(bars, scale.low, scale.high, scale.chance)
+    facts = None if contract is None else contract.facts
+    chance = None if facts is None else facts.chance_score
+    return HistogramBars(
+        "How the scores are spread",
+        counts.bins,
+        (edges[0], edges[-1]),
+        "results",
+        mark=None if chance is None else (chance, "chance"),
+        part="score",
+    )
 
 
 def scale_of(contract: ReportedContract | None) -> Scale:
@@ -150,8 +123,8 @@ def _parts(contract: ReportedContract | None, report: Mapping[str, Any]) -> list
         apart = [group for group in groups if name in group.better]
         for group in apart:
             means = record_at(report, group.path)
-            own = replace(term, name=f"{term.name}: {group.name}", better=group.better[name])
-            rows.append(_row(own, interval_in(means, name), means.get("results")))
+            named = replace(term, name=f"{term.name}: {group.name}", better=group.better[name])
+            rows.append(_row(named, interval_in(means, name), means.get("results")))
         if apart:
             continue
         scored = report.get("scored")

@@ -19,7 +19,6 @@ from pydantic import ValidationError
 
 from services.gateway.pages.batch_outcome import outcome_of
 from services.gateway.pages.gold_section import gold_section
-from services.gateway.pages.result_query import parse_query
 from services.gateway.pages.result_tables import Table, with_language_names
 from services.gateway.pages.templates import STATIC, render
 from services.gateway.results.result_pages import ResultCounts, ResultRow
@@ -66,7 +65,7 @@ def design_of(metric: str, report: Record | None) -> list[Block]:
     if design is None or report is None:
         return []
     blocks = [*design(report), *_common(report)]
-    return [one for one in blocks if not one.is_empty]
+    return [block for block in blocks if not block.is_empty]
 
 
 @dataclass(frozen=True)
@@ -84,12 +83,14 @@ def charts_at_once(
     blocks: Sequence[Block], first: int, address: Callable[[int], str]
 ) -> ChartsAtOnce:
     """first: number of the first chart to draw. address: of the page that begins with a chart."""
-    count = max((number + 1 for one in blocks if (number := _number(one)) is not None), default=0)
+    count = max(
+        (number + 1 for block in blocks if (number := _number(block)) is not None), default=0
+    )
     if count <= AT_ONCE:
         return ChartsAtOnce(blocks)
     start = first // AT_ONCE * AT_ONCE if first < count else 0
     drawn = range(start, min(start + AT_ONCE, count))
-    kept = [one for one in blocks if (number := _number(one)) is None or number in drawn]
+    kept = [block for block in blocks if (number := _number(block)) is None or number in drawn]
     others = [
         (low + 1, min(low + AT_ONCE, count), address(low))
         for low in range(0, count, AT_ONCE)
@@ -104,12 +105,14 @@ def _number(block: Block) -> int | None:
 
 def _common(report: Record) -> Iterator[Block]:
     by_language = record(report, "by_language").items()
-    scores = {language_name(code): record(one, "score") for code, one in by_language}
-    languages = {name: one for name, one in scores.items() if is_shown(one)}
+    scores = {language_name(code): record(language, "score") for code, language in by_language}
+    languages = {name: score for name, score in scores.items() if is_shown(score)}
     if len(languages) > 1:
         yield forest("Mean score by language of the text", languages)
     left_out = record(report, "left_out")
-    filters: dict[str, Pair] = {one: ("status", one) for one in STATUSES if one in left_out}
+    filters: dict[str, Pair] = {
+        status: ("status", status) for status in STATUSES if status in left_out
+    }
     yield count_bars("Left out, by state", left_out, filters=filters)
 
 
@@ -124,8 +127,8 @@ class TableEntry:
 
 def tables_of(report: Message | Record) -> list[ReportTable]:
     """Return all tables of the metric's part of a report."""
-    own = [entry for entry in _entries(report) if entry.name.replace(" ", "_") not in ELSEWHERE]
-    wanted = [entry for entry in own if entry.name not in ASKED_FOR or entry.value]
+    entries = [entry for entry in _entries(report) if entry.name.replace(" ", "_") not in ELSEWHERE]
+    wanted = [entry for entry in entries if entry.name not in ASKED_FOR or entry.value]
     return list(_record(wanted, ""))
 
 
@@ -140,8 +143,8 @@ def _record(entries: list[TableEntry], caption: str) -> Iterator[ReportTable]:
         yield Table(caption=caption or "Over all results", columns=columns, rows=rows)
     for entry in entries:
         if not _is_single(entry.value):
-            place = f"{caption} › {entry.name}" if caption else entry.name
-            yield from _nested_tables(place, entry)
+            path = f"{caption} › {entry.name}" if caption else entry.name
+            yield from _nested_tables(path, entry)
 
 
 def _nested_tables(caption: str, entry: TableEntry) -> Iterator[ReportTable]:
@@ -151,8 +154,8 @@ def _nested_tables(caption: str, entry: TableEntry) -> Iterator[ReportTable]:
     elif _is_uniform(inside := _entries(entry.value)):
         yield from _rows(caption, inside, entry.note, first="")
     elif inside:
-        for place, table in enumerate(_record(inside, caption)):
-            note = entry.note if place == 0 else table.note
+        for number, table in enumerate(_record(inside, caption)):
+            note = entry.note if number == 0 else table.note
             yield replace(table, note=note)
 
 
@@ -172,8 +175,8 @@ def _rows(caption: str, named: list[TableEntry], note: str, first: str) -> Itera
         yield Table(caption=caption, columns=[first, *columns], rows=rows, note=note)
     for entry, row in zip(named, flat, strict=True):
         for deeper in _nested(_entries(entry.value)):
-            place = f"{caption} › {_label(entry, row)} › {deeper.name}"
-            yield from _nested_tables(place, deeper)
+            path = f"{caption} › {_label(entry, row)} › {deeper.name}"
+            yield from _nested_tables(path, deeper)
 
 
 def _flatten(entries: list[TableEntry], before: str = "") -> Iterator[tuple[str, Any]]:
@@ -225,7 +228,7 @@ def _is_uniform(entries: list[TableEntry]) -> bool:
         _is_single(entry.value) or isinstance(entry.value, Sequence) for entry in entries
     ):
         return False
-    return len({tuple(one.name for one in _entries(entry.value)) for entry in entries}) == 1
+    return len({tuple(inner.name for inner in _entries(entry.value)) for entry in entries}) == 1
 
 
 def _is_single(value: Any) -> bool:
@@ -233,7 +236,7 @@ def _is_single(value: Any) -> bool:
     if isinstance(value, Mapping):
         return is_interval(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return all(isinstance(one, SINGLE) for one in value)
+        return all(isinstance(item, SINGLE) for item in value)
     return isinstance(value, (*SINGLE, Interval))
 
 
@@ -332,14 +335,14 @@ class FileLines:
 
 def file_of(batch: Batch, report: dict[str, Any], lines: FileLines) -> str:
     """Return the report as one HTML file without scripts, external content, or users' texts."""
-    view, contract = parse_query(batch, batch.tenant, ()), reported().get(batch.metric)
+    contract = reported().get(batch.metric)
     sheets = "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
     return render(
         "batch_file.html",
         batch=batch_json(batch),
         contract=metrics().get(batch.metric),
         summary=summary_of(batch, report, inside=True),
-        finding=outcome_of(view, contract, lines.counts, lines.why, report),
+        finding=outcome_of(contract, lines.counts, lines.why, report),
         is_metric=batch.metric in metrics(),
         items=lines.rows,
         reasons=lines.counts.reasons,

@@ -77,21 +77,21 @@ class BatchSplit:
 
         A value that belongs to the text, such as a market, has other texts by nature.
         """
-        said, found = [], self.found
-        over_texts = found is not None and (found.within_texts or self.by == "model")
-        if found is not None and over_texts and (found.common_texts or 0) < (found.texts or 0):
-            said.append(
-                f"They are not of the same texts: {found.common_texts or 0:,} of "
-                f"{counted(found.texts or 0, 'text')} with a score have one under every value. "
+        sentences, split = [], self.found
+        over_texts = split is not None and (split.within_texts or self.by == "model")
+        if split is not None and over_texts and (split.common_texts or 0) < (split.texts or 0):
+            sentences.append(
+                f"They are not of the same texts: {split.common_texts or 0:,} of "
+                f"{counted(split.texts or 0, 'text')} with a score have one under every value. "
                 "The texts may differ. A comparison of two parts pairs them by their texts."
             )
         shares = [row.undefined for row in self.rows]
         if self.by != "verdict" and shares and max(shares) - min(shares) > MUCH:
-            said.append(
+            sentences.append(
                 f"Between {min(shares):.0%} and {max(shares):.0%} of the lines have no score, "
                 "which no mean counts: what differs may be what could be scored."
             )
-        return said
+        return sentences
 
     @property
     def is_pending(self) -> bool:
@@ -100,9 +100,9 @@ class BatchSplit:
 
 def split_keys(view: ResultQuery, keys: Mapping[str, int], counted: Counted) -> dict[str, str]:
     """Return key → name of columns and metadata with 2 to 50 values."""
-    found = {name: said for name, said in COLUMNS.items() if len(counted.get(name, ())) > 1}
-    own = metadata_split_keys(keys)
-    return found | own | ({view.split: view.split} if view.split and not found | own else {})
+    columns = {name: said for name, said in COLUMNS.items() if len(counted.get(name, ())) > 1}
+    known = columns | metadata_split_keys(keys)
+    return known or ({view.split: view.split} if view.split else {})
 
 
 def metadata_split_keys(keys: Mapping[str, int]) -> dict[str, str]:
@@ -128,8 +128,8 @@ async def split_of(
     values = sum(count.value is not None for count in counts)
     job, why = await _report(batch, gateway, caller, view, values)
     splits = (job.result or {}).get("splits", ()) if job is not None else ()
-    found = next(map(ScoreSplit.model_validate, splits), None)
-    known = {} if found is None else {one.value: one.score for one in found.values}
+    split = next(map(ScoreSplit.model_validate, splits), None)
+    known = {} if split is None else {value.value: value.score for value in split.values}
     rows = tuple(
         _row(view, count, known.get(count.value)) for count in counts if count.value is not None
     )
@@ -140,7 +140,7 @@ async def split_of(
         (edges[0], edges[-1]),
     )
     without = sum(count.rows for count in counts if count.value is None)
-    return BatchSplit(view.split, rows, why or _sentence(found), forest, without, job, found)
+    return BatchSplit(view.split, rows, why or _sentence(split), forest, without, job, split)
 
 
 async def _report(
@@ -153,13 +153,13 @@ async def _report(
         return None, "There are no intervals: this key makes no reports."
     contract = metrics()[batch.metric].batch
     try:
-        asked = contract.request.model_validate(
+        body = contract.request.model_validate(
             {"batch": batch.id, "by": (view.split,), "pairwise": view.pairwise}
         )
     except ValidationError:
         return None, "There are no intervals: no report splits by such a name."
     try:
-        accepted = await find_or_commit(contract, asked, gateway, caller.owner(gateway.settings))
+        accepted = await find_or_commit(contract, body, gateway, caller.owner(gateway.settings))
         job = await wait_for_job(accepted, gateway, 0)
     except ScoringError as error:
         return None, f"There are no intervals: {error.detail}."
@@ -180,15 +180,15 @@ def _row(view: ResultQuery, count: result_pages.SplitCount, score: Any) -> Split
     return SplitRow(named, count.rows, 1 - count.scored / count.rows, interval, address)
 
 
-def _sentence(found: ScoreSplit | None) -> str:
-    if found is None:
+def _sentence(split: ScoreSplit | None) -> str:
+    if split is None:
         return "The intervals are being made…"
-    if found.warnings:
-        return f"There is no split: {found.warnings[0]}."
-    if found.p_value is None:
+    if split.warnings:
+        return f"There is no split: {split.warnings[0]}."
+    if split.p_value is None:
         return "There are too few results to test whether the values differ."
-    more = "; within a text where it has several values" if found.within_texts else ""
+    more = "; within a text where it has several values" if split.within_texts else ""
     how = f"values permuted over texts{more}"
-    shown = f"p = {p_value(found.p_value)}".replace("= <", "<")
-    told = f"more than chance would make them ({how}, {shown})."
-    return f"The values {'differ' if found.p_value <= LEVEL else 'do not differ'} {told}"
+    shown = f"p = {p_value(split.p_value)}".replace("= <", "<")
+    words = f"more than chance would make them ({how}, {shown})."
+    return f"The values {'differ' if split.p_value <= LEVEL else 'do not differ'} {words}"

@@ -20,7 +20,7 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.caller import Caller
 from services.gateway.pages import reviewers
-from services.gateway.pages.answer_card import AnswerCard, card_of
+from services.gateway.pages.answer_card import AnswerCard, CardItem, card_of, clusters_of
 from services.gateway.pages.batch_outcome import MOST_REASONS, outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, charts_at_once, design_of, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
@@ -51,7 +51,6 @@ from services.registry import (
     reported,
     surprising_words,
 )
-from shared.contracts.service import MetricContract, ReportedContract
 from shared.ledger import batches, files, judgements
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
@@ -74,23 +73,25 @@ async def batch_list(
     """Show a page of batches."""
     check_scope(caller, "batch")
     wanted = Slice(ON_A_PAGE, after=after, tenant=caller.tenant)
-    found, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
-    called = await file_names(found, gateway, caller)
+    listed, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
+    called = await file_names(listed, gateway, caller)
     return page(
         request,
         "batches.html",
-        batches=[batch_json(batch) for batch in found],
+        batches=[batch_json(batch) for batch in listed],
         called=called,
-        older=f"/batches?after={found[-1].id}" if more else None,
+        older=f"/batches?after={listed[-1].id}" if more else None,
         first=after is None,
     )
 
 
-async def file_names(found: Sequence[Batch], gateway: State, caller: Caller) -> dict[str, str]:
+async def file_names(listed: Sequence[Batch], gateway: State, caller: Caller) -> dict[str, str]:
     """Return batch → the name of its uploaded file, where it is still known."""
-    ids = [batch.input_file_id for batch in found]
+    ids = [batch.input_file_id for batch in listed]
     names = await gateway.in_ledger(lambda one: files.names_of(one, ids, caller.tenant))
-    known = {one.id: names.get(one.input_file_id, one.metadata.get("uploaded")) for one in found}
+    known = {
+        batch.id: names.get(batch.input_file_id, batch.metadata.get("uploaded")) for batch in listed
+    }
     return {batch_id: name for batch_id, name in known.items() if name}
 
 
@@ -121,6 +122,7 @@ class Results:
     count: int
     whole: ResultSummary
     card: AnswerCard
+    clusters: Sequence[CardItem]
     judged: Mapping[str, Mapping[str, int]]  # job → opinion → people, of these rows
     next: str | None
     complete: bool
@@ -145,12 +147,19 @@ async def batch_page(
     if (filled := filled_pairs(sent)) != sent:
         query = urlencode(filled, quote_via=quote)
         return RedirectResponse(f"/batches/{batch.id}{'?' if query else ''}{query}", 303)
+    contract = reported().get(batch.metric)
     if line is not None:
         opened = await load_row_detail(gateway, batch, line)
         judged = await reviewers.of_job(opened.job, request, gateway, caller)
-        return page(request, "line.html", batch_id=batch.id, opened=opened, judged=judged)
+        return page(
+            request,
+            "line.html",
+            batch_id=batch.id,
+            opened=opened,
+            judged=judged,
+            problems={} if contract is None else contract.problems,
+        )
     ended = batch.is_final and batch.total > 0
-    contract = reported().get(batch.metric)
     return page(
         request,
         "batch.html",
@@ -162,16 +171,10 @@ async def batch_page(
         is_metric=batch.metric in metrics(),
         scale=scale_of(contract),
         words=surprising_words(batch.metric),
-        models=models_for(gateway, contract),
-        readers=[one.name for one in gateway.catalogue.entries if one.kind == "causal"],
-        tabs=await saved_views(gateway, caller.tenant, batch.metric) if ended else [],
+        models=gateway.model_names(*getattr(contract, "model_kinds", ())),
+        readers=gateway.model_names("causal"),
+        tabs=await saved_views(gateway, caller.tenant, batch.metric) if ended else {},
     )
-
-
-def models_for(gateway: State, contract: ReportedContract | None) -> list[str]:
-    """Return the names of the configured models that can judge for a metric."""
-    kinds = contract.model_kinds if isinstance(contract, MetricContract) else ()
-    return [one.name for one in gateway.catalogue.entries if one.kind in kinds]
 
 
 @router.get("/batches/{batch_id}/statistics")
@@ -205,7 +208,7 @@ async def batch_statistics(
         whole=whole,
         report=report,
         is_metric=is_metric,
-        finding=outcome_of(view, contract, whole.counts, whole.why, report.report),
+        finding=outcome_of(contract, whole.counts, whole.why, report.report),
         charts_shown=charts_at_once(
             design_of(batch.metric, report.report), charts, view.charts_from
         ),
@@ -289,13 +292,16 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
         rows, key, count = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
         ids = [row.job_id for row in rows if row.job_id is not None]
         explanations = result_pages.explanations_of(connection, batch.tenant, ids)
-        counts = result_pages.card_counts(connection, view.filter)
+        counts = every = result_pages.card_counts(connection, view.filter)
+        if view.any_failure.pairs != view.pairs:
+            every = result_pages.card_counts(connection, view.any_failure.filter)
         return Results(
             view=view,
             rows=fitted_rows(rows, view),
             count=count,
             whole=whole,
             card=card_of(view, reported().get(batch.metric), counts),
+            clusters=clusters_of(view.any_failure, every),
             judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),
             complete=complete,
@@ -311,12 +317,12 @@ async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSum
     wanted = parse_query(batch, batch.tenant, ()).filter
     edges = edges_of(reported().get(batch.metric))
     known = gateway.summaries.get(batch.id) if complete else None
-    found = await gateway.in_ledger(
+    summary = await gateway.in_ledger(
         lambda connection: result_pages.summary_of(connection, wanted, edges, MOST_REASONS, known)
     )
-    if complete and found is not known:
-        gateway.summaries[batch.id] = found
-    return found
+    if complete and summary is not known:
+        gateway.summaries[batch.id] = summary
+    return summary
 
 
 async def get_batch(batch_id: str, gateway: State, caller: Caller) -> Batch:

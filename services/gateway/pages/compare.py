@@ -122,37 +122,37 @@ def parse_pair_query(
     left, right = batches
     named = ("chance", *metric.parts)
     ranges = frozenset(f"{name}_{end}" for name in named for end in ("from", "to"))
-    own = [
+    of_rows = [
         (HERE.get(name, name), value) for name, value in sent if name in OF_RIGHT or name in ranges
     ]
-    rows = parse_query(right, right.tenant, own)
+    rows = parse_query(right, right.tenant, of_rows)
     there = {name: here for here, name in HERE.items()}
     of_right = [(there.get(name, name), value) for name, value in rows.filters]
     known = {name: value for name, value in sent if _is_known(name, value)}
     query = (*known.items(), *of_right)
     chips = []
     for pair in query:
-        others = urlencode([one for one in query if one != pair])
+        others = urlencode([other for other in query if other != pair])
         url = f"{address}{'&' if others else ''}{others}#pairs"
         chips.append(Chip(_filter_label(*pair, metric), url))
-    found = replace(
+    selection = replace(
         _filter(dict(query), (left, right), metric.score_range),
         right=rows.filter if rows.filters else None,
         by_label=metric.explained is not None,
     )
-    return PairQuery(found, query, chips, (*_ignored(sent, ranges), *rows.ignored))
+    return PairQuery(selection, query, chips, (*_ignored(sent, ranges), *rows.ignored))
 
 
 def _ignored(sent: Sequence[Pair], ranges: frozenset[str]) -> list[str]:
     """Return the parts of the address that are unknown or cannot be read."""
-    told = []
+    faults = []
     for name, value in sent:
         known = name in OF_PAGE or name in OF_RIGHT or name in ranges
         if not value or known or _is_known(name, value):
             continue
-        own = name in (*OWN, "verdicts")
-        told.append(ignored_pair(name, value, "it cannot be read" if own else NO_FILTER))
-    return told
+        is_own = name in (*OWN, "verdicts")
+        faults.append(ignored_pair(name, value, "it cannot be read" if is_own else NO_FILTER))
+    return faults
 
 
 def _is_known(name: str, value: str) -> bool:
@@ -175,27 +175,27 @@ def _filter_label(name: str, value: str, metric: MetricContract) -> str:
 
 
 def _filter(
-    chosen: Mapping[str, str],
+    values: Mapping[str, str],
     batches: tuple[Batch, Batch],
     bounds: tuple[float, float] | None,
 ) -> PairFilter:
     """`verdicts` goes before `left_verdict`."""
-    verdicts: tuple[str | None, str | None] = (chosen.get("left_verdict"), None)
-    if "verdicts" in chosen:
-        first, second = chosen["verdicts"].split(",")
+    verdicts: tuple[str | None, str | None] = (values.get("left_verdict"), None)
+    if "verdicts" in values:
+        first, second = values["verdicts"].split(",")
         verdicts = (first, second)
     return PairFilter(
         batches[0].tenant,
         (batches[0].id, batches[1].id),
         verdicts=verdicts,
-        scores=(_between(chosen, "left"), _between(chosen, "right")),
-        differences=_between(chosen, "change"),
+        scores=(_between(values, "left"), _between(values, "right")),
+        differences=_between(values, "change"),
         top=None if bounds is None else float(bounds[1]),
     )
 
 
-def _between(chosen: Mapping[str, str], name: str) -> Bounds:
-    return as_number(chosen.get(f"{name}_from")), as_number(chosen.get(f"{name}_to"))
+def _between(values: Mapping[str, str], name: str) -> Bounds:
+    return as_number(values.get(f"{name}_from")), as_number(values.get(f"{name}_to"))
 
 
 @router.get("/compare")
@@ -210,15 +210,15 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
     if (filled := filled_pairs(sent)) != sent:
         return RedirectResponse(f"/compare{'?' if filled else ''}{urlencode(filled)}", 303)
     rights_sent = dict.fromkeys(query.getlist("right"))
-    named = [one for one in (query.get("left", ""), *rights_sent) if one.strip()]
+    named = [side for side in (query.get("left", ""), *rights_sent) if side.strip()]
     if query.get(OFFER) or len(named) < 2 or not query.get("left", "").strip():
         return await _form(request, gateway, caller)
     if len(named) > MOST_FURTHER + 2:
         raise BadInput(f"at most {MOST_FURTHER + 1} are compared with one baseline")
     sides: list[CompareSide] = []
-    for one in named:
+    for side in named:
         try:
-            sides.append(await side_of(one, gateway, caller))
+            sides.append(await side_of(side, gateway, caller))
         except UnknownBatch as error:
             return await _form(request, gateway, caller, (len(sides), error.detail))
     return await _compared(request, gateway, caller, sides)
@@ -230,7 +230,7 @@ async def _compared(
     left, *rights = await named_sides(sides, gateway, caller)
     why = conflict(left, rights)
     if why:
-        other = [RepeatedSide(one) for one in rights if one.batch.metric != left.batch.metric]
+        other = [RepeatedSide(side) for side in rights if side.batch.metric != left.batch.metric]
         return _refused(request, left, rights, why, other if left.batch.is_final else [])
     await write_side_facts((left, *rights), gateway)
     keys = slice_keys(await known_of(rights[0].batch, gateway, complete=True))
@@ -241,11 +241,11 @@ async def _compared(
         again = await sides_to_repeat(wanted.sides, gateway, caller)
         return _refused(request, left, rights, job.error.get("detail", ""), again)
     if job.is_final and job.result is None:
-        told = "the comparison was cancelled; it can be asked for again when it is forgotten"
-        return _refused(request, left, rights, told, [])
+        reason = "the comparison was cancelled; it can be asked for again when it is forgotten"
+        return _refused(request, left, rights, reason, [])
     if job.result is None:
-        made: dict[str, Any] = {"left": left, "rights": rights, "refused": ""}
-        return page(request, "compare.html", job=job, **made)
+        context: dict[str, Any] = {"left": left, "rights": rights, "refused": ""}
+        return page(request, "compare.html", job=job, **context)
     return await _result_page(request, gateway, caller, wanted, job)
 
 
@@ -267,9 +267,9 @@ async def _form(
     """Show the form with its input. fault: (place of the unknown side, reason)."""
     wanted = Slice(RECENT, tenant=caller.tenant)
     recent, _ = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
-    ended_ones = [one for one in recent if one.is_final and one.metric in metrics()]
+    ended_ones = [batch for batch in recent if batch.is_final and batch.metric in metrics()]
     sent = request.query_params
-    right, *more = list(dict.fromkeys(one.strip() for one in sent.getlist("right"))) or [""]
+    right, *more = list(dict.fromkeys(side.strip() for side in sent.getlist("right"))) or [""]
     form = CompareForm({"left": sent.get("left", "").strip(), "right": right}, more)
     names = ("left", "right", "more")
     refused = {} if fault is None else {names[min(fault[0], 2)]: fault[1]}
@@ -278,10 +278,10 @@ async def _form(
         for name in form.sides
         if form.batch(name)
     }
-    chosen = replace(form, refused=refused, offered=offered)
+    filled = replace(form, refused=refused, offered=offered)
     called = await file_names(ended_ones, gateway, caller)
     status = 200 if fault is None else 404
-    context = {"batches": ended_ones, "called": called, "chosen": chosen}
+    context = {"batches": ended_ones, "called": called, "chosen": filled}
     return page(request, "compare_form.html", status, **context)
 
 
@@ -289,14 +289,14 @@ async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
     """Return the report's job; the first view of a comparison creates it."""
     left, (first, *further) = wanted.left, wanted.rights
     contract = metrics()[left.batch.metric].batch
-    asked = contract.request(
+    body = contract.request(
         batch=first.batch.id,
         **first.report_part,
         against=Against(batch=left.batch.id, **left.report_part),
-        further=tuple(Against(batch=one.batch.id, **one.report_part) for one in further),
+        further=tuple(Against(batch=side.batch.id, **side.report_part) for side in further),
         by=(wanted.by,) if wanted.by else (),
     )
-    accepted = await find_or_commit(contract, asked, gateway, caller.owner(gateway.settings))
+    accepted = await find_or_commit(contract, body, gateway, caller.owner(gateway.settings))
     return await wait_for_job(accepted, gateway, 0)
 
 
@@ -309,7 +309,7 @@ async def repeat_batch(request: Request, gateway: Gateway, caller: Viewer) -> Re
 
     def make(connection: Connection) -> Batch:
         check_input(connection, old.input_file_id, caller.tenant)
-        made, _ = batches.make(
+        new, _ = batches.make(
             connection,
             NewBatch(
                 metric=old.metric,
@@ -324,7 +324,7 @@ async def repeat_batch(request: Request, gateway: Gateway, caller: Viewer) -> Re
             key=templates.once_key(form, f"again {old.id}", old.id),
             owner=caller.owner(gateway.settings),
         )
-        return made
+        return new
 
     made = await gateway.in_ledger(make)
     return RedirectResponse(f"/batches/{made.id}", 303)
@@ -336,13 +336,13 @@ async def _result_page(
     result: dict[str, Any] = job.result or {}
     comparisons = [result["comparison"], *result["further"]]
     shown = request.query_params.get("show", "0")
-    place = int(shown) if shown in map(str, range(len(comparisons))) else 0
+    number = int(shown) if shown in map(str, range(len(comparisons))) else 0
     left = wanted.left
-    found_one, right = comparisons[place], wanted.rights[place]
+    found_one, right = comparisons[number], wanted.rights[number]
     metric = metrics()[left.batch.metric]
-    address = f"{wanted.address}&show={place}" if place else wanted.address
-    chosen = _pair_query(request, left, right, address)
-    rows, count = await _rows(gateway, chosen, found_one, metric.parts)
+    address = f"{wanted.address}&show={number}" if number else wanted.address
+    pairs = _pair_query(request, left, right, address)
+    rows, count = await _rows(gateway, pairs, found_one, metric.parts)
     is_listed = "out" in request.query_params
     return page(
         request,
@@ -354,12 +354,12 @@ async def _result_page(
         job=job,
         wanted=wanted,
         comparisons=comparisons,
-        place=place,
+        place=number,
         view=compare_context(metric, found_one, (left.name, right.name), address),
         rows=rows,
         count=count,
-        chosen=chosen,
-        alone=await _left_out(gateway, chosen) if is_listed else [],
+        chosen=pairs,
+        alone=await _left_out(gateway, pairs) if is_listed else [],
         known=await known_of(right.batch, gateway, complete=True),
         part_names=list(metric.parts),
         text_field=metric.facts.text,
@@ -368,9 +368,9 @@ async def _result_page(
     )
 
 
-async def _left_out(gateway: State, chosen: PairQuery) -> list[tuple[str, list[UnpairedLine]]]:
+async def _left_out(gateway: State, pairs: PairQuery) -> list[tuple[str, list[UnpairedLine]]]:
     """Return each side's lines without a partner, for any selection of pairs."""
-    whole = replace(chosen.filter, right=None)
+    whole = replace(pairs.filter, right=None)
 
     def read(connection: Connection) -> list[tuple[str, list[UnpairedLine]]]:
         return [
@@ -386,40 +386,42 @@ def _pair_query(
 ) -> PairQuery:
     sent = request.query_params.multi_items()
     metric = metrics()[left.batch.metric]
-    chosen = parse_pair_query((left.batch, right.batch), metric, sent, address)
+    pairs = parse_pair_query((left.batch, right.batch), metric, sent, address)
     part = replace(
-        chosen.filter,
+        pairs.filter,
         models=(left.model, right.model),
         metadata=(left.metadata, right.metadata),
     )
-    return replace(chosen, filter=part)
+    return replace(pairs, filter=part)
 
 
 async def _rows(
-    gateway: State, chosen: PairQuery, found_ones: dict[str, Any], paths: Mapping[str, str]
+    gateway: State, selection: PairQuery, found_ones: dict[str, Any], paths: Mapping[str, str]
 ) -> tuple[list[PairRow], int]:
     """Return (the pairs shown, their total number): those that the address selects, else the
     report's largest changes."""
-    wanted, right = chosen.filter, chosen.filter.batches[1]
+    wanted, right = selection.filter, selection.filter.batches[1]
     all_named = found_ones.get("by_text") == 0
     largest = found_ones["changes"][:MOST_ROWS]
 
     def find(connection: Connection) -> tuple[list[PairRow], int]:
-        found = result_pairs.compared_pairs_of(connection, wanted, MOST_ROWS, all_named=all_named)
-        pairs = [(one.custom_id, one.left_job, one.right_job) for one, *_ in found]
-        known = {job.id: job for _, *jobs in found for job in jobs}
-        lines = {one.right_job: one.line for one, *_ in found}
-        return pair_rows(pairs, known, lines, paths), found[0][0].of if found else 0
+        matches = result_pairs.compared_pairs_of(connection, wanted, MOST_ROWS, all_named=all_named)
+        pairs = [(pair.custom_id, pair.left_job, pair.right_job) for pair, *_ in matches]
+        known = {job.id: job for _, *jobs in matches for job in jobs}
+        lines = {pair.right_job: pair.line for pair, *_ in matches}
+        return pair_rows(pairs, known, lines, paths), matches[0][0].of if matches else 0
 
     def read(connection: Connection) -> tuple[list[PairRow], int]:
-        pairs = [(one["custom_id"], one["second_job"], one["first_job"]) for one in largest]
+        pairs = [
+            (change["custom_id"], change["second_job"], change["first_job"]) for change in largest
+        ]
         both = [job for _, *jobs in pairs for job in jobs]
         known = result_pairs.jobs_of(connection, wanted.tenant, both)
         answered = [job for *_, job in pairs]
         lines = result_pairs.lines_of(connection, wanted.tenant, right, answered)
         return pair_rows(pairs, known, lines, paths), len(found_ones["changes"])
 
-    return await gateway.in_ledger(find if chosen.query else read)
+    return await gateway.in_ledger(find if selection.query else read)
 
 
 @router.get("/compare/pairs.csv")
@@ -428,17 +430,17 @@ async def pairs_file(request: Request, gateway: Gateway, caller: Viewer) -> Resp
     check_scope(caller, "batch")
     query = request.query_params
     named = [query.get(name, "") for name in ("left", "right")]
-    left, right = [await side_of(one, gateway, caller) for one in named]
+    left, right = [await side_of(side, gateway, caller) for side in named]
     if why := conflict(left, [right]):
         raise NoReport(why)
     await write_side_facts((left, right), gateway)
-    chosen = _pair_query(request, left, right)
-    if chosen.ignored:
-        raise BadInput(f"these filters cannot be read: {'; '.join(chosen.ignored)}")
+    pairs = _pair_query(request, left, right)
+    if pairs.ignored:
+        raise BadInput(f"these filters cannot be read: {'; '.join(pairs.ignored)}")
     rows = await gateway.in_ledger(
-        lambda connection: result_pairs.pairs_of(connection, chosen.filter, MOST_IN_FILE)
+        lambda connection: result_pairs.pairs_of(connection, pairs.filter, MOST_IN_FILE)
     )
-    told = ([csv_field(value) for value in row[:-1]] for row in rows)
-    content = encode_rows(chain([[*PairedLine._fields[:-1]]], told))
+    cells = ([csv_field(value) for value in row[:-1]] for row in rows)
+    content = encode_rows(chain([[*PairedLine._fields[:-1]]], cells))
     headers = download_headers(f"{left.batch.id}-{right.batch.id}.csv")
     return Response(content, media_type="text/csv; charset=utf-8", headers=headers)

@@ -82,9 +82,12 @@ class CompareSide:
     @property
     def batch_name(self) -> str:
         """The batch's display name."""
-        own = self.batch.metadata
+        metadata = self.batch.metadata
         return (
-            own.get("name") or own.get("model") or self.file or f"batch …{self.batch.id[-SHORT:]}"
+            metadata.get("name")
+            or metadata.get("model")
+            or self.file
+            or f"batch …{self.batch.id[-SHORT:]}"
         )
 
     @property
@@ -97,9 +100,9 @@ class CompareSide:
 
     def is_within(self, other: CompareSide) -> bool:
         """Return True if the other side has all of its lines, as far as their names show."""
-        own = self.key, self.value
+        part = self.key, self.value
         return self.batch.id == other.batch.id and (
-            not other.key or own == (other.key, other.value)
+            not other.key or part == (other.key, other.value)
         )
 
 
@@ -150,20 +153,20 @@ class CompareQuery:
     @property
     def address(self) -> str:
         """The page's address without the selection of pairs or of one comparison."""
-        sides = [("left", self.left.address), *(("right", one.address) for one in self.rights)]
+        sides = [("left", self.left.address), *(("right", side.address) for side in self.rights)]
         return f"/compare?{urlencode(sides + ([('by', self.by)] if self.by else []))}"
 
 
 def sides_of_form(query: QueryParams) -> list[tuple[str, str]]:
     """Return the form's sides; the first two have the part from the adjacent field."""
-    rights = [one.lstrip() for one in query.getlist("right")]
-    chosen = {"left": query.get("left", "").lstrip(), "right": rights[0] if rights else ""}
+    rights = [side.lstrip() for side in query.getlist("right")]
+    named = {"left": query.get("left", "").lstrip(), "right": rights[0] if rights else ""}
     for beside, name in PARTS.items():
         part = query.get(beside, "").lstrip()  # a value may end with a space
-        if chosen[name] and part:
-            chosen[name] += f":{part}"
-    asked = [(OFFER, query[OFFER])] if query.get(OFFER) else []
-    return [*chosen.items(), *(("right", one) for one in rights[1:] if one), *asked]
+        if named[name] and part:
+            named[name] += f":{part}"
+    offer = [(OFFER, query[OFFER])] if query.get(OFFER) else []
+    return [*named.items(), *(("right", side) for side in rights[1:] if side), *offer]
 
 
 async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:
@@ -178,14 +181,14 @@ async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:
             f"{batch_id} has no part {part[:MOST_NAME]!r}: write metadata.KEY=VALUE or model=NAME"
         )
     await write_facts(gateway, batch)
-    found = await gateway.in_ledger(
+    match = await gateway.in_ledger(
         lambda connection: next(
-            (one for one in listed if result_pages.count_of(connection, one.filter)), None
+            (side for side in listed if result_pages.count_of(connection, side.filter)), None
         )
     )
-    if found is None:
+    if match is None:
         raise UnknownBatch(f"{batch_id} has no result with {part[:MOST_NAME]}")
-    return found
+    return match
 
 
 def _readings(part: str) -> list[tuple[str, str]]:
@@ -193,27 +196,27 @@ def _readings(part: str) -> list[tuple[str, str]]:
     be a typing error."""
     written = dict.fromkeys((part, part.rstrip()))
     if part.startswith("model="):
-        return [("model", one.partition("=")[2]) for one in written]
-    return [pair for one in written for pair in result_pages.readings_of(one)] or [(part, "")]
+        return [("model", text.partition("=")[2]) for text in written]
+    return [pair for text in written for pair in result_pages.readings_of(text)] or [(part, "")]
 
 
 async def named_sides(
     sides: Sequence[CompareSide], gateway: State, caller: Caller
 ) -> list[CompareSide]:
     """Name the sides by their files, and mark those with equal names."""
-    known = [one.batch for one in sides if "scored_again" not in one.batch.metadata]  # no file
+    known = [side.batch for side in sides if "scored_again" not in side.batch.metadata]  # no file
     called = await file_names(known, gateway, caller)
-    named = [replace(one, file=called.get(one.batch.id, "")) for one in sides]
+    named = [replace(side, file=called.get(side.batch.id, "")) for side in sides]
     batches: dict[str, set[str]] = {}
-    for one in named:
-        batches.setdefault(one.name, set()).add(one.batch.id)
-    return [replace(one, is_alike=len(batches[one.name]) > 1) for one in named]
+    for side in named:
+        batches.setdefault(side.name, set()).add(side.batch.id)
+    return [replace(side, is_alike=len(batches[side.name]) > 1) for side in named]
 
 
 async def write_side_facts(sides: Sequence[CompareSide], gateway: State) -> None:
     """Write the facts of each batch once; for parts, `side_of` has done so."""
-    looked_at = {one.batch.id for one in sides if one.key}
-    for batch in {one.batch.id: one.batch for one in sides}.values():
+    looked_at = {side.batch.id for side in sides if side.key}
+    for batch in {side.batch.id: side.batch for side in sides}.values():
         if batch.id not in looked_at:
             await write_facts(gateway, batch)
 
@@ -232,24 +235,24 @@ async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[
     def read(connection: Connection) -> list[OfferedPart]:
         counted = result_pages.metadata_keys(connection, wanted)
         keys = metadata_split_keys(dict(sorted(counted.items(), key=lambda one: (one[1], one[0]))))
-        found: list[OfferedPart] = []
+        parts: list[OfferedPart] = []
         for key in ["model", *list(keys)[:MOST_KEYS]]:
             counts = result_pages.split_counts(connection, wanted, key)
-            named = {one.value: one.rows for one in counts if one.value}
-            values = [one for one in named if len(one) <= MOST_OFFERED_NAME]
-            if len(values) > 1 and any(named[one] > 1 for one in values):
-                found += [OfferedPart(key, one) for one in values[:MOST_VALUES]]
-        return found
+            named = {count.value: count.rows for count in counts if count.value}
+            values = [value for value in named if len(value) <= MOST_OFFERED_NAME]
+            if len(values) > 1 and any(named[value] > 1 for value in values):
+                parts += [OfferedPart(key, value) for value in values[:MOST_VALUES]]
+        return parts
 
     return await gateway.in_ledger(read)
 
 
 def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
     """Return why there is nothing to compare; empty if there is."""
-    for one in rights:
-        if one.is_within(left) or left.is_within(one):
-            both = f"{left.name} and {one.name}"
-            if left.name == one.name:
+    for side in rights:
+        if side.is_within(left) or left.is_within(side):
+            both = f"{left.name} and {side.name}"
+            if left.name == side.name:
                 both = f"{left.name} on both sides"
             return f"{both}: these are the same lines, and they differ in nothing."
     for one in (left, *rights):
@@ -267,8 +270,8 @@ def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
 
 def slice_keys(known: ResultSummary) -> dict[str, str]:
     """Return key → name of the possible splits of the difference."""
-    own = {name: told for name, told in metadata_split_keys(known.keys).items() if _is_split(name)}
-    return own | {name: told for name, told in COLUMNS.items() if name not in ("model", "variant")}
+    keys = {name: told for name, told in metadata_split_keys(known.keys).items() if _is_split(name)}
+    return keys | {name: told for name, told in COLUMNS.items() if name not in ("model", "variant")}
 
 
 def _is_split(name: str) -> bool:
@@ -280,7 +283,7 @@ def _is_split(name: str) -> bool:
     return True
 
 
-ALIKE = ("variant", "null")  # fields of a request: of what both sides must have been scored with
+ALIKE = ("variant", "null")  # what both sides must have been scored with
 
 
 @dataclass(frozen=True)
@@ -308,18 +311,20 @@ async def sides_to_repeat(
     left, *rights = sides
 
     def read(connection: Connection) -> list[RepeatedSide]:
-        mixed = {one.batch.id: find_mixed(connection, caller.tenant, one.batch.id) for one in sides}
+        mixed = {
+            side.batch.id: find_mixed(connection, caller.tenant, side.batch.id) for side in sides
+        }
         old = [
-            RepeatedSide(one)
-            for one in sides
-            if mixed[one.batch.id]["metric_version"] not in ([], [current])
+            RepeatedSide(side)
+            for side in sides
+            if mixed[side.batch.id]["metric_version"] not in ([], [current])
         ]
         if old:
             return old
         as_left = settings_of(connection, left)
-        others = [one for one in rights if settings_of(connection, one) != as_left]
+        others = [side for side in rights if settings_of(connection, side) != as_left]
         return [
-            pair for one in others for pair in (RepeatedSide(one, left), RepeatedSide(left, one))
+            pair for side in others for pair in (RepeatedSide(side, left), RepeatedSide(left, side))
         ]
 
     return await gateway.in_ledger(read)
@@ -328,5 +333,14 @@ async def sides_to_repeat(
 def settings_of(connection: Connection, side: CompareSide) -> dict[str, Any]:
     """Return `ALIKE` of its first line as sent; empty if no line is kept."""
     rows = result_exports.requests_of(connection, side.filter, 0, 1)
-    sent = rows[0].request if rows else {}
-    return {name: sent[name] for name in ALIKE if sent.get(name) is not None}
+    return split_settings(rows[0].request)[0] if rows else {}
+
+
+def split_settings(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields that both sides must share, variant and null, and the other fields."""
+    alike = {name: request[name] for name in ALIKE if request.get(name) is not None}
+    own = {name: value for name, value in request.items() if name not in ALIKE}
+    if isinstance(options := request.get("options"), Mapping):
+        inner, own["options"] = split_settings(options)
+        alike |= {"options": inner} if inner else {}
+    return alike, own

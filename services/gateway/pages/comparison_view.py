@@ -94,63 +94,65 @@ class CompareContext:
 
 
 def compare_context(
-    metric: MetricContract, found: Json, names: tuple[str, str], address: str
+    metric: MetricContract, result: Json, names: tuple[str, str], address: str
 ) -> CompareContext:
     """found: a `SystemComparison` whose first system is the right one. names: left, right."""
     known = terms().of(metric.name)
     return CompareContext(
-        sentences=_sentences(found, names, metric),
+        sentences=_sentences(result, names, metric),
         parts=[
-            ComparedPart(one["component"], known.get(one["component"]), one)
-            for one in found["differences"]
+            ComparedPart(part["component"], known.get(part["component"]), part)
+            for part in result["differences"]
         ],
         problems=[
             ProblemRow(
-                metric.problems.get(one["problem"], one["problem"]),
-                one["only_second"],
-                one["only_first"],
-                one["p_adjusted"],
+                metric.problems.get(problem["problem"], problem["problem"]),
+                problem["only_second"],
+                problem["only_first"],
+                problem["p_adjusted"],
             )
-            for one in found.get("problems", ())
+            for problem in result.get("problems", ())
         ],
-        verdicts={(one["second"], one["first"]): one["pairs"] for one in found["verdicts"]},
-        slices=_slices(found["slices"], metric.score_range),
-        found=found,
+        verdicts={(cell["second"], cell["first"]): cell["pairs"] for cell in result["verdicts"]},
+        slices=_slices(result["slices"], metric.score_range),
+        found=result,
         address=address,
     )
 
 
-def _sentences(found: Json, names: tuple[str, str], metric: MetricContract) -> list[str]:
+def _sentences(result: Json, names: tuple[str, str], metric: MetricContract) -> list[str]:
     """Return the decision, then the numbers behind it."""
-    score = found["differences"][0]
+    score = result["differences"][0]
     gap = score["difference"]
     if gap["value"] is None:
         return ["No line has a score on both sides."]
     old, new = (f"“{name}”" for name in names)
     p = max((p for name in P_VALUES if (p := score.get(name)) is not None), default=None)
-    decision = _decision(found, old, new, metric, is_clear=p is not None and p <= LEVEL)
-    missing = found["pairs"] - score["pairs"]
+    decision = _decision(result, old, new, metric, is_clear=p is not None and p <= LEVEL)
+    missing = result["pairs"] - score["pairs"]
+    size = f"a difference of {significant(abs(gap['value']))}"
+    texts = _texts_needed(gap) if decision.startswith("No clear") else 0
     return [
         decision,
         _numbers(score, gap, old, new, p),
-        *([_missing(missing, found["pairs"], found["bounds"])] if missing else []),
-        *([_needed(gap)] if decision.startswith("No clear") and _texts_needed(gap) else []),
+        *([_missing(missing, result["pairs"], result["bounds"])] if missing else []),
+        *([f"To tell {size} from chance, about {texts:,} texts are needed."] if texts else []),
     ]
 
 
 P_VALUES = ("p_systems", "p_adjusted", "p_value")  # of the score: the largest one counts
 
 
-def _decision(found: Json, old: str, new: str, metric: MetricContract, *, is_clear: bool) -> str:
+def _decision(result: Json, old: str, new: str, metric: MetricContract, *, is_clear: bool) -> str:
     more = [
-        one
-        for one in found.get("problems", ())
-        if one["p_adjusted"] is not None
-        and one["p_adjusted"] <= LEVEL
-        and one["only_first"] > one["only_second"]
+        problem
+        for problem in result.get("problems", ())
+        if problem["p_adjusted"] is not None
+        and problem["p_adjusted"] <= LEVEL
+        and problem["only_first"] > problem["only_second"]
     ]
     higher_is_better = metric.report.model_fields["direction"].default != "lower_is_better"
-    is_better = (found["differences"][0]["difference"]["value"] > 0) == higher_is_better
+    is_better = (result["differences"][0]["difference"]["value"] > 0) == higher_is_better
     if is_clear and not is_better:
         return f"Do not switch: {old} explains better than {new}."
     if more:
@@ -171,11 +173,11 @@ def _numbers(score: Json, gap: Json, old: str, new: str, p: float | None) -> str
         if gap["low"] is not None
         else ""
     )
-    told = f"; p = {p_value(p)} after correction".replace("= <", "<") if p is not None else ""
+    p_words = f"; p = {p_value(p)} after correction".replace("= <", "<") if p is not None else ""
     way = "higher" if gap["value"] > 0 else "lower"
     return (
         f"On {counted(score['pairs'], 'pair')} the mean score of {new} is "
-        f"{significant(abs(gap['value']))} {way} than that of {old}{ends}{told}: "
+        f"{significant(abs(gap['value']))} {way} than that of {old}{ends}{p_words}: "
         f"{score['better']:,} up, {score['worse']:,} down."
     )
 
@@ -199,23 +201,18 @@ def _texts_needed(gap: Json) -> int:
     return math.ceil(texts * (POWER * error / size) ** 2) if size else 0
 
 
-def _needed(gap: Json) -> str:
-    texts, size = _texts_needed(gap), significant(abs(gap["value"]))
-    return f"To tell whether a difference of {size} is real, about {texts:,} texts are needed."
-
-
-def _slices(found: Sequence[Json], bounds: tuple[float, float] | None) -> Forest:
+def _slices(differences: Sequence[Json], bounds: tuple[float, float] | None) -> Forest:
     """Return slices on a scale as wide as the widest interval, with no difference in the middle."""
     ends = [
         abs(end)
-        for one in found
+        for item in differences
         for name in ("value", "low", "high")
-        if (end := one["difference"][name]) is not None
+        if (end := item["difference"][name]) is not None
     ]
     most = max(ends, default=0.0) or (1.0 if bounds is None else bounds[1] - bounds[0])
-    named = [value_name(one["by"], one["value"]) for one in found]
-    gaps = zip(named, found, strict=True)
-    rows = [ForestRow(name, one["difference"], level=0.0) for name, one in gaps]
+    named = [value_name(item["by"], item["value"]) for item in differences]
+    gaps = zip(named, differences, strict=True)
+    rows = [ForestRow(name, gap["difference"], level=0.0) for name, gap in gaps]
     return Forest(
         "Right minus left, the lowest first; the line: no difference", rows, (-most, most)
     )
@@ -223,7 +220,7 @@ def _slices(found: Sequence[Json], bounds: tuple[float, float] | None) -> Forest
 
 def pair_rows(
     pairs: Sequence[tuple[str | None, str, str]],
-    found: Mapping[str, ComparedJob],
+    jobs: Mapping[str, ComparedJob],
     lines: Mapping[str, int],
     paths: Mapping[str, str],
 ) -> list[PairRow]:
@@ -233,13 +230,13 @@ def pair_rows(
         PairRow(
             custom_id,
             lines.get(right),
-            found[left],
-            found[right],
-            _excerpt(_words(found[left], found[right]), MOST_DIFFERENCES // len(pairs)),
-            part_changes(paths, found[left].result, found[right].result),
+            jobs[left],
+            jobs[right],
+            _excerpt(_words(jobs[left], jobs[right]), MOST_DIFFERENCES // len(pairs)),
+            part_changes(paths, jobs[left].result, jobs[right].result),
         )
         for custom_id, left, right in pairs
-        if left in found and right in found
+        if left in jobs and right in jobs
     ]
 
 
@@ -251,37 +248,37 @@ def part_changes(
 
 
 def _at(result: Mapping[str, Any], path: str) -> float | None:
-    found: object = result
+    value: object = result
     for name in path.split("."):
-        if isinstance(found, list) and name.isdigit() and int(name) < len(found):
-            found = found[int(name)]
+        if isinstance(value, list) and name.isdigit() and int(name) < len(value):
+            value = value[int(name)]
         else:
-            found = found.get(name) if isinstance(found, Mapping) else None
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return float(found) if is_number else None  # type: ignore[arg-type]
+            value = value.get(name) if isinstance(value, Mapping) else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number else None  # type: ignore[arg-type]
 
 
 def _words(left: ComparedJob, right: ComparedJob) -> tuple[WordChange, ...]:
     """Return the differences of the explanations; nothing if one was not kept."""
-    texts = [one.request.get("explanation") for one in (left, right)]
+    texts = [side.request.get("explanation") for side in (left, right)]
     if not all(isinstance(text, str) for text in texts):
         return ()
     return changes(str(texts[0]), str(texts[1]))
 
 
-def _excerpt(found: Sequence[WordChange], most: int) -> list[WordChange]:
+def _excerpt(words: Sequence[WordChange], most: int) -> list[WordChange]:
     """Return the changes with some words around them, cut to `most` characters."""
     shown, left = [], most
-    if all(one.how == "same" for one in found):
+    if all(item.how == "same" for item in words):
         return []
-    for place, one in enumerate(found):
-        text = one.text
-        if one.how == "same" and len(text) > 3 * AROUND:
-            head, tail = text[: AROUND if place else 0], text[-AROUND:]
-            text = f"{head} … {tail}" if place < len(found) - 1 else f"{head} …"
+    for index, change in enumerate(words):
+        text = change.text
+        if change.how == "same" and len(text) > 3 * AROUND:
+            head, tail = text[: AROUND if index else 0], text[-AROUND:]
+            text = f"{head} … {tail}" if index < len(words) - 1 else f"{head} …"
         if len(text) > left:
             text = f"{text[:left]} …"
-        shown.append(WordChange(one.how, (MarkedText(text),)))
+        shown.append(WordChange(change.how, (MarkedText(text),)))
         left -= len(text)
         if left <= 0:
             break

@@ -170,7 +170,7 @@ async def drift_page(
 
     earlier, later, last = await gateway.in_ledger(read)
     rows = [row for row in drift_rows(earlier, later) if metric in ("", row.metric)]
-    sums = [one for found in (earlier, later) for one in found.items()]
+    sums = [of_source for found in (earlier, later) for of_source in found.items()]
     return page(
         request,
         "drift.html",
@@ -183,7 +183,7 @@ async def drift_page(
         references=sorted({*REFERENCES, reference}),
         fewest=FEWEST,
         last=last,
-        edited=sum(one.edited for source, one in sums if metric in ("", source.metric)),
+        edited=sum(window.edited for source, window in sums if metric in ("", source.metric)),
         reach=None if last is None else min((until - last).days + 1, LONGEST_WINDOW),
     )
 
@@ -201,15 +201,15 @@ def drift_rows(earlier: Found, later: Found) -> list[DriftRow]:
 
 def _row(metric: str, model: str, earlier: Found, later: Found) -> DriftRow:
     before, after = ScoreSums(), ScoreSums()
-    for sums, found in ((before, earlier), (after, later)):
-        for source, one in found.items():
+    for sums, by_source in ((before, earlier), (after, later)):
+        for source, of_source in by_source.items():
             if (source.metric, source.model) == (metric, model):
-                sums.add(one)
-    known = {(one.variant, one.metric_version) for one in earlier if one.metric == metric}
+                sums.add(of_source)
+    known = {(key.variant, key.metric_version) for key in earlier if key.metric == metric}
     new = {
-        (one.variant, one.metric_version)
-        for one in later
-        if (one.metric, one.model) == (metric, model)
+        (key.variant, key.metric_version)
+        for key in later
+        if (key.metric, key.model) == (metric, model)
     } - known
     changed = [f"{variant} {version}".strip() for variant, version in sorted(new)] if known else []
     edges = edges_of(metrics().get(metric))
@@ -217,23 +217,23 @@ def _row(metric: str, model: str, earlier: Found, later: Found) -> DriftRow:
     return DriftRow(metric, model, shift, sentence_of(shift), changed, edges[0], edges[-1])
 
 
-def sentence_of(found: ScoreShift) -> str:
+def sentence_of(shift: ScoreShift) -> str:
     """Return the shift in words; "moved" only if the interval excludes 0."""
-    if found.difference is None:
-        before, now = found.earlier.scored, found.later.scored
+    if shift.difference is None:
+        before, now = shift.earlier.scored, shift.later.scored
         return (
             f"Too few to say: {before:,} scores before and {now:,} now; each window needs {FEWEST}."
         )
-    between = f"{significant(found.low or 0.0)} to {significant(found.high or 0.0)}"
-    if not found.has_shift:
-        told = f"The mean has not moved more than chance would move it (interval {between})."
+    between = f"{significant(shift.low or 0.0)} to {significant(shift.high or 0.0)}"
+    if not shift.has_shift:
+        sentence = f"The mean has not moved more than chance would move it (interval {between})."
     else:
-        way = "higher" if found.difference > 0 else "lower"
-        size = significant(abs(found.difference))
-        told = f"The mean has moved: it is {size} {way} than before (interval {between})."
-    if found.has_changed_shape and not found.has_shift:
-        told += " Its spread over the bins has changed."
-    if found.undefined is not None and not found.undefined[1] <= 0 <= found.undefined[2]:
-        way = "more" if found.undefined[0] > 0 else "fewer"
-        told += f" {percent(abs(found.undefined[0]))} {way} have no score."
-    return told
+        way = "higher" if shift.difference > 0 else "lower"
+        size = significant(abs(shift.difference))
+        sentence = f"The mean has moved: it is {size} {way} than before (interval {between})."
+    if shift.has_changed_shape and not shift.has_shift:
+        sentence += " Its spread over the bins has changed."
+    if shift.undefined is not None and not shift.undefined[1] <= 0 <= shift.undefined[2]:
+        way = "more" if shift.undefined[0] > 0 else "fewer"
+        sentence += f" {percent(abs(shift.undefined[0]))} {way} have no score."
+    return sentence

@@ -1,8 +1,9 @@
 """Controls for the fields of a request, made from its schema; texts have separate inputs.
 
 An empty control is not sent, so that the default, which is shown, applies. A nested message is a
-group of controls, named by path (`weights.htc`). A list is a table; a list of passages or words has
-one per line. Values that no control can show stay JSON.
+group of controls, named by path (`trace.span_id`). The parts of `options` are controls and groups
+like fields. A list is a table; a list of passages or words has one per line. Values that no control
+can show stay JSON.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from services.gateway.pages.form_input import FormInput, Kind
+from services.gateway.pages.form_input import OPTIONS, FormInput, Kind
 from services.registry import metrics
+from shared.contracts.fields import merge_fields, options_of
 from shared.contracts.messages import Input, Message
 from shared.contracts.service import MetricContract
 
@@ -37,8 +39,8 @@ def form_inputs(metric: str) -> tuple[FormInput, ...]:
     """Return the inputs that every request has, then those of "Basic"."""
     contract = metrics()[metric]
     fields = contract.request.model_fields
-    texts = {one.name for one in contract.form}
-    found = [
+    texts = {field.name for field in contract.form}
+    inputs = [
         control
         for name, field in fields.items()
         if name not in texts | HIDDEN
@@ -47,18 +49,18 @@ def form_inputs(metric: str) -> tuple[FormInput, ...]:
         )
     ]
 
-    def rank(one: FormInput) -> tuple[bool, bool, bool]:
-        return not fields[one.field].is_required(), not one.is_basic, one.field not in FIRST
+    def rank(item: FormInput) -> tuple[bool, bool, bool]:
+        return not fields[item.field].is_required(), not item.is_basic, item.field not in FIRST
 
-    return tuple(sorted(found, key=rank))
+    return tuple(sorted(inputs, key=rank))
 
 
 def form_groups(metric: str) -> list[tuple[str, list[FormInput], bool]]:
-    """(field, its inputs, whether it is basic), in the order of the form."""
+    """(field, or one in `options`, its inputs, whether it is basic), in the order of the form."""
     found: dict[str, list[FormInput]] = {}
     for one in form_inputs(metric):
-        found.setdefault(one.field, []).append(one)
-    return [(field, inputs, inputs[0].is_basic) for field, inputs in found.items()]
+        found.setdefault(one.group, []).append(one)
+    return [(group, inputs, inputs[0].is_basic) for group, inputs in found.items()]
 
 
 def fill_inputs(
@@ -66,33 +68,37 @@ def fill_inputs(
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return (name → content of its control, values that no control can show)."""
     shown: dict[str, str] = {}
-    for field in {one.field for one in form_inputs(contract.name)} & body.keys():
-        typed = dict(_typed(contract, field, body[field]))
-        if values_of(contract, typed).get(field) == body[field]:
-            shown |= typed
-    said = {name.partition(".")[0] for name in shown}
-    return shown, {name: value for name, value in body.items() if name not in said}
+    rest: dict[str, Any] = {}
+    options = options_of(contract.request)
+    for field, value in body.items():
+        inner = value if field == OPTIONS and options and isinstance(value, Mapping) else {}
+        parts = [{OPTIONS: {name: held}} for name, held in inner.items()]
+        for part in parts or [{field: value}]:
+            typed = dict(_typed(contract, part))
+            if values_of(contract, typed) == part:
+                shown |= typed
+            else:
+                rest = merge_fields(rest, part)
+    return shown, rest
 
 
-def _typed(contract: MetricContract, field: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield what each control of this field can show of the value."""
-    for one in form_inputs(contract.name):
-        if one.field != field:
-            continue
-        held = value
-        for step in one.name.split(".")[1:]:
+def _typed(contract: MetricContract, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what each control can show of these fields."""
+    for control in form_inputs(contract.name):
+        held: Any = body
+        for step in control.name.split("."):
             if step:
                 held = held.get(step) if isinstance(held, Mapping) else None
             elif isinstance(held, Mapping):
                 held = None
-        if held is not None and (typed := one.text_of(held)) is not None:
-            yield one.name, typed
+        if held is not None and (typed := control.text_of(held)) is not None:
+            yield control.name, typed
 
 
 def read_inputs(contract: MetricContract, form: Mapping[str, str]) -> dict[str, str]:
     """Return the inputs of the form, without empty ones."""
     sent = {name.removeprefix(PREFIX): value for name, value in form.items() if value}
-    named = {one.name: one.read(sent) for one in form_inputs(contract.name)}
+    named = {control.name: control.read(sent) for control in form_inputs(contract.name)}
     return {name: typed for name, typed in named.items() if typed}
 
 
@@ -101,18 +107,18 @@ FIRST_CLAUSE = re.compile(r"(?:[^;(]|\([^()]*\))*")
 
 def values_of(contract: MetricContract, typed: Mapping[str, str]) -> dict[str, Any]:
     """Return the fields of a request. A group with only its plain text filled is this text."""
-    known = {one.name: one for one in form_inputs(contract.name)}
-    found: dict[str, Any] = {}
-    for name, one in typed.items():
+    known = {control.name: control for control in form_inputs(contract.name)}
+    values: dict[str, Any] = {}
+    for name, text in typed.items():
         if name not in known:
             continue
-        inner, (*steps, last) = found, name.split(".")
+        inner, (*steps, last) = values, name.split(".")
         for step in steps:
             inner = inner.setdefault(step, {})
-        inner[last] = known[name].value_of(one)
+        inner[last] = known[name].value_of(text)
     return {
         name: value[""] if isinstance(value, dict) and set(value) == {""} else value
-        for name, value in found.items()
+        for name, value in values.items()
     }
 
 
@@ -121,9 +127,9 @@ def _inputs(
 ) -> list[FormInput]:
     """Return the controls of a field: one, or those of a message's fields; none: it stays JSON."""
     kinds = _kinds(field)
-    made = _single(name, field, kinds, is_basic) or _listed(name, field, kinds, is_basic)
-    if made is not None:
-        return [made]
+    control = _single(name, field, kinds, is_basic) or _listed(name, field, kinds, is_basic)
+    if control is not None:
+        return [control]
     messages = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Message)]
     as_json = FormInput(name, "json", _says(field), is_basic=is_basic)
     if not messages or depth == DEEPEST:
@@ -133,7 +139,12 @@ def _inputs(
         inner[f"{name}."] = FormInput(f"{name}.", "text", "in one text", is_basic=is_basic)
     for message in messages:
         for part, held in message.model_fields.items():
-            own = _inputs(f"{name}.{part}", held, is_basic=is_basic, depth=depth + 1)
+            own = _inputs(
+                f"{name}.{part}",
+                held,
+                is_basic=is_basic,
+                depth=0 if name == OPTIONS else depth + 1,
+            )
             inner |= {one.name: one for one in own}
     if depth and len(messages) > 1 and all(one.kind == "json" for one in inner.values()):
         return [as_json]  # shapes that exclude each other
@@ -186,7 +197,9 @@ def _maps(name: str, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
     """Return a table of a map, or of several maps, one per source."""
     single = [kind for kind in kinds if get_origin(kind) is dict]
     lists = [get_args(kind)[0] for kind in kinds if get_origin(kind) is tuple]
-    several = [held for one in lists for held in _union_types(one)[:1] if get_origin(held) is dict]
+    several = [
+        kind for item in lists for kind in _union_types(item)[:1] if get_origin(kind) is dict
+    ]
     if not (single or several):
         return None
     [value] = _union_types(get_args((single or several)[0])[1])[:1]
@@ -209,7 +222,7 @@ def _rows(name: str, says: str, held: type[Message], is_basic: bool) -> FormInpu
     columns = [
         _single(part, field, _kinds(field), False) for part, field in held.model_fields.items()
     ]
-    known = tuple(one for one in columns if one is not None)
+    known = tuple(column for column in columns if column is not None)
     if len(known) < len(columns) or len(known) > MOST_COLUMNS:
         return None
     return FormInput(name, "rows", says, columns=known, is_basic=is_basic)
@@ -223,19 +236,19 @@ def _union_types(annotation: Any) -> list[Any]:
     while hasattr(annotation, "__metadata__"):
         annotation = annotation.__origin__
     if get_origin(annotation) in (Union, UnionType):
-        return [one for part in get_args(annotation) for one in _union_types(part)]
+        return [kind for part in get_args(annotation) for kind in _union_types(part)]
     return [annotation]
 
 
 def _bound(field: FieldInfo, *names: str) -> float | None:
-    found = (getattr(one, name, None) for one in field.metadata for name in names)
-    return next((float(value) for value in found if value is not None), None)
+    bounds = (getattr(bound, name, None) for bound in field.metadata for name in names)
+    return next((float(value) for value in bounds if value is not None), None)
 
 
 def _says(field: FieldInfo) -> str:
     """Return the first clause; a semicolon in brackets does not end a clause."""
-    said = FIRST_CLAUSE.match(field.description or "")
-    return "" if said is None else said[0].replace("`", "")
+    clause = FIRST_CLAUSE.match(field.description or "")
+    return "" if clause is None else clause[0].replace("`", "")
 
 
 def _default(field: FieldInfo) -> str:
@@ -246,5 +259,5 @@ def _default(field: FieldInfo) -> str:
     if isinstance(field.default, tuple):
         plain = all(isinstance(value, str | int | float) for value in field.default)
         return ", ".join(map(str, field.default)) if plain else ""
-    said = str(field.default) if isinstance(field.default, str | int | float) else ""
-    return said if len(said) <= MOST_DEFAULT else ""
+    text = str(field.default) if isinstance(field.default, str | int | float) else ""
+    return text if len(text) <= MOST_DEFAULT else ""

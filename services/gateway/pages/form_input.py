@@ -20,6 +20,7 @@ LISTED = frozenset({"choices", "lines", "spans"})  # one a line
 TABLES = frozenset({"rows", "map", "maps"})  # maps: one a source, whose name is the last cell
 BETWEEN = re.compile(r"\n-{3,}[ \t]*(?:\n|$)")  # of texts: a line of dashes
 OFFSETS = re.compile(r"([0-9]{1,7})-([0-9]{1,7})")
+OPTIONS = "options"  # a field whose parts have controls as fields have
 BLANK_ROWS = 3
 MOST_ROWS = 30
 
@@ -47,10 +48,16 @@ class FormInput:
         return self.name.partition(".")[0]
 
     @property
+    def group(self) -> str:
+        """Its field, or the path of the one in `options` that it is of."""
+        return ".".join(self.name.split(".")[: 2 if self.field == OPTIONS else 1])
+
+    @property
     def label(self) -> str:
         """The display name; a part of a group by the group's name and its own."""
-        path = [step for step in self.name.split(".")[1:] if step]
-        words = " ".join(path or [self.field if "." not in self.name else "as one text"])
+        path = [step for step in self.name.removeprefix(self.group).split(".") if step]
+        own = self.group.rpartition(".")[2] if self.name == self.group else "as one text"
+        words = " ".join(path or [own])
         return words.replace("_", " ").capitalize()
 
     @property
@@ -67,8 +74,8 @@ class FormInput:
         """Return the typed text. sent: name of an input → value; a table has one for each cell,
         choices one for each."""
         if self.kind == "choices":
-            chosen = [one for one in self.choices if sent.get(f"{self.name}:{one}")]
-            return "\n".join(chosen)
+            choices = [choice for choice in self.choices if sent.get(f"{self.name}:{choice}")]
+            return "\n".join(choices)
         if self.kind not in TABLES:
             return sent.get(self.name, "")
         rows = [
@@ -85,8 +92,8 @@ class FormInput:
         if self.kind in ("number", "json"):
             return _parsed(typed)
         if self.kind == "numbers":
-            found = [_parsed(one) for one in typed.replace(",", " ").split()]
-            return found[0] if len(found) == 1 else found
+            numbers = [_parsed(number) for number in typed.replace(",", " ").split()]
+            return numbers[0] if len(numbers) == 1 else numbers
         if self.kind == "texts":
             return _texts(typed)
         if self.kind in LISTED:
@@ -121,8 +128,8 @@ class FormInput:
             texts = _only_texts(value) if self.kind == "texts" else None
             return json.dumps(value, ensure_ascii=False, indent=1) if texts is None else texts
         if self.kind == "numbers":
-            found = value if isinstance(value, list) else [value]
-            return " ".join(map(json.dumps, found)) if all(map(_is_number, found)) else None
+            numbers = value if isinstance(value, list) else [value]
+            return " ".join(map(json.dumps, numbers)) if all(map(_is_number, numbers)) else None
         if self.kind in LISTED:
             return self._lines(value)
         if self.kind in TABLES:
@@ -137,40 +144,40 @@ class FormInput:
             return [{"key": key, "value": held} for key, held in value.items()]
         if self.kind == "map" or not isinstance(value, list) or not all(value):
             return None
-        if not all(isinstance(one, Mapping) for one in value):
+        if not all(isinstance(item, Mapping) for item in value):
             return None
         return [
             {"key": key, "value": held, "source": str(place)}
-            for place, one in enumerate(value, 1)
-            for key, held in one.items()
+            for place, item in enumerate(value, 1)
+            for key, held in item.items()
         ]
 
     def _lines(self, value: Any) -> str | None:
         if not isinstance(value, list):
             return None
         spans = [
-            f"{one['start']}-{one['end']}"
-            if isinstance(one, Mapping) and set(one) == {"start", "end"}
-            else one
-            for one in value
+            f"{item['start']}-{item['end']}"
+            if isinstance(item, Mapping) and set(item) == {"start", "end"}
+            else item
+            for item in value
         ]
-        fits = all(isinstance(one, str) and one.strip() and "\n" not in one for one in spans)
+        fits = all(isinstance(span, str) and span.strip() and "\n" not in span for span in spans)
         return "\n".join(spans) if fits else None
 
     def _cells(self, value: Any) -> str | None:
         if self.kind in ("map", "maps"):
             value = self._listed(value)
-        if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
+        if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
             return None
         names = [column.name for column in self.columns]
-        if len(value) + BLANK_ROWS > MOST_ROWS or any(set(one) - set(names) for one in value):
+        if len(value) + BLANK_ROWS > MOST_ROWS or any(set(item) - set(names) for item in value):
             return None
         rows = [
             [
-                "" if (held := one.get(column.name)) is None else column.text_of(held) or ""
+                "" if (held := item.get(column.name)) is None else column.text_of(held) or ""
                 for column in self.columns
             ]
-            for one in value
+            for item in value
         ]
         return json.dumps(rows, ensure_ascii=False)
 
@@ -186,7 +193,7 @@ def _only_texts(value: Any) -> str | None:
     """Return the texts of messages without other fields, if they can be separated again."""
     if not isinstance(value, list) or not value:
         return None
-    texts = [one.get("text") for one in value if isinstance(one, Mapping)]
+    texts = [item.get("text") for item in value if isinstance(item, Mapping)]
     typed = "\n---\n".join(str(text) for text in texts)
     return typed if _texts(typed) == value else None
 
@@ -200,8 +207,8 @@ def _parsed(typed: str) -> Any:
 
 def _span(line: str) -> Any:
     """Parse offsets as a span, anything else as a passage of the text."""
-    found = OFFSETS.fullmatch(line.strip())
-    return {"start": int(found[1]), "end": int(found[2])} if found else line
+    offsets = OFFSETS.fullmatch(line.strip())
+    return {"start": int(offsets[1]), "end": int(offsets[2])} if offsets else line
 
 
 def _is_number(value: Any) -> bool:

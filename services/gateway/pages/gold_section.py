@@ -54,10 +54,10 @@ def gold_section(report: Record | None) -> GoldSection | None:
     if not integer(labels, "results"):
         return None
     cells: Cells = Counter()
-    for one in records(labels, "confusion"):
-        answer = one.get("decided")
-        place = str(one.get("gold")), None if answer is None else str(answer)
-        cells[place] = integer(one, "results")
+    for row in records(labels, "confusion"):
+        answer = row.get("decided")
+        pair = str(row.get("gold")), None if answer is None else str(answer)
+        cells[pair] = integer(row, "results")
     decided, confusion = _table(cells)
     warnings = gold.get("warnings")
     return GoldSection(
@@ -65,7 +65,7 @@ def gold_section(report: Record | None) -> GoldSection | None:
         figures=list(_figures(labels)),
         decided=decided,
         confusion=confusion,
-        warnings=[str(one) for one in warnings] if isinstance(warnings, list | tuple) else [],
+        warnings=[str(text) for text in warnings] if isinstance(warnings, list | tuple) else [],
     )
 
 
@@ -76,13 +76,13 @@ def _sentence(labels: Record, cells: Cells) -> str:
     results = integer(labels, "results")
     read = sum(count for (_, decided), count in cells.items() if decided is not None)
     right = sum(count for (gold, decided), count in cells.items() if gold == decided)
-    told = f"{right:,} of {read:,} decisions are those of the gold label"
+    text = f"{right:,} of {read:,} decisions are those of the gold label"
     chance = labels.get("chance")
     if isinstance(chance, int | float):
-        told += f"; always deciding for the most frequent label would be right on {percent(chance)}"
+        text += f"; always deciding for the most frequent label would be right on {percent(chance)}"
     if (left := results - read) > 0:
-        told += f". Of {left:,} more results with a gold label no decision could be read"
-    return f"{told}."
+        text += f". Of {left:,} more results with a gold label no decision could be read"
+    return f"{text}."
 
 
 def _figures(labels: Record) -> Iterator[GoldFigure]:
@@ -91,17 +91,17 @@ def _figures(labels: Record) -> Iterator[GoldFigure]:
     yield from _figure("Agrees with the gold label", record(labels, "accuracy"), chance)
     if missing:
         of_all = record(labels, "accuracy_of_all")
-        name = "The same of all: what was not decided is not right"
+        name = "Over all results, undecided ones counted as wrong"
         yield from _figure(name, of_all, _number(labels.get("chance_of_all")))
     yield from _figure("Cohen's kappa", record(labels, "kappa"), 0.0, "kappa")
     yield from _figure("Macro-F1, the mean over labels", record(labels, "macro_f1"))
 
 
 def _figure(
-    name: str, interval: Record, chance: float | None = None, said: str = ""
+    name: str, interval: Record, chance: float | None = None, help: str = ""
 ) -> Iterator[GoldFigure]:
     if is_shown(interval):
-        yield GoldFigure(name, interval, chance, said)
+        yield GoldFigure(name, interval, chance, help)
 
 
 def _number(value: Any) -> float | None:
@@ -115,17 +115,19 @@ def _table(cells: Cells) -> tuple[list[str], list[ConfusionRow]]:
         totals.update({label: count for label in both if label is not None})
     ordered = sorted(totals, key=lambda one: (-totals[one], one))
     most = MOST_SHOWN if len(ordered) > MOST_SHOWN + 1 else len(ordered)
-    shown: list[tuple[str, set[str | None]]] = [(one, {one}) for one in ordered[:most]]
+    shown: list[tuple[str, set[str | None]]] = [(label, {label}) for label in ordered[:most]]
     if rest := set[str | None](ordered[most:]):
         shown.append((OTHERS, rest))
-    given = [one for one in shown if any(gold in one[1] for gold, _ in cells)]
+    given = [group for group in shown if any(gold in group[1] for gold, _ in cells)]
     unread: tuple[str, set[str | None]] = (UNREAD, {None})
-    said = [one for one in (*shown, unread) if any(own in one[1] for _, own in cells)]
+    columns = [group for group in (*shown, unread) if any(own in group[1] for _, own in cells)]
     rows = []
     for name, golds in given:
         counts = []
-        for _, own in said:
-            count = sum(n for (gold, label), n in cells.items() if gold in golds and label in own)
-            counts.append((count, golds == own and len(golds) == 1))
+        for _, labels in columns:
+            count = sum(
+                n for (gold, label), n in cells.items() if gold in golds and label in labels
+            )
+            counts.append((count, golds == labels and len(golds) == 1))
         rows.append(ConfusionRow(name, counts))
-    return [name for name, _ in said], rows
+    return [name for name, _ in columns], rows

@@ -76,7 +76,7 @@ class Overview:
     def states(self) -> dict[str, int]:
         """Return state → jobs of the last day, over all services."""
         return {
-            state: sum(count for (_, one), count in self.counts.items() if one == state)
+            state: sum(count for (_, status), count in self.counts.items() if status == state)
             for state in STATES
         }
 
@@ -84,18 +84,18 @@ class Overview:
     def away(self) -> dict[str, int]:
         """Return model → jobs of the last day that failed since it was away; requests without a
         model count for the service's default."""
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for (metric, named), count in self.signs.away.items():
             contract = all_contracts().get(metric)
             model = named or (contract.default_model if contract else None)
             if model is not None:
-                found[model] += count
-        return found
+                counts[model] += count
+        return counts
 
     @property
     def queue_size(self) -> int:
         """Return the number of waiting messages in all queues."""
-        return sum((one.interactive or 0) + (one.batch or 0) for one in self.queues)
+        return sum((queue.interactive or 0) + (queue.batch or 0) for queue in self.queues)
 
     @property
     def digest(self) -> str:
@@ -107,7 +107,7 @@ class Overview:
             sorted(self.workers.items()),
             self.lost,
             sorted(self.late),
-            [(name, one.state, one.reason) for name, one in self.models.items()],
+            [(name, model.state, model.reason) for name, model in self.models.items()],
             [(job.id, job.status) for job in self.jobs],
             [(batch["id"], batch["status"], batch["request_counts"]) for batch in self.batches],
         )
@@ -121,13 +121,13 @@ async def index_page(
     caller: Viewer,
     days: Annotated[int, Query(ge=1, le=90), InDigits] = 30,
 ) -> Response:
-    found = await load_overview(gateway, caller)
+    overview = await load_overview(gateway, caller)
     now = datetime.now(UTC)
     trend = await gateway.in_ledger(lambda one: trend_of(one, caller.tenant, days, now))
     return page(
         request,
         "home.html",
-        overview=found,
+        overview=overview,
         trend=trend,
         spans=SPANS,
         models=gateway.catalogue.describe(hashed=False),
@@ -175,10 +175,10 @@ async def load_overview(gateway: State, caller: Caller) -> Overview:
             {name: seconds for name, seconds in sorted(waited.items()) if seconds > LATE_SECONDS},
         )
 
-    found = await gateway.in_ledger(read)
+    numbers = await gateway.in_ledger(read)
     if known is None:
-        gateway.signs[caller.tenant] = found.signs
-    return found
+        gateway.signs[caller.tenant] = numbers.signs
+    return numbers
 
 
 def _queue_depths() -> list[QueueDepth]:

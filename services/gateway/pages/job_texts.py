@@ -59,8 +59,8 @@ async def load_row_detail(gateway: State, batch: Batch, line: int) -> RowDetail:
             return None
         job = jobs.find(connection, row.job_id, tenant=batch.tenant)
         contract = metrics().get(batch.metric)
-        choices = {one.name for one in contract.form if one.choices} if contract else set()
-        texts = [] if job is None else [one for one in texts_of(job) if one.name not in choices]
+        choices = {field.name for field in contract.form if field.choices} if contract else set()
+        texts = [] if job is None else [text for text in texts_of(job) if text.name not in choices]
         return None if job is None else RowDetail(line, job, row[1], texts)
 
     detail = await gateway.in_ledger(read)
@@ -76,10 +76,10 @@ def texts_of(job: Job) -> list[JobText]:
         return _elicited_texts(job)
     judged = contract.facts.text
     named = [judged, *(field.name for field in contract.form if field.name != judged)]
-    found = [(name, job.request.get(name)) for name in named]
+    texts = [(name, job.request.get(name)) for name in named]
     return [
         JobText(name, pieces(text, result_spans(job, name)))
-        for name, text in found
+        for name, text in texts
         if isinstance(text, str) and text
     ]
 
@@ -87,14 +87,14 @@ def texts_of(job: Job) -> list[JobText]:
 def _elicited_texts(job: Job) -> list[JobText]:
     """Return the texts of a question and the model's answer, with its conclusion marked."""
     contract = reported().get(job.metric)
-    asked = () if contract is None or contract.facts is None else contract.facts.more_texts
-    told = (job.result or {}).get("elicitation") or {}
-    concluded = told.get("conclusion")
+    fields = () if contract is None or contract.facts is None else contract.facts.more_texts
+    elicited = (job.result or {}).get("elicitation") or {}
+    concluded = elicited.get("conclusion")
     marks = [] if concluded is None else [Mark(concluded["start"], concluded["end"], "evidence")]
-    named = [(name, job.request.get(name), ()) for name in asked]
+    named = [(name, job.request.get(name), ()) for name in fields]
     return [
         JobText(name, pieces(text, spans))
-        for name, text, spans in (*named, ("answer", told.get("answer"), marks))
+        for name, text, spans in (*named, ("answer", elicited.get("answer"), marks))
         if isinstance(text, str) and text
     ]
 
@@ -107,8 +107,8 @@ def result_spans(job: Job, name: str = "") -> list[Mark]:
 
 
 def _spans(evidence: Any, name: str, judged: str) -> Iterator[Mark]:
-    for one in evidence:
-        if isinstance(one, Mapping) and field_of(one, judged) == name:
-            start, end, kind = one.get("start"), one.get("end"), str(one.get("kind", ""))
+    for item in evidence:
+        if isinstance(item, Mapping) and field_of(item, judged) == name:
+            start, end, kind = item.get("start"), item.get("end"), str(item.get("kind", ""))
             if isinstance(start, int) and isinstance(end, int) and start < end:
                 yield Mark(start, end, "evidence", kind.replace("_", " "))

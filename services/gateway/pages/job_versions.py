@@ -60,7 +60,8 @@ class VersionHistory:
     @property
     def best(self) -> float | None:
         """The highest score of all versions."""
-        return max((one.score for one in self.versions if one.score is not None), default=None)
+        scores = [version.score for version in self.versions if version.score is not None]
+        return max(scores, default=None)
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,8 @@ class OtherResult:
 
 def version_history(connection: Connection, job: Job, tenant: str) -> VersionHistory | None:
     """Return the history; None if the job has neither an existing source nor edits."""
-    own = select(jobs_table.c.parent_job_id).where(jobs_table.c.id == job.id)
-    parent_id = connection.execute(own).scalar_one_or_none()
+    parent_of = select(jobs_table.c.parent_job_id).where(jobs_table.c.id == job.id)
+    parent_id = connection.execute(parent_of).scalar_one_or_none()
     try:
         parent = job if parent_id is None else jobs.find(connection, parent_id, tenant=tenant)
     except UnknownJob:
@@ -159,5 +160,5 @@ def set_parent(connection: Connection, job_id: str, parent_id: str, tenant: str)
     known = select(func.count()).where(jobs_table.c.id == parent_id, jobs_table.c.tenant == tenant)
     if not connection.execute(known).scalar_one():
         return
-    own = jobs_table.c.id == job_id
-    connection.execute(jobs_table.update().where(own).values(parent_job_id=parent_id))
+    is_job = jobs_table.c.id == job_id
+    connection.execute(jobs_table.update().where(is_job).values(parent_job_id=parent_id))

@@ -67,14 +67,14 @@ async def job_list(
         metric=known_metric,
         batch=batch or None,
     )
-    found, more = await gateway.in_ledger(lambda connection: jobs.summary_page(connection, wanted))
+    rows, more = await gateway.in_ledger(lambda connection: jobs.summary_page(connection, wanted))
     filters = {"status": state or "", "metric": known_metric or "", "batch": batch}
     kept = {name: value for name, value in filters.items() if value}
-    older = f"/jobs?{urlencode(kept | {'after': found[-1].id})}" if more else None
+    older = f"/jobs?{urlencode(kept | {'after': rows[-1].id})}" if more else None
     return page(
         request,
         "jobs.html",
-        jobs=found,
+        jobs=rows,
         filters=filters,
         states=STATES,
         metrics=sorted(all_contracts()),
@@ -108,12 +108,12 @@ async def job_page(
             "compared": compared(connection, job, other_id, tenant) if other_id else None,
         }
 
-    found = await gateway.in_ledger(read)
+    related = await gateway.in_ledger(read)
     context = await run_in_threadpool(_context, job, request, with_key=caller.key is not None)
     is_scored = job.result is not None and "range" in job.result
     context["judged"] = await reviewers.of_job(job, request, gateway, caller) if is_scored else None
     return page(
-        request, "job.html", lines=lines, metadata=_metadata(job, lines), **found, **context
+        request, "job.html", lines=lines, metadata=_metadata(job, lines), **related, **context
     )
 
 
@@ -157,9 +157,9 @@ def _metadata(job: Job, lines: list[JobLine]) -> dict[str, str]:
     """Return the job's metadata; for a job of just one batch line, the line's."""
     if len(lines) > 1:
         return {}
-    own = (lines[0].caller or {}).get("metadata") if lines else None
-    found: dict[str, str] = own or job.request.get("metadata") or {}
-    return found
+    of_line = (lines[0].caller or {}).get("metadata") if lines else None
+    metadata: dict[str, str] = of_line or job.request.get("metadata") or {}
+    return metadata
 
 
 def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
@@ -188,9 +188,7 @@ def _code_samples(job: Job, request: Request, *, with_key: bool) -> CodeSamples 
     if request_sent is None or contract is None:
         return None
     body = request_sent.model_dump(mode="json", exclude_defaults=True)
-    if len(str(body)) > MOST_PASTED:
-        return None
-    return code_samples(contract, body, base_url(request), with_key=with_key)
+    return code_samples(contract, body, request, with_key=with_key)
 
 
 SHORTEST = 4  # characters of a text that is looked for: shorter ones stand in every sentence
@@ -215,12 +213,12 @@ class Failed:
 
 def warnings(job: Job) -> tuple[Reason, ...]:
     """Return the warnings of a result in order."""
-    found: list[str] = (job.result or {}).get("warnings") or []
+    sentences: list[str] = (job.result or {}).get("warnings") or []
     contract = all_contracts().get(job.metric)
-    own = None if contract is None else contract.report.model_fields.get("warnings")
-    ours = own is not None and all_internal(own.annotation)
-    texts = None if ours or not found else _texts(job)
-    return tuple(Reason(warning, ours or _is_plain(warning, texts)) for warning in found)
+    declared = None if contract is None else contract.report.model_fields.get("warnings")
+    ours = declared is not None and all_internal(declared.annotation)
+    texts = None if ours or not sentences else _texts(job)
+    return tuple(Reason(warning, ours or _is_plain(warning, texts)) for warning in sentences)
 
 
 def failed(job: Job) -> Failed | None:
@@ -263,10 +261,12 @@ class CodeSamples:
 
 
 def code_samples(
-    contract: ServiceContract, body: dict[str, Any], base_url: str, *, with_key: bool
-) -> CodeSamples:
-    """base_url: of this service, without a final slash. The key is never included."""
-    url = f"{base_url}{contract.path}"
+    contract: ServiceContract, body: dict[str, Any], request: Request, *, with_key: bool
+) -> CodeSamples | None:
+    """Return code samples without the key; None for a body that is too long to paste."""
+    if len(str(body)) > MOST_PASTED:
+        return None
+    url = f"{base_url(request)}{contract.path}"
     if isinstance(contract, BatchReportContract):
         body = {"metric": contract.metric} | body
     return CodeSamples(_curl(url, body, with_key=with_key), _python(url, body, with_key=with_key))
@@ -305,8 +305,8 @@ def result_html(job: Job) -> str | None:
         report = contract.report.model_validate(job.result)
     except ValidationError:  # of another version of the service
         return None
-    own = registry.page(job.metric)
-    page = result_tables if own is None or not hasattr(own, "TEMPLATE") else own
+    own_page = registry.page(job.metric)
+    page = result_tables if own_page is None or not hasattr(own_page, "TEMPLATE") else own_page
     request = request_of(job)
     if request is not None and isinstance(contract, MetricContract):
         request = contract.as_scored(request, report)  # with the elicited explanation

@@ -7,7 +7,7 @@ the first requests and errors by line, before anything is scored. It works witho
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from typing import BinaryIO
 
@@ -33,10 +33,9 @@ from services.registry import metrics
 from shared.contracts.column_names import ID, PARTS
 from shared.contracts.elicitation import is_needed
 from shared.contracts.errors import BadInput, QuotaExceeded
+from shared.contracts.fields import field_paths
 from shared.contracts.service import MetricContract
 from shared.ledger import batches, files
-from shared.ledger.engine import transaction
-from shared.ledger.file_store import PIECE_BYTES
 from shared.ledger.files import File, NewFile
 from shared.ledger.jobs import check_file_limit
 
@@ -54,12 +53,12 @@ FIRST = "hatexscore"  # its default model is in the image, and its columns are t
 async def new_batch(request: Request, caller: Viewer, metric: str = "") -> Response:
     """Show the form to choose a file or paste rows."""
     check_scope(caller, "batch")
-    chosen = metric if metric in metrics() else FIRST
+    selected = metric if metric in metrics() else FIRST
     return page(
         request,
         "new_batch.html",
-        metrics={name: one.summary for name, one in metrics().items()},
-        metric=chosen,
+        metrics={name: metric.summary for name, metric in metrics().items()},
+        metric=selected,
         rows="",
         wrong="",
     )
@@ -72,26 +71,31 @@ async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response
     limit, owner = file_routes.most_bytes(gateway, caller), caller.owner(gateway.settings)
     declared = http_requests.declared_bytes(request, limit=limit)
     await gateway.in_ledger(lambda connection: check_file_limit(connection, owner, declared))
-    with gateway.spool.upload(caller, declared) as place:
-        form = await http_requests.form_of(request, place, limit=limit, part_bytes=PASTED_BYTES)
+    with gateway.spool.upload(caller, declared) as path:
+        form = await http_requests.form_of(request, path, limit=limit, part_bytes=PASTED_BYTES)
         try:
             sent = {name: value for name, value in form.items() if isinstance(value, str)}
             templates.check_csrf(request, sent)
             contract = metric_named(sent.get("metric", ""))
-            file = await run_in_threadpool(_store_file, form, sent, gateway, caller, limit)
+            name, table = _table(form)
+            digest = await run_in_threadpool(hashlib.file_digest, table, "sha256")  # type: ignore[arg-type]
+            key = templates.once_key(sent, "file", f"{name} {digest.hexdigest()}")
+            kept_for = files.max_age(None, gateway.settings.retention_hours)
+            new = NewFile(files.new_id(), "batch", name, 0, kept_for, owner.tenant, key)
+            file, _ = await file_routes.keep(table, new, gateway, owner, limit)
         except (BadInput, BodyTooLarge, QuotaExceeded) as error:
             return page(
                 request,
                 "new_batch.html",
                 error.status,
-                metrics={name: one.summary for name, one in metrics().items()},
+                metrics={name: metric.summary for name, metric in metrics().items()},
                 metric=sent.get("metric", FIRST),
                 rows=sent.get("rows", ""),
                 wrong=error.detail,
             )
         finally:
             await form.close()
-    return RedirectResponse(f"/batches/new/{file}?metric={contract.name}", 303)
+    return RedirectResponse(f"/batches/new/{file.id}?metric={contract.name}", 303)
 
 
 def metric_named(name: str) -> MetricContract:
@@ -99,38 +103,6 @@ def metric_named(name: str) -> MetricContract:
     if contract is None:
         raise InvalidBody.at_root("choose the metric")
     return contract
-
-
-def _store_file(
-    form: FormData, sent: Mapping[str, str], gateway: State, caller: Caller, limit: int
-) -> str:
-    """Return the id of the stored file; a repeated form with the same file gets the same id. sent:
-    the form's words. Blocks."""
-    name, table = _table(form)
-    digest = hashlib.sha256()
-    table.seek(0)
-    while piece := table.read(PIECE_BYTES):
-        digest.update(piece)
-    key = templates.once_key(sent, "file", f"{name} {digest.hexdigest()}")
-    with transaction(gateway.engine) as connection:
-        if (known := files.find_by_key(connection, caller.tenant, key)) is not None:
-            return known.id
-    file_id = files.new_id()
-    size = http_requests.store_file(table, gateway.files, file_id, limit=limit)
-    kept_for = files.max_age(None, gateway.settings.retention_hours)
-    new = NewFile(file_id, "batch", name, size, kept_for, caller.tenant, key)
-    try:
-        with transaction(gateway.engine) as connection:
-            known = files.find_by_key(connection, caller.tenant, key)
-            if known is None:
-                check_file_limit(connection, caller.owner(gateway.settings), size)
-                files.insert_file(connection, new)
-    except BaseException:
-        gateway.files.remove(file_id)
-        raise
-    if known is not None:  # the other press was quicker
-        gateway.files.remove(file_id)
-    return file_id if known is None else known.id
 
 
 def _table(form: FormData) -> tuple[str, BinaryIO]:
@@ -160,17 +132,19 @@ async def _table_page(
     refused: TableError | None = None,
 ) -> Response:
     """refused: why the lines were rejected."""
-    chosen = dict(sent)
-    contract = metric_named(chosen.get("metric", ""))
+    fields = dict(sent)
+    contract = metric_named(fields.get("metric", ""))
     kind = f"columns {contract.name}"
     kept = await gateway.in_ledger(lambda one: saved_views.list_views(one, caller.tenant, kind))
     each = await gateway.in_ledger(
         lambda one: batches.seconds_per_line(one, caller.tenant, contract.name)
     )
-    if chosen.get("saved") in kept:
-        sent = [("metric", contract.name), *map(tuple, kept[chosen["saved"]])]
+    if fields.get("saved") in kept:
+        sent = [("metric", contract.name), *map(tuple, kept[fields["saved"]])]
     with gateway.previews.acquire(caller):
-        seen = await run_in_threadpool(table_preview.read_preview, gateway, file, contract, sent)
+        seen = await gateway.file_store.call(
+            table_preview.read_preview, gateway, file, contract, sent
+        )
     if refused is not None and not seen.faults:
         seen.faults.add(refused)  # of a line behind those that were read for the page
     return page(
@@ -182,7 +156,7 @@ async def _table_page(
         mapping=seen.mapping,
         seen=seen,
         plain=seen.plain,
-        keep=chosen.get("keep", ""),
+        keep=fields.get("keep", ""),
         fields=_fields(contract),
         saved=sorted(kept),
         seconds=None if each is None else each * seen.lines,
@@ -191,14 +165,14 @@ async def _table_page(
 
 def _fields(contract: MetricContract) -> list[tuple[str, bool, tuple[str, ...]]]:
     """Return (field, True if required, choices), fields of the form first."""
-    choices = {one.name: one.choices for one in contract.form}
+    choices = {field.name: field.choices for field in contract.form}
     hidden = {"metadata", "context", "webhook", "trace", "accept_untrained_languages"}
-    known = {name: is_needed(contract.request, name) for name in contract.request.model_fields}
+    request = contract.request
+    parts = [one for one in PARTS if one.partition(".")[0] in request.model_fields]
+    known = dict.fromkeys((*field_paths(request), *parts), False)
+    known |= {name: is_needed(request, name) for name in request.model_fields}
     needed = [name for name, one in known.items() if one or name in choices]
     rest = [name for name in known if name not in needed and name not in hidden]
-    parts = [one for one in PARTS if one.partition(".")[0] in known]
-    rest += parts
-    known |= dict.fromkeys(parts, False)
     return [
         (ID, False, ()),
         *((name, known[name], choices.get(name, ())) for name in (*needed, *rest)),
@@ -244,5 +218,5 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
         return await _table_page(request, file, gateway, caller, sent, fault)
     if lines.is_private:
         await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id]))
-        await run_in_threadpool(gateway.files.remove, file.id)
+        await gateway.file_store.remove(file.id)
     return RedirectResponse(f"/batches/{batch.id}", 303)

@@ -182,15 +182,15 @@ def _retry_form(request: Request) -> RetryForm | None:
     form: SentForm | None = getattr(request.state, "form", None)
     if form is None or "key" in form or not is_same_origin(request.headers):
         return None
-    found = retry_form(form.pairs, _url(request, any_method=True))
-    return found if found.typed else None
+    retry = retry_form(form.pairs, _url(request, any_method=True))
+    return retry if retry.typed else None
 
 
 def retry_form(pairs: Sequence[Pair], action: str) -> RetryForm:
     """Return a form of these fields without the token, which the page renews."""
-    own = [pair for pair in pairs if pair[0] != FIELD]
-    typed = [(name, TYPED[name], value) for name, value in own if name in TYPED]
-    return RetryForm(action, typed, [pair for pair in own if pair[0] not in TYPED])
+    fields = [pair for pair in pairs if pair[0] != FIELD]
+    typed = [(name, TYPED[name], value) for name, value in fields if name in TYPED]
+    return RetryForm(action, typed, [pair for pair in fields if pair[0] not in TYPED])
 
 
 def _url(request: Request, *, any_method: bool = False) -> str:

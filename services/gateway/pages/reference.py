@@ -55,39 +55,39 @@ async def reference(request: Request) -> Response:
 def _operations(app: FastAPI) -> dict[str, list[Operation]]:
     description = app.openapi()
     messages = description["components"]["schemas"]
-    found: defaultdict[str, list[Operation]] = defaultdict(list)
+    by_tag: defaultdict[str, list[Operation]] = defaultdict(list)
     for path, methods in description["paths"].items():
         for method in METHODS:
             if method in methods:
                 tag = methods[method].get("tags", ["other"])[0]
                 answers = responses_of(description, methods[method])
-                found[tag].append(_operation(method, path, methods[method], messages, answers))
-    return dict(found)
+                by_tag[tag].append(_operation(method, path, methods[method], messages, answers))
+    return dict(by_tag)
 
 
 def _operation(
     method: str,
     path: str,
-    said: dict[str, Any],
+    spec: dict[str, Any],
     messages: dict[str, Any],
     answers: Iterable[tuple[str, dict[str, Any]]],
 ) -> Operation:
     return Operation(
-        id=said["operationId"],
+        id=spec["operationId"],
         method=method.upper(),
         path=path,
-        summary=said.get("summary", ""),
+        summary=spec.get("summary", ""),
         parameters=[
             SchemaField(
-                f"{one['name']} ({one['in']})",
-                _kind(one["schema"]),
-                one.get("required", False),
-                one.get("description", ""),
+                f"{parameter['name']} ({parameter['in']})",
+                _kind(parameter["schema"]),
+                parameter.get("required", False),
+                parameter.get("description", ""),
             )
-            for one in said.get("parameters", ())
+            for parameter in spec.get("parameters", ())
         ],
-        bodies={name: _fields(messages[name]) for name in _messages(said.get("requestBody", {}))},
-        answers=[(status, one["description"]) for status, one in answers],
+        bodies={name: _fields(messages[name]) for name in _messages(spec.get("requestBody", {}))},
+        answers=[(status, response["description"]) for status, response in answers],
     )
 
 
@@ -95,16 +95,16 @@ def _messages(body: dict[str, Any]) -> Iterator[str]:
     """Return the names of the possible messages in the body."""
     for content in body.get("content", {}).values():
         schema = content.get("schema", {})
-        for one in schema.get("anyOf") or schema.get("oneOf") or [schema]:
-            if "$ref" in one:
-                yield str(one["$ref"].rpartition("/")[2])
+        for option in schema.get("anyOf") or schema.get("oneOf") or [schema]:
+            if "$ref" in option:
+                yield str(option["$ref"].rpartition("/")[2])
 
 
 def _fields(message: dict[str, Any]) -> list[SchemaField]:
     required = message.get("required", ())
     return [
-        SchemaField(name, _kind(one), name in required, one.get("description", ""))
-        for name, one in message.get("properties", {}).items()
+        SchemaField(name, _kind(schema), name in required, schema.get("description", ""))
+        for name, schema in message.get("properties", {}).items()
     ]
 
 
@@ -121,7 +121,7 @@ def _kind(schema: dict[str, Any]) -> str:
         return str(schema["title"])
     kind = schema.get("type", "anything")
     if isinstance(kind, list):
-        return " | ".join(_kind({**schema, "type": one}) for one in kind)
+        return " | ".join(_kind({**schema, "type": option}) for option in kind)
     if kind == "array":
         return f"list of {_kind(schema.get('items', {}))}"
     return str(schema.get("const", kind))

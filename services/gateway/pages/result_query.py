@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 from urllib.parse import urlencode
 
@@ -103,6 +103,13 @@ class ResultQuery:
         return tuple(pair for pair in self.pairs if pair[0] not in NO_FILTERS)
 
     @property
+    def any_failure(self) -> ResultQuery:
+        """The same view without the filter of one failure or reason."""
+        pairs = tuple(pair for pair in self.pairs if pair[0] not in ("reason", "why"))
+        facets = [facet for facet in self.filter.facets if not facet.startswith(UNTESTED)]
+        return replace(self, pairs=pairs, filter=replace(self.filter, reason="", facets=facets))
+
+    @property
     def split(self) -> str:
         """The key that splits the scores; empty if nothing does."""
         return dict(self.pairs).get("split", "")
@@ -132,7 +139,7 @@ class ResultQuery:
         return [
             Chip(
                 filters_label(some, self.metric, self.filter.top),
-                self._url(one for one in self.pairs if one not in some),
+                self._url(pair for pair in self.pairs if pair not in some),
             )
             for some in alike.values()
         ]
@@ -168,7 +175,7 @@ class ResultQuery:
     def query_within(self, *pairs: Pair) -> str:
         """Return the query of the rows in this view that also pass these filters."""
         names = {name for name, _ in pairs} - REPEATED
-        return urlencode([*(one for one in self.filters if one[0] not in names), *pairs])
+        return urlencode([*(pair for pair in self.filters if pair[0] not in names), *pairs])
 
     def within(self, *pairs: Pair) -> str:
         """Return the address of the rows in this view that also pass these filters."""
@@ -192,10 +199,10 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
     parts = () if contract is None else tuple(contract.parts)
     pairs = [(name, value.replace("\0", "")) for name, value in sent[:MOST_PAIRS]]
     known, ignored = _sorted_out(pairs, parts, rules.names)
-    chosen = {name: value for name, value in known if name != "meta"}
-    equal = {name: value for name, value in chosen.items() if name in COUNTED}
+    values = {name: value for name, value in known if name != "meta"}
+    equal = {name: value for name, value in values.items() if name in COUNTED}
     bounded = {
-        name.rpartition("_")[0] for name in chosen if name.rpartition("_")[2] in ("from", "to")
+        name.rpartition("_")[0] for name in values if name.rpartition("_")[2] in ("from", "to")
     }
     wanted = ResultFilter(
         tenant=tenant,
@@ -203,26 +210,26 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
         parts=parts,
         top=edges_of(contract)[-1],
         equal=equal,
-        reason=chosen.get("reason", ""),
+        reason=values.get("reason", ""),
         facets=[
             f"{UNTESTED}{value}" if name == "why" else value
             for name, value in known
             if name in ("facet", "why")
         ],
         without=[f"{UNTESTED}{value}" for name, value in known if name == "without"],
-        contains=chosen.get("custom_id", ""),
-        text=chosen.get("text", ""),
+        contains=values.get("custom_id", ""),
+        text=values.get("text", ""),
         pairs=[value for name, value in known if name == "meta"],
         ranges={
-            name: (as_number(chosen.get(f"{name}_from")), as_number(chosen.get(f"{name}_to")))
+            name: (as_number(values.get(f"{name}_from")), as_number(values.get(f"{name}_to")))
             for name in sorted(bounded)
         },
-        judged=ANSWERS.get(chosen.get("judged", "")),
-        reviewer=chosen.get("by", ""),
+        judged=ANSWERS.get(values.get("judged", "")),
+        reviewer=values.get("by", ""),
         lines=[int(value) for name, value in known if name == "line"][:MOST_LINES],
     )
     order = ResultOrder(
-        chosen.get("sort", "surprise"), "desc" in chosen, rules.higher_is_better, _key(pairs)
+        values.get("sort", "surprise"), "desc" in values, rules.higher_is_better, _key(pairs)
     )
     columns = tuple(value for name, value in known if name == "col")
     return ResultQuery(f"/batches/{batch.id}", known, wanted, order, columns, ignored, batch.metric)
@@ -272,8 +279,8 @@ def _subject(name: str, value: str) -> Pair:
 
 def ignored_pair(name: str, value: str, why: str) -> str:
     """Return the pair with its fault as a page shows it."""
-    told = value if len(value) <= SAID else f"{value[:SAID]}…"
-    return f"{name[:SAID]} = {told}: {why}"
+    shown = value if len(value) <= SAID else f"{value[:SAID]}…"
+    return f"{name[:SAID]} = {shown}: {why}"
 
 
 def _fault(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str]) -> str:
@@ -308,21 +315,21 @@ def as_number(value: str | None) -> float | None:
     if not written.isascii() or "_" in written:  # which Python reads
         return None
     try:
-        found = float(written)
+        number = float(written)
     except ValueError:
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None
 
 
 def _key(pairs: Sequence[Pair]) -> list[str | float | int]:
     """The key that a page begins after; empty: the first page."""
     sent = next((value for name, value in pairs if name == "after"), "[]")
     try:
-        found = json.loads(sent)
+        key = json.loads(sent)
     except (ValueError, RecursionError):
         return []
-    fits = isinstance(found, list) and all(_is_key(one) for one in found)
-    return found if fits else []
+    fits = isinstance(key, list) and all(_is_key(value) for value in key)
+    return key if fits else []
 
 
 def _is_key(value: Any) -> bool:
@@ -331,7 +338,7 @@ def _is_key(value: Any) -> bool:
     if isinstance(value, int):
         return abs(value) < LARGEST
     if isinstance(value, str):  # escapes may write what the database refuses
-        return not any(one == "\0" or "\ud800" <= one <= "\udfff" for one in value)
+        return not any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value)
     return not math.isnan(value)
 
 

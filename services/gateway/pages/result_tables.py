@@ -71,11 +71,11 @@ class Table(Generic[Value]):
     left_out: int = 0
     columns_left_out: int = 0
 
-    def is_numeric(self, place: int) -> bool:
+    def is_numeric(self, column: int) -> bool:
         """Return True if a column has only numbers, which are aligned right."""
-        cells = [row[place] for row in self.rows if place < len(row)]
-        told = [one for one in cells if one is not None and one != NO_NUMBER]
-        return bool(told) and all(map(_is_number, told))
+        cells = [row[column] for row in self.rows if column < len(row)]
+        values = [cell for cell in cells if cell is not None and cell != NO_NUMBER]
+        return bool(values) and all(map(_is_number, values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +118,12 @@ def view(request: JobRequest | None, report: Message) -> ResultContext:
 
 def _answer(request: JobRequest | None, report: Message) -> ResponseTable:
     """Return the answer by the service's `page.py`, if it has one."""
-    name = next(
-        (name for name, one in registry.contracts().items() if one.report is type(report)), ""
-    )
+    contracts = registry.contracts().items()
+    name = next((name for name, contract in contracts if contract.report is type(report)), "")
     page = registry.page(name)
     if page is not None and hasattr(page, "answer"):
-        found: ResponseTable = page.answer(request, report)
-        return found
+        answer: ResponseTable = page.answer(request, report)
+        return answer
     if isinstance(report, BatchReport):
         return ResponseTable(_mean(report))
     if isinstance(report, Report) and report.score is None:
@@ -143,7 +142,7 @@ def _mean(report: BatchReport) -> str:
     if mean.se is None or mean.detectable is None:
         return f"{sentence}."
     return (
-        f"{sentence}; standard error {significant(mean.se)}. So many results find a true distance "
+        f"{sentence}; standard error {significant(mean.se)}. These results find a true distance "
         f"of {significant(mean.detectable)} with power 0.8."
     )
 
@@ -224,7 +223,7 @@ class TableFormatter:
     def _is_plain(self, name: str, value: Json) -> bool:
         """Return True if the value fits on one line."""
         if isinstance(value, list):
-            short = len(value) <= FEW and not any(isinstance(one, list | dict) for one in value)
+            short = len(value) <= FEW and not any(isinstance(item, list | dict) for item in value)
             return not value or (short and name != self.answer.field)
         return not isinstance(value, Mapping) or is_interval(value) or not value
 
@@ -269,13 +268,13 @@ def _flatten(value: Json) -> dict[str, Json]:
         return {str(place): held for place, held in enumerate(value, 1)}
     if not isinstance(value, Mapping) or is_interval(value):
         return {"value": value}
-    found: dict[str, Json] = {}
+    cells: dict[str, Json] = {}
     for name, held in value.items():
         if isinstance(held, Mapping) and held and not is_interval(held):
-            found |= {f"{name} {inner}": deep for inner, deep in _flatten(held).items()}
+            cells |= {f"{name} {inner}": deep for inner, deep in _flatten(held).items()}
         else:
-            found[name] = held
-    return found
+            cells[name] = held
+    return cells
 
 
 def cell(value: Json, ours: bool) -> Cell:
@@ -302,6 +301,6 @@ def _is_numeric(value: Json) -> bool:
 
 
 def _to_text(value: Json) -> str:
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     return json.dumps(value, ensure_ascii=False)

@@ -88,9 +88,9 @@ def line_of(job: Job, given: ReviewerJudgement | None = None) -> ReviewLine:
     """Return the job's texts with the explanation's marks. given: adds the reviewer's marks."""
     texts = texts_to_mark(job)
     marks = {name: result_spans(job, name) for name in texts}
-    for one in () if given is None else given.spans:
-        if one["of"] in marks:
-            marks[one["of"]].append(Mark(one["start"], one["end"], "human", "marked by you"))
+    for span in () if given is None else given.spans:
+        if span["of"] in marks:
+            marks[span["of"]].append(Mark(span["start"], span["end"], "human", "marked by you"))
     shown = [JobText(name, pieces(texts[name], own)) for name, own in marks.items()]
     return ReviewLine(job, shown, decision_of(job))
 
@@ -100,13 +100,13 @@ def decision_of(job: Job) -> str:
     contract = reported().get(job.metric)
     facts = FactPaths() if contract is None or contract.facts is None else contract.facts
     result = job.result or {}
-    told = (
+    decisions = (
         (result.get("elicitation") or {}).get("decision"),
         job.request.get(facts.decision_sent),
         result.get(facts.decision),
         result.get(facts.decision_stated),
     )
-    return next((one for one in told if isinstance(one, str) and one), "")
+    return next((decision for decision in decisions if isinstance(decision, str) and decision), "")
 
 
 @router.get("/queues")
@@ -118,7 +118,7 @@ async def queue_list(
 ) -> Response:
     """List queues, and offer a form for a queue of a batch, by default a random sample."""
     check_scope(caller, "batch", "review")
-    chosen = await found_batch(batch, gateway, caller.tenant) if batch else None
+    selected = await found_batch(batch, gateway, caller.tenant) if batch else None
 
     def read(connection: Connection) -> tuple[list[tuple[ReviewQueue, ReviewProgress]], int]:
         some, _ = review_queues.page_of(
@@ -126,17 +126,17 @@ async def queue_list(
         )
         wanted = JudgementFilter(caller.tenant, batch_id=batch or None)
         count = judgements.count_of(connection, wanted)
-        progress = review_progress.progress_by_queue(connection, [one.id for one in some])
-        return [(one, progress[one.id]) for one in some], count
+        progress = review_progress.progress_by_queue(connection, [queue.id for queue in some])
+        return [(queue, progress[queue.id]) for queue in some], count
 
     queues, count = await gateway.in_ledger(read)
-    job = None if chosen is None else await batch_agreement(chosen, gateway, caller)
+    job = None if selected is None else await batch_agreement(selected, gateway, caller)
     return page(
         request,
         "queues.html",
         job=job,
-        batch=chosen,
-        query=_selected_query(request, chosen),
+        batch=selected,
+        query=_selected_query(request, selected),
         queues=queues,
         count=count,
         may_make=caller.has_scope("batch"),
@@ -182,11 +182,13 @@ async def make_queue(request: Request, gateway: Gateway, caller: Viewer) -> Resp
     }
     body |= {name: form[name] for name in ("lines", "per_line", "seed") if form.get(name)}
     try:
-        asked = ReviewQueueRequest.model_validate(body)
+        body_request = ReviewQueueRequest.model_validate(body)
     except ValidationError as error:
         raise InvalidBody(validation_problem(error, body)) from None
-    made = await queue_routes.make(asked, gateway, caller, templates.once_key(form, "queue"))
-    return RedirectResponse(f"/queues/{made.id}", 303)
+    queue = await queue_routes.make(
+        body_request, gateway, caller, templates.once_key(form, "queue")
+    )
+    return RedirectResponse(f"/queues/{queue.id}", 303)
 
 
 @router.get("/queues/{queue_id}")
@@ -332,10 +334,10 @@ async def handle_form(
         job_id = validate_id(form.get("job", ""))
         more = {"queue": queue.id, "blind": queue.blind, "seconds": _elapsed(form.get("given", ""))}
         more |= await read_spans(form, job_id, gateway, caller)
-        made, _ = await judgement_routes.judge(
+        judgement, _ = await judgement_routes.judge(
             gateway, job_id, parse_form(form, action, **more), origin
         )
-        query["after"] = made.id
+        query["after"] = judgement.id
     elif action == "skip" and POSITION.fullmatch(form.get("position", "")):
         position = int(form["position"])
         await gateway.in_ledger(
@@ -366,15 +368,15 @@ def _undo(connection: Connection, queue: ReviewQueue, origin: Origin, done: str)
     wanted = JudgementFilter(
         origin.tenant, queue_id=queue.id, reviewer=origin.reviewer, verified=origin.verified
     )
-    found, _ = judgements.page_of(connection, wanted, 1)
-    for one in found:
-        judgement_routes.withdraw(connection, one, origin)
+    last, _ = judgements.page_of(connection, wanted, 1)
+    for judgement in last:
+        judgement_routes.withdraw(connection, judgement, origin)
 
 
 async def _find_current(
     judgement_id: str, gateway: State, caller: Caller
 ) -> ReviewerJudgement | None:
-    found = await gateway.in_ledger(
+    judgement = await gateway.in_ledger(
         lambda connection: judgements.find(connection, judgement_id, caller.tenant)
     )
-    return found if found.current and found.verdict in OPINIONS else None
+    return judgement if judgement.current and judgement.verdict in OPINIONS else None

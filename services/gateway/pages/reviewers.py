@@ -65,15 +65,15 @@ class JobJudgements:
 
 def name_of(request: Request, caller: Caller) -> str:
     """Return the viewer's name, or an empty string."""
-    own = None if caller.key is None else caller.key.reviewer
-    said = unquote(templates.get_cookie(request, REVIEWER_COOKIE) or "")
-    return own or (said if is_name(said) else "")
+    reviewer = None if caller.key is None else caller.key.reviewer
+    typed = unquote(templates.get_cookie(request, REVIEWER_COOKIE) or "")
+    return reviewer or (typed if is_name(typed) else "")
 
 
 def get_origin(request: Request, caller: Caller, named: str | None = None) -> Origin:
     """Return the present reviewer. Raises BadInput without a name."""
-    own = None if caller.key is None else caller.key.reviewer
-    return origin_of(request, caller, own or (named or "").strip() or name_of(request, caller))
+    reviewer = None if caller.key is None else caller.key.reviewer
+    return origin_of(request, caller, reviewer or (named or "").strip() or name_of(request, caller))
 
 
 def set_name_cookie(request: Request, response: Response, name: str) -> None:
@@ -84,17 +84,17 @@ def set_name_cookie(request: Request, response: Response, name: str) -> None:
 async def of_job(job: Job, request: Request, gateway: State, caller: Caller) -> JobJudgements:
     """Return the judgements of this job by all reviewers, newest first."""
     wanted = JudgementFilter(job.tenant, job_id=job.id)
-    found, _ = await gateway.in_ledger(
+    given, _ = await gateway.in_ledger(
         lambda connection: judgements.page_of(connection, wanted, MOST_SHOWN)
     )
     return JobJudgements(
-        given=tuple(found),
+        given=tuple(given),
         name=name_of(request, caller),
         is_fixed=caller.key is not None and caller.key.reviewer is not None,
         may_judge=caller.has_scope("review"),
         takes_notes=not job.request.get("do_not_store_text"),
         texts=tuple(JobText(name, pieces(text, ())) for name, text in texts_to_mark(job).items()),
-        marked={one.id: list(marked_words(one.spans, job)) for one in found},
+        marked={item.id: list(marked_words(item.spans, job)) for item in given},
     )
 
 
@@ -144,8 +144,9 @@ async def judge_job(request: Request, job_id: str, gateway: Gateway, caller: Vie
     form = await checked_form(request, limit=NOTE_BYTES)
     origin = get_origin(request, caller, form.get("reviewer"))
     marked = await read_spans(form, job_id, gateway, caller)
-    asked = parse_form(form, form.get("verdict", ""), **marked)
-    await judgement_routes.judge(gateway, job_id, asked, origin)
+    verdict, _, tag = form.get("verdict", "").partition(" ")  # a button may name the failure
+    judgement = parse_form(form | {"note": tag or form.get("note", "")}, verdict, **marked)
+    await judgement_routes.judge(gateway, job_id, judgement, origin)
     response = RedirectResponse(local(form.get("next", f"/jobs/{job_id}#judgements")), 303)
     if not origin.verified:
         set_name_cookie(request, response, origin.reviewer)

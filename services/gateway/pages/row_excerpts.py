@@ -42,8 +42,8 @@ def fitted_rows(rows: Sequence[ResultRow], view: ResultQuery) -> list[ResultRow]
 
 def excerpt(text: str, columns: int, sought: str = "") -> str:
     """Return `columns` of a text around the match. East Asian letters are two columns wide."""
-    place = text.lower().find(sought.lower()) if sought else 0
-    start = max(0, place - BEFORE) if place + len(sought) > columns // 2 else 0
+    match = text.lower().find(sought.lower()) if sought else 0
+    start = max(0, match - BEFORE) if match + len(sought) > columns // 2 else 0
     end, left = start, columns
     while end < len(text) and left > 0:
         left -= 2 if east_asian_width(text[end]) in WIDE else 1
@@ -52,12 +52,12 @@ def excerpt(text: str, columns: int, sought: str = "") -> str:
 
 
 def offered(
-    values: Mapping[str, int], chosen: str | None = None, room: int = OFFERED
+    values: Mapping[str, int], kept: str | None = None, room: int = OFFERED
 ) -> dict[str, int]:
     """Return the values of a filter that fit on a page, the chosen one among them."""
-    found, left = {}, room
+    shown, left = {}, room
     for value, count in values.items():
         left -= len(value)
-        if left >= 0 or value == chosen:
-            found[value] = count
-    return found
+        if left >= 0 or value == kept:
+            shown[value] = count
+    return shown

@@ -1,12 +1,15 @@
-"""`/views`: a tenant's saved views of results tables and saved mappings of columns.
+"""`/views`: a tenant's saved views of results tables, saved mappings of columns, and shared links.
 
-A view has a metric's filters, order and columns. It is a tab over the results of all its batches.
+A view has a metric's filters, order and columns. It is a tab over the results of all its batches. A
+shared link shows the lines of one batch in a view, without texts, to visitors without a key.
 """
 
 from __future__ import annotations
 
+import secrets
+import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import Request
@@ -19,37 +22,28 @@ from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import InvalidBody
 from services.gateway.results import saved_views as ledger
+from services.gateway.routes.batches import find_batch
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 
 LONGEST_NAME = 60
 LONGEST_QUERY = 2_000
 MOST_TABS = 20  # over a table; a page has 150 kB
-KINDS = {
-    "results": "view",
-    "columns": "mapping",
-}  # of a metric, as they are kept → as they are said
+KINDS = {"results": "view", "columns": "mapping", "shared": "link"}  # as stored → as shown
+SHARED_DAYS = 30
 
 router = page_router()
 
 
 @dataclass(frozen=True)
-class SavedView:
-    """query: the query of an address, without the question mark."""
-
-    metric: str
-    name: str
-    query: str
-
-
-@dataclass(frozen=True)
 class SavedEntry:
-    """A saved view or mapping in the list. kind: of `KINDS`."""
+    """A saved view, mapping or link in the list. kind: of `KINDS`. address: of a link."""
 
     kind: str
     metric: str
     name: str
-    told: str
+    summary: str
+    address: str
 
 
 def is_name(name: str) -> bool:
@@ -57,11 +51,11 @@ def is_name(name: str) -> bool:
     return 0 < len(name) <= LONGEST_NAME and name.isprintable()
 
 
-async def saved_views(gateway: State, tenant: str, metric: str) -> list[SavedView]:
-    """Return the tenant's first views of a metric's results."""
+async def saved_views(gateway: State, tenant: str, metric: str) -> dict[str, str]:
+    """Return name → query of the tenant's first views of a metric's results."""
     kind = f"results {metric}"
-    found = await gateway.in_ledger(lambda connection: ledger.list_views(connection, tenant, kind))
-    return [SavedView(metric, name, str(value)) for name, value in found.items()][:MOST_TABS]
+    views = await gateway.in_ledger(lambda connection: ledger.list_views(connection, tenant, kind))
+    return dict(list(views.items())[:MOST_TABS])
 
 
 @router.get("/views")
@@ -71,7 +65,7 @@ async def view_list(request: Request, gateway: Gateway, caller: Viewer) -> Respo
 
     def read(connection: Connection) -> list[SavedEntry]:
         return [
-            SavedEntry(kind, metric, name, _summary(value))
+            SavedEntry(kind, metric, name, *_summary(value, f"/shared/{caller.tenant}/{metric}"))
             for metric in metrics()
             for kind in KINDS
             for name, value in ledger.list_views(
@@ -83,16 +77,22 @@ async def view_list(request: Request, gateway: Gateway, caller: Viewer) -> Respo
     return page(request, "views.html", saved=saved, kinds=KINDS)
 
 
-def _summary(value: Any) -> str:
-    """Return a view's query, or field=column of a mapping."""
+def _summary(value: Any, shared: str) -> tuple[str, str]:
+    """Return a view's query, or field=column of a mapping; and the address of a link."""
     if isinstance(value, str):
-        return value
-    return ", ".join(f"{name[2:] or 'metadata'}={told}" for name, told in value if told)
+        return value, ""
+    if isinstance(value, dict):
+        return f"{value['batch']} {value['query']}", f"{shared}/{value['token']}.html"
+    pairs = (f"{name[2:] or 'metadata'}={column}" for name, column in value if column)
+    return ", ".join(pairs), ""
 
 
 @router.post("/views")
 async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Save the view, and return to the table. Raises InvalidBody, QuotaExceeded."""
+    """Save the view, and return to the table; or share its lines, and show the link.
+
+    Raises InvalidBody, QuotaExceeded, UnknownBatch.
+    """
     check_scope(caller, "batch")
     form = await checked_form(request)
     name, metric = form.get("name", "").strip(), form.get("metric", "")
@@ -102,11 +102,18 @@ async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Respo
     if metric not in metrics() or len(query) > LONGEST_QUERY:
         raise InvalidBody.at_root("there is no such table of results, or its address is too long")
 
+    kind, target, value = "results", form.get("next", "/views"), cast("Any", query)
+    if form.get("share"):
+        batch = await find_batch(form["share"], gateway, caller.tenant)
+        until, token = int(time.time()) + SHARED_DAYS * 86_400, secrets.token_hex(16)
+        value = {"batch": batch.id, "query": query, "until": until, "token": token}
+        kind, target = "shared", "/views"
+
     def write(connection: Connection) -> None:
-        ledger.save_view(connection, caller.tenant, f"results {metric}", name, query)
+        ledger.save_view(connection, caller.tenant, f"{kind} {metric}", name, value)
 
     await gateway.in_ledger(write)
-    return RedirectResponse(local(form.get("next", "/views")), 303)
+    return RedirectResponse(local(target), 303)
 
 
 @router.post("/views/delete")

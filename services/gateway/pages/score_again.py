@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.batch_input import BatchInput, Line, make_batch
 from services.gateway.pages import templates
-from services.gateway.pages.comparison_sides import ALIKE, settings_of, side_of
+from services.gateway.pages.comparison_sides import settings_of, side_of, split_settings
 from services.gateway.pages.new_batches import FORM_BYTES, metric_named
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import ResultQuery, parse_query, query_to_take
@@ -34,6 +34,7 @@ from services.gateway.table_mapping import pause_between
 from services.registry import metrics, page_details
 from shared.contracts.elicitation import is_needed
 from shared.contracts.errors import BadInput, QuotaExceeded, ScoringError
+from shared.contracts.fields import merge_fields, options_of
 from shared.contracts.service import MetricContract
 from shared.contracts.validation_messages import first_fault, plain
 from shared.ledger.batches import Batch
@@ -54,7 +55,7 @@ NOUNS = {
     "human": "what people chose of them",
 }
 AT_ONCE = 500  # lines that are read
-SETTINGS = ("model", "language", "reader_model", "accept_untrained_languages")  # of the form
+SETTINGS = ("model", "language", "accept_untrained_languages")  # of the form
 Settings = Mapping[str, Any]
 router = page_router()
 
@@ -87,12 +88,15 @@ def request_for(
         body = {name: request[name] for name in COMMON if name in fields and request.get(name)}
         if isinstance(body.get("explanation"), str) and not _takes_text(fields["explanation"]):
             del body["explanation"]
-        body |= _rationale(target, result) | page_details(target.name)
+        if options_of(target.request) or not isinstance(body.get("options"), list):
+            body.pop("options", None)  # options of a metric, not of an answer
+        body = merge_fields(body | _rationale(target, result), page_details(target.name))
     body = {name: value for name, value in body.items() if name not in NEVER and value is not None}
     foreign = [name for name in settings or () if name not in fields]
+    foreign += (settings or {}).get("options", {}).keys() - options_of(target.request).keys()
     if foreign:
         return OtherRequest(target.name, None, f"takes no {foreign[0].replace('_', ' ')}")
-    body |= settings or {}
+    body = merge_fields(body, settings or {})
     missing = [name for name in fields if is_needed(target.request, name) and not body.get(name)]
     if missing:
         *named, last = (NOUNS.get(name, f"a {name.replace('_', ' ')}") for name in missing)
@@ -115,9 +119,9 @@ def build_requests(
         return request_for(target, source, request, result, settings)
 
     return [
-        _check_model(gateway, target, found)
-        if (found := request_of(target)).body is not None or target.name == source
-        else _with_any_model(gateway, target, found, partial(request_of, target))
+        _check_model(gateway, target, other)
+        if (other := request_of(target)).body is not None or target.name == source
+        else _with_any_model(gateway, target, other, partial(request_of, target))
         for target in metrics().values()
     ]
 
@@ -125,34 +129,34 @@ def build_requests(
 def _with_any_model(
     gateway: State,
     target: MetricContract,
-    found: OtherRequest,
+    first: OtherRequest,
     request_of: Callable[[str], OtherRequest],
 ) -> OtherRequest:
     """Return the request with the first configured model that fits, if only a model is missing."""
     if target.default_model is not None or request_of(ANY_MODEL).body is None:
-        return found
+        return first
     kinds = target.model_kinds
-    named = [one.name for one in gateway.catalogue.entries if one.kind in kinds]
-    told = [_check_model(gateway, target, request_of(name)) for name in named]
+    named = gateway.model_names(*kinds)
+    candidates = [_check_model(gateway, target, request_of(name)) for name in named]
     words = " or ".join(KINDS.get(kind, kind) for kind in kinds)
     lacks = f"needs a {words}: none is configured"
-    ready = (one for one in told if one.body is not None)
-    return next(ready, told[0] if told else OtherRequest(target.name, None, lacks))
+    ready = (candidate for candidate in candidates if candidate.body is not None)
+    return next(ready, candidates[0] if candidates else OtherRequest(target.name, None, lacks))
 
 
-def _check_model(gateway: State, target: MetricContract, found: OtherRequest) -> OtherRequest:
-    if found.body is None:
-        return found
+def _check_model(gateway: State, target: MetricContract, other: OtherRequest) -> OtherRequest:
+    if other.body is None:
+        return other
     try:
-        asked = target.request.model_validate(found.body)
-        gateway.catalogue.check_request(target, asked.model, asked)
-        gateway.models.check_models(target, asked)
+        body = target.request.model_validate(other.body)
+        gateway.catalogue.check_request(target, body.model, body)
+        gateway.models.check_models(target, body)
     except ScoringError as error:
-        if target.default_model is None and "model" not in found.body:
+        if target.default_model is None and "model" not in other.body:
             kinds = " or ".join(target.model_kinds)
             return OtherRequest(target.name, None, f"needs a model to be named ({kinds})")
         return OtherRequest(target.name, None, error.detail)
-    return found
+    return other
 
 
 def _takes_text(field: FieldInfo) -> bool:
@@ -168,12 +172,12 @@ def _rationale(target: MetricContract, result: Mapping[str, Any] | None) -> dict
     ):
         return {}
     spans = [
-        {"start": one["start"], "end": one["end"]}
-        for one in (result or {}).get("evidence") or ()
-        if isinstance(one, Mapping)
-        and one.get("kind") in QUOTES
-        and isinstance(one.get("start"), int)
-        and isinstance(one.get("end"), int)
+        {"start": item["start"], "end": item["end"]}
+        for item in (result or {}).get("evidence") or ()
+        if isinstance(item, Mapping)
+        and item.get("kind") in QUOTES
+        and isinstance(item.get("start"), int)
+        and isinstance(item.get("end"), int)
     ]
     return {"rationale": spans} if spans else {"attribution": "attention"}
 
@@ -186,7 +190,7 @@ async def choose_metric(
     check_scope(caller, "batch")
     batch = await find_batch(batch_id, gateway, caller.tenant)
     sent = request.query_params.multi_items()
-    return await _choice(request, batch, gateway, [one for one in sent if one[0] != "metric"])
+    return await _choice(request, batch, gateway, [pair for pair in sent if pair[0] != "metric"])
 
 
 async def _choice(
@@ -200,7 +204,6 @@ async def _choice(
     await write_facts(gateway, batch)
     view = parse_query(batch, batch.tenant, pairs)
     count = await gateway.in_ledger(lambda one: result_pages.count_of(one, view.filter))
-    names = [one.name for one in gateway.catalogue.entries if one.kind in ("classifier", "causal")]
     sent: Mapping[str, str] = getattr(request.state, "form", {})
     return page(
         request,
@@ -211,7 +214,7 @@ async def _choice(
         count=count,
         metrics=list(metrics()),
         metric=sent.get("metric") or request.query_params.get("metric", batch.metric),
-        models=names,
+        models=gateway.model_names("classifier", "causal"),
         sent=sent,
         like=sent.get("like", ""),
         wrong="" if error is None else error.detail,
@@ -246,9 +249,12 @@ async def score_selected(
     settings: dict[str, Any] = {
         name: value for name in SETTINGS if (value := form.get(name, "").strip())
     }
+    if reader := form.get("reader_model", "").strip():
+        field = {"reader_model": reader}
+        settings |= {"options": field} if options_of(target.request) else field
     if "accept_untrained_languages" in settings:
         settings["accept_untrained_languages"] = True
-    made = BatchInput(
+    batch_input = BatchInput(
         target,
         _selected_lines(gateway, view, SelectedLines(batch, target, settings, like)),
         f"{batch.id}.jsonl",
@@ -257,7 +263,7 @@ async def score_selected(
         templates.once_key(form, f"lines {batch.id}"),
     )
     try:
-        new = await make_batch(made, gateway, caller.owner(gateway.settings))
+        new = await make_batch(batch_input, gateway, caller.owner(gateway.settings))
     except (BadInput, BodyTooLarge, QuotaExceeded) as error:
         return await _choice(request, batch, gateway, pairs, error)
     return RedirectResponse(f"/batches/{new.id}", 303)
@@ -267,7 +273,7 @@ async def score_selected(
 class SelectedLines:
     """Lines of a batch as requests of `target`, with these settings instead of theirs.
 
-    like: the settings of another batch, `ALIKE`; None: the lines keep theirs.
+    like: variant and null of another batch; None: the lines keep theirs.
     """
 
     batch: Batch
@@ -278,27 +284,26 @@ class SelectedLines:
     def request(self, row: RequestRow) -> OtherRequest:
         sent = row.request
         if self.like is not None:
-            own = {name: value for name, value in sent.items() if name not in ALIKE}
-            sent = {**own, **self.like}
+            sent = merge_fields(split_settings(sent)[1], self.like)
         return request_for(self.target, self.batch.metric, sent, row.result, self.settings)
 
 
-def _selected_lines(gateway: State, view: ResultQuery, chosen: SelectedLines) -> Iterator[Line]:
+def _selected_lines(gateway: State, view: ResultQuery, lines: SelectedLines) -> Iterator[Line]:
     """Yield the lines, without those that lack a field. Raises BadInput if none is left."""
-    lacks, made, last = "", 0, 0
+    lacks, count, last = "", 0, 0
     while True:
         with transaction(gateway.engine) as connection:
             some = result_exports.requests_of(connection, view.filter, last, AT_ONCE)
         if not some:
             break
         last = some[-1].line
-        for one in pause_between(some):
-            other = chosen.request(one)
+        for row in pause_between(some):
+            other = lines.request(row)
             if other.body is None:
                 lacks = lacks or other.lacks
             else:
-                made += 1
-                yield one.custom_id, other.body
-    if not made:
+                count += 1
+                yield row.custom_id, other.body
+    if not count:
         why = f"the request {lacks}" if lacks else "their texts were not kept"
-        raise BadInput(f"None of these lines can be scored by {chosen.target.name}: {why}.")
+        raise BadInput(f"None of these lines can be scored by {lines.target.name}: {why}.")

@@ -54,14 +54,14 @@ class TrendLine:
     @property
     def line(self) -> str:
         """The points of the means."""
-        return " ".join(f"{one.x:.1f},{one.y:.1f}" for one in self.days if one.y is not None)
+        return " ".join(f"{day.x:.1f},{day.y:.1f}" for day in self.days if day.y is not None)
 
     @property
     def band(self) -> str:
         """The points of the interval's outline."""
-        known = [one for one in self.days if one.low is not None and one.high is not None]
-        upper = [f"{one.x:.1f},{one.high:.1f}" for one in known]
-        return " ".join(upper + [f"{one.x:.1f},{one.low:.1f}" for one in reversed(known)])
+        known = [day for day in self.days if day.low is not None and day.high is not None]
+        upper = [f"{day.x:.1f},{day.high:.1f}" for day in known]
+        return " ".join(upper + [f"{day.x:.1f},{day.low:.1f}" for day in reversed(known)])
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,13 @@ def trend_of(connection: Connection, tenant: str, days: int, now: datetime) -> S
     first = until.replace(hour=0) - timedelta(days=days - 1)
     hours = score_hours.days_of(connection, tenant, first, until)
     edited = sum(sums.edited for own in hours.values() for sums in own.values())
-    found = {
-        key: own
+    by_key = {
+        key: of_day
         for key, days_of in hours.items()
-        if (own := {day: sums for day, sums in days_of.items() if sums.results})
+        if (of_day := {day: sums for day, sums in days_of.items() if sums.results})
     }
     begins = score_hours.first_days(connection, tenant, first)
-    lines = [_line(key, own, first, days, begins) for key, own in list(found.items())[:MOST_LINES]]
+    lines = [_line(key, own, first, days, begins) for key, own in list(by_key.items())[:MOST_LINES]]
     since = until - timedelta(days=1)
     earlier = score_hours.sums_of(connection, tenant, since - timedelta(days=28), since)
     later = score_hours.sums_of(connection, tenant, since, until)
@@ -96,7 +96,7 @@ def trend_of(connection: Connection, tenant: str, days: int, now: datetime) -> S
 
 def _line(
     key: tuple[str, str],
-    own: Mapping[datetime, ScoreSums],
+    sums_of: Mapping[datetime, ScoreSums],
     first: datetime,
     days: int,
     begins: Mapping[tuple[str, str], Mapping[datetime, str]],
@@ -106,7 +106,7 @@ def _line(
     marks = [
         ((day - first).days * width + width / 2, what) for day, what in begins.get(key, {}).items()
     ]
-    shown = [_day(day, sums, first, width, (low, high)) for day, sums in own.items()]
+    shown = [_day(day, sums, first, width, (low, high)) for day, sums in sums_of.items()]
     return TrendLine(*key, shown, marks, width, low, high)
 
 
@@ -135,7 +135,7 @@ def _warnings(rows: Sequence[DriftRow]) -> Iterator[tuple[str, str]]:
         what = f"{row.metric} {row.model}".strip()
         if later.results > ENOUGH and later.undefined > MUCH * later.results:
             share = later.undefined / later.results
-            told = f"{percent(share)} of {later.results:,} results of the last day"
-            yield what, f"{told} have no score."
+            share_words = f"{percent(share)} of {later.results:,} results of the last day"
+            yield what, f"{share_words} have no score."
         elif row.found.has_shift:
             yield what, row.sentence

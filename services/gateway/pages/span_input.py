@@ -39,9 +39,9 @@ def _parse_line(line: str, texts: Mapping[str, str]) -> dict[str, Any]:
             places.append((name, start))
             if (again := text.find(line, start + 1)) >= 0:
                 places.append((name, again))
-    if not places and (found := OFFSETS.fullmatch(line)):
+    if not places and (offsets := OFFSETS.fullmatch(line)):
         first = next(iter(texts), "text")
-        return {"of": found[1] or first, "start": int(found[2]), "end": int(found[3])}
+        return {"of": offsets[1] or first, "start": int(offsets[2]), "end": int(offsets[3])}
     if len(places) != 1:
         count = "in no text" if not places else "more than once: say where, as text 12-20"
         raise BadInput(f"the words {line[:80]!r} stand {count}", pointer="/spans")

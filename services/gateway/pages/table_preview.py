@@ -28,6 +28,7 @@ from services.gateway.table_mapping import (
 )
 from shared.contracts.column_names import ID, SYNONYMS, guess_columns, plain_name
 from shared.contracts.elicitation import is_needed
+from shared.contracts.fields import field_paths
 from shared.contracts.problems import validation_problem
 from shared.contracts.redaction import repeats
 from shared.contracts.service import MetricContract
@@ -90,39 +91,42 @@ class TableFaults:
     ) -> None:
         """Check another row. number: its line of the file. body: the row as a request."""
         error = validation_error(self.contract, body)
-        said = unknown_model(body, self.models) or self.ids.fault(custom_id)
+        reason = unknown_model(body, self.models) or self.ids.fault(custom_id)
         if error is None:
-            if said:
-                self._count(number, said)
+            if reason:
+                self._count(number, reason)
             return
-        found = error.errors(include_url=False, include_input=False, include_context=False)
+        errors = error.errors(include_url=False, include_input=False, include_context=False)
         absent = [
-            str(one["loc"][0]) for one in found if one["type"] == "missing" and len(one["loc"]) == 1
+            str(fault["loc"][0])
+            for fault in errors
+            if fault["type"] == "missing" and len(fault["loc"]) == 1
         ]
         if any(name not in how.columns for name in absent):
             request = self.contract.request
-            needed = [one for one in request.model_fields if is_needed(request, one)]
-            unmapped = [one for one in (*needed, *absent) if one not in how.columns]
+            needed = [name for name in request.model_fields if is_needed(request, name)]
+            unmapped = [name for name in (*needed, *absent) if name not in how.columns]
             self.missing |= dict.fromkeys(unmapped)
         else:
             name, said = named_fault(error, body)
-            told = f"{said}{_cell(row, how.columns.get(name))}"
-            if told not in self.by_kind and repeats(
-                told,
+            column = how.columns.get(name) or how.columns.get(name.partition(".")[0])
+            quoted = f"{said}{_cell(row, column)}"
+            if quoted not in self.by_kind and repeats(
+                quoted,
                 [cell for cell in row.values() if isinstance(cell, str) and len(cell) >= SHORTEST],
             ):
-                self.quoting.add(told)
-            self._count(number, told)
+                self.quoting.add(quoted)
+            self._count(number, quoted)
 
     def add(self, fault: TableError) -> None:
         """Add the fault of an invalid line."""
         self._count(fault.line, fault.reason)
 
-    def _count(self, number: int, said: str) -> None:
+    def _count(self, number: int, reason: str) -> None:
         self.lines += 1
-        if said in self.by_kind or len(self.by_kind) < MOST_KINDS:
-            first, count = self.by_kind.get(said, (number, 0))
-            self.by_kind[said] = first, count + 1
+        if reason in self.by_kind or len(self.by_kind) < MOST_KINDS:
+            first, count = self.by_kind.get(reason, (number, 0))
+            self.by_kind[reason] = first, count + 1
 
 
 def validation_error(contract: MetricContract, body: dict[str, Any]) -> ValidationError | None:
@@ -145,10 +149,10 @@ def unknown_model(body: Mapping[str, Any], models: Collection[str]) -> str:
 
 
 def named_fault(error: ValidationError, body: dict[str, Any]) -> tuple[str, str]:
-    """Return the field, and its fault."""
+    """Return the path of the field, at most two steps, and its fault."""
     first = validation_problem(error, body)["errors"][0]
     place = first["pointer"].lstrip("#/")
-    return place.partition("/")[0], f"{place}: {first['detail']}"
+    return ".".join(place.split("/")[:2]), f"{place}: {first['detail']}"
 
 
 def _cell(row: Row, column: str | None) -> str:
@@ -199,7 +203,7 @@ def read_preview(
 
 def model_names(gateway: State) -> list[str]:
     """Return the names of the configured models."""
-    return [one.name for one in gateway.catalogue.entries]
+    return [entry.name for entry in gateway.catalogue.entries]
 
 
 def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
@@ -208,7 +212,7 @@ def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
     Raises TableError at a line that is no row, and at the first one too many.
     """
     most = gateway.settings.max_batch_lines
-    with gateway.files.open_read(file.id) as stream:
+    with gateway.files.open_read(file.id, size=file.bytes) as stream:
         for count, (number, row) in enumerate(pause_between(rows_of(stream)), 1):
             if count > most:
                 raise TableError(number, f"a batch may have {most:,} lines")
@@ -217,8 +221,8 @@ def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
 
 def upload_key(file: File, sent: Sequence[tuple[str, str]], *, skips: bool) -> str:
     """Return the key of a file with a mapping. The same key gives the same batch."""
-    chosen = json.dumps([sorted(pair for pair in sent if pair[0] != "keep"), skips])
-    return f"{OWN_KEY} table {file.id} {hashlib.sha256(chosen.encode()).hexdigest()}"
+    mapping = json.dumps([sorted(pair for pair in sent if pair[0] != "keep"), skips])
+    return f"{OWN_KEY} table {file.id} {hashlib.sha256(mapping.encode()).hexdigest()}"
 
 
 @dataclass
@@ -273,16 +277,16 @@ def _read_mapping(
     columns = {name[2:]: value for name, value in sent if name.startswith("c.") and value in names}
     metadata = [value for name, value in sent if name == "m" and value in names]
     if not is_told:
-        chosen = {one.name for one in contract.form if one.choices}
-        guessed = guess_columns(contract.request.model_fields, names)
+        labels = {field.name for field in contract.form if field.choices}
+        guessed = guess_columns(field_paths(contract.request), names)
         wrong = _invalid_fields(TableMapping(guessed), rows[:TRIED], contract, gateway)
-        wrong -= {ID, *SYNONYMS, *(one.name for one in contract.form)}
+        wrong -= {ID, *SYNONYMS, *(field.name for field in contract.form)}
         columns = {
             name: column
             for name, column in guessed.items()
             if name.partition(".")[0] not in wrong
             and (
-                name not in chosen
+                name not in labels
                 or plain_name(column) == name
                 or has_few_values([row.get(column) for row in rows], MOST_VALUES)
             )
@@ -311,25 +315,25 @@ def _invalid_fields(
         error = validation_error(contract, body)
         if unknown_model(body, models):
             invalid.add("model")
-        for one in error.errors(include_url=False) if error else ():
-            invalid.update(map(str, one["loc"][:1]))
+        for fault in error.errors(include_url=False) if error else ():
+            invalid.update(map(str, fault["loc"][:1]))
     return invalid
 
 
 def _first_rows(gateway: State, file: File, most: int) -> list[Row]:
     """Return the first rows, up to the first line that is no row."""
-    found: list[Row] = []
+    rows: list[Row] = []
     size = 0
-    with gateway.files.open_read(file.id) as stream:
+    with gateway.files.open_read(file.id, size=file.bytes) as stream:
         try:
             for _, row in pause_between(rows_of(stream)):
                 size += sum(len(cell) for cell in row.values() if isinstance(cell, str))
-                found.append(row)
-                if len(found) == most or size > GUESSED_FROM_CHARACTERS:
+                rows.append(row)
+                if len(rows) == most or size > GUESSED_FROM_CHARACTERS:
                     break
         except TableError:
             pass  # whoever reads all of them says so
-    return found
+    return rows
 
 
 @dataclass
@@ -348,22 +352,24 @@ class TablePreview:
 
     def __post_init__(self) -> None:
         self.faults = TableFaults(self.contract, self.models)
-        self._cells: dict[str, dict[str, None]] = {one.name: {} for one in self.contract.form}
+        self._cells: dict[str, dict[str, None]] = {field.name: {} for field in self.contract.form}
 
     @property
     def cells(self) -> dict[str, list[str]]:
         """Return field → the values of its column, for fields with choices and few values."""
-        return {name: list(one) for name, one in self._cells.items() if len(one) <= MOST_VALUES}
+        return {
+            name: list(cells) for name, cells in self._cells.items() if len(cells) <= MOST_VALUES
+        }
 
     @property
     def plain(self) -> set[str]:
         """Return columns of short ids, labels and metadata, which are not blurred."""
-        fields = [ID, *(one.name for one in self.contract.form if one.choices)]
-        told = {self.mapping.columns.get(name) for name in fields} | {*self.mapping.metadata}
+        fields = [ID, *(field.name for field in self.contract.form if field.choices)]
+        columns = {self.mapping.columns.get(name) for name in fields} | {*self.mapping.metadata}
         return {
             name
             for place, name in enumerate(self.names)
-            if name in told and all(len(row[place]) <= LONG_CELL for row in self.rows)
+            if name in columns and all(len(row[place]) <= LONG_CELL for row in self.rows)
         }
 
     def add_row(self, number: int, row: Row) -> None:
@@ -372,19 +378,19 @@ class TablePreview:
         self.lines += 1
         if len(self.rows) < SHOWN:
             self.rows.append([_cut(row.get(name)) for name in self.names])
-        for one in self.contract.form:
-            cell = row.get(self.mapping.columns.get(one.name, ""))
-            seen = self._cells[one.name]
-            if one.choices and cell and len(seen) <= MOST_VALUES and len(str(cell)) < LONG_CELL:
+        for entry in self.contract.form:
+            cell = row.get(self.mapping.columns.get(entry.name, ""))
+            seen = self._cells[entry.name]
+            if entry.choices and cell and len(seen) <= MOST_VALUES and len(str(cell)) < LONG_CELL:
                 seen[str(cell)] = None
         body = self.mapping.body(row, self.contract)
         custom_id = self.mapping.custom_id(row, self.lines)
         if len(self.requests) < REQUESTS:
-            told = json.dumps({ID: custom_id, "body": body}, ensure_ascii=False, indent=1)
-            self.requests.append(_cut(told, LONGEST_REQUEST))
+            text = json.dumps({ID: custom_id, "body": body}, ensure_ascii=False, indent=1)
+            self.requests.append(_cut(text, LONGEST_REQUEST))
         self.faults.check_row(number, row, body, self.mapping, custom_id)
 
 
 def _cut(value: Any, most: int = 120) -> str:
-    said = "" if value is None else value if isinstance(value, str) else json.dumps(value)
-    return said if len(said) <= most else f"{said[:most]}…"
+    text = "" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= most else f"{text[:most]}…"

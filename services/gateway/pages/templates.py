@@ -72,7 +72,7 @@ def decimals(value: float | int | str | None, digits: int = 3) -> str:
 @lru_cache(maxsize=1)
 def environment() -> Environment:
     """Return the environment with the site's templates and `<name>/page.html` of services."""
-    made = Environment(
+    new = Environment(
         loader=ChoiceLoader(
             [PackageLoader("services.gateway.pages"), FunctionLoader(_page_of_service)]
         ),
@@ -81,8 +81,8 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"asset": asset, "version": SERVICE_VERSION, "terms": terms(), "once": once}
-    made.filters |= {
+    new.globals |= {"asset": asset, "version": SERVICE_VERSION, "terms": terms(), "once": once}
+    new.filters |= {
         "decimals": decimals,
         "language": language,
         "value_name": value_name,
@@ -95,7 +95,7 @@ def environment() -> Environment:
         "span": span,
         "thousands": thousands,
     }
-    return made
+    return new
 
 
 def _page_of_service(template: str) -> str | None:
@@ -128,9 +128,9 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
         **context,
     )
     response = HTMLResponse(html, status)
-    made: str | None = getattr(request.state, "visit", None)
-    if made is not None:
-        set_cookie(request, response, VISIT_COOKIE, made)
+    visit: str | None = getattr(request.state, "visit", None)
+    if visit is not None:
+        set_cookie(request, response, VISIT_COOKIE, visit)
     return response
 
 
@@ -165,8 +165,8 @@ def once_key(form: Mapping[str, str], what: str, contents: str | None = None) ->
     token = form.get("once", "")
     if not ONCE.fullmatch(token):
         return None
-    said = sorted((name, value) for name, value in form.items() if name not in (FIELD, "once"))
-    digest = hashlib.sha256(repr(said if contents is None else contents).encode()).hexdigest()
+    pairs = sorted((name, value) for name, value in form.items() if name not in (FIELD, "once"))
+    digest = hashlib.sha256(repr(pairs if contents is None else contents).encode()).hexdigest()
     return f"{OWN_KEY} {what} {token} {digest}"
 
 
@@ -211,7 +211,7 @@ def token_of(request: Request) -> str:
 
 
 def _mask(token: bytes, mask: bytes) -> bytes:
-    return bytes(one ^ other for one, other in zip(token, mask, strict=True))
+    return bytes(byte ^ other for byte, other in zip(token, mask, strict=True))
 
 
 def _unmasked(sent: str) -> bytes:
@@ -301,7 +301,7 @@ async def form_of(
         pairs = pairs_of(raw.decode("ascii"))
     except ValueError:
         raise InvalidBody.at_root(f"the body is not {MEDIA_TYPE}") from None
-    if any("\0" in one for pair in pairs for one in pair):
+    if any("\0" in text for pair in pairs for text in pair):
         raise InvalidBody.at_root("the form holds U+0000, which is not kept")
     form = SentForm(pairs)
     request.state.form = form  # to be shown again where it is refused

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from services.registry import reported
 from shared.reports.pages.page_text import significant
@@ -37,17 +37,17 @@ class Term:
     @property
     def details(self) -> tuple[str, ...]:
         """Return range, direction and chance, one sentence each."""
-        said = []
+        sentences = []
         if self.range is not None:
             low, high = self.range
-            said.append(f"From {significant(low)} to {significant(high)}.")
+            sentences.append(f"From {significant(low)} to {significant(high)}.")
         if self.better:
-            said.append(f"{self.better.capitalize()} is better.")
+            sentences.append(f"{self.better.capitalize()} is better.")
         if self.level is not None:
-            said.append(f"Chance has {significant(self.level)}.")
+            sentences.append(f"Chance has {significant(self.level)}.")
         if self.chance:
-            said.append(self.chance)
-        return tuple(said)
+            sentences.append(self.chance)
+        return tuple(sentences)
 
 
 class Terms(dict[str, dict[str, Term]]):
@@ -76,9 +76,10 @@ def _plain(metric: str, name: str) -> Term:
     return Term(id=f"term-{metric}-{name}", symbol=words, name=words, says="A part of the score.")
 
 
-def _term(group: str, name: str, fields: dict[str, object]) -> Term:
-    bounds = fields.pop("range", None)
-    low_high = (float(bounds[0]), float(bounds[1])) if isinstance(bounds, list) else None
+def _term(group: str, name: str, fields: dict[str, Any]) -> Term:
+    bounds = fields.pop("range", [] if group == WORDS else [0, 1])
+    low_high = (float(bounds[0]), float(bounds[1])) if bounds else None
     guide = {WORDS: "results/", ANSWERS: "explanations/"}.get(group)
     guide = guide or f"metrics/{group}/#reading-it"
-    return Term(id=f"term-{group}-{name}", range=low_high, guide=guide, **fields)  # type: ignore[arg-type]
+    symbol = fields.pop("symbol", name.replace("_", " "))
+    return Term(id=f"term-{group}-{name}", symbol=symbol, range=low_high, guide=guide, **fields)

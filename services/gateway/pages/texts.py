@@ -79,12 +79,12 @@ class StackedText:
 
 def stacked(lanes: Iterable[tuple[str, TextLane]]) -> list[StackedText]:
     """Stack (text, lane) of each result; results of equal texts share one text."""
-    found: dict[str, list[TextLane]] = {}
+    by_text: dict[str, list[TextLane]] = {}
     for text, lane in lanes:
-        found.setdefault(text, []).append(lane)
+        by_text.setdefault(text, []).append(lane)
     return [
         replace(_stack(text, own[:MOST_LANES]), left_out=max(0, len(own) - MOST_LANES))
-        for text, own in found.items()
+        for text, own in by_text.items()
     ]
 
 
@@ -100,19 +100,19 @@ def heat_marks(runs: Iterable[TokenRun]) -> Iterator[tuple[int, int, int]]:
 
 def _stack(text: str, lanes: Sequence[TextLane]) -> StackedText:
     marks, passages = [], []
-    for place, lane in enumerate(lanes):
+    for number, lane in enumerate(lanes):
         for start, end, level in lane.marks:  # the kind is a class of lanes.css
             step = math.ceil(STEPS * abs(level) / LEVELS)
-            kind = f"lane{place}-{'p' if level > 0 else 'n'}{step}" if level else f"lane{place}"
+            kind = f"lane{number}-{'p' if level > 0 else 'n'}{step}" if level else f"lane{number}"
             marks.append(Mark(start, end, kind))
         # of a strip of heat the upper half of its range
-        strong = [one for one in lane.marks if not one[2] or 2 * abs(one[2]) > LEVELS]
+        strong = [mark for mark in lane.marks if not mark[2] or 2 * abs(mark[2]) > LEVELS]
         strong.sort(key=lambda one: (-abs(one[2]), one[0]))
         words = (text[start:end].strip() for start, end, _ in strong)
         passages.append([*dict.fromkeys(filter(None, words)), *lane.said][:MOST_PASSAGES])
     stretches = [
-        LaneStretch(one.text, " ".join(dict.fromkeys(mark.kind for mark in one.marks)))
-        for one in pieces(text, marks)
+        LaneStretch(piece.text, " ".join(dict.fromkeys(mark.kind for mark in piece.marks)))
+        for piece in pieces(text, marks)
     ]
     return StackedText(text, lanes, stretches, passages)
 
@@ -127,7 +127,6 @@ class TextResult:
     model: str | None
     verdict: str | None
     score: float | None
-    parts: Sequence[float | None]
     sentence: str
     batch_id: str | None
     line: int
@@ -153,12 +152,12 @@ async def text_page(request: Request, text_key: str, gateway: Gateway, caller: V
         rows = _results(connection, caller, text_key)
         return rows, bulk_jobs.find_all(connection, _first(rows), caller.tenant)
 
-    rows, found = await gateway.in_ledger(read)
+    rows, jobs = await gateway.in_ledger(read)
     if not rows:
         raise UnknownJob("there is no result of such a text any more")
     places = {row.job_id: row.place for row in rows}
-    stacks = stacked(lane for job in found for lane in _lanes(job, places[job.id]))
-    kept = next((job for job in found if texts_of(job)), None)
+    stacks = stacked(lane for job in jobs for lane in _lanes(job, places[job.id]))
+    kept = next((job for job in jobs if texts_of(job)), None)
     return page(
         request,
         "text.html",
@@ -166,7 +165,7 @@ async def text_page(request: Request, text_key: str, gateway: Gateway, caller: V
         rows=rows,
         stacks=stacks,
         most_lanes=MOST_LANES,
-        left_out=len(places) > len(found) or any(one.left_out for one in stacks),
+        left_out=len(places) > len(jobs) or any(stack.left_out for stack in stacks),
         others=[]
         if kept is None
         else build_requests(gateway, kept.metric, kept.request, kept.result),
@@ -178,13 +177,13 @@ async def text_page(request: Request, text_key: str, gateway: Gateway, caller: V
 def _results(connection: Connection, caller: Caller, text_key: str) -> list[TextResult]:
     """Return results by metric, variant and model, newest first."""
     facts = result_facts.c
-    own = jobs_table.c.request["explanation"].as_string()
-    told = jobs_table.c.result["elicitation"]["explanation"].as_string()
-    explanation = func.left(func.coalesce(own, told), BEGINNING)
+    sent = jobs_table.c.request["explanation"].as_string()
+    elicited = jobs_table.c.result["elicitation"]["explanation"].as_string()
+    explanation = func.left(func.coalesce(sent, elicited), BEGINNING)
     where = facts.batch_id, facts.line, facts.finished_at
     kind = facts.metric, facts.variant, facts.model
     query = (
-        select(facts.job_id, *kind, facts.verdict, facts.score, facts.parts, facts.sentence)
+        select(facts.job_id, *kind, facts.verdict, facts.score, facts.sentence)
         .add_columns(*where, explanation)
         .select_from(result_facts.join(jobs_table, jobs_table.c.id == facts.job_id))
         .where(facts.tenant == caller.tenant, facts.text_key == text_key)
@@ -198,14 +197,14 @@ def _results(connection: Connection, caller: Caller, text_key: str) -> list[Text
 def _first(rows: Sequence[TextResult]) -> list[str]:
     """Return a job of each metric, variant and model, then others while there are lanes, in the
     order of the rows."""
-    found: dict[tuple[str | None, ...], str] = {}
+    first: dict[tuple[str | None, ...], str] = {}
     for row in rows:
-        found.setdefault((row.metric, row.variant, row.model), row.job_id)
-    shown = [*dict.fromkeys([*found.values(), *(row.job_id for row in rows)])][:MOST_LANES]
+        first.setdefault((row.metric, row.variant, row.model), row.job_id)
+    shown = [*dict.fromkeys([*first.values(), *(row.job_id for row in rows)])][:MOST_LANES]
     return [*dict.fromkeys(row.job_id for row in rows if row.job_id in shown)]
 
 
-def _lanes(job: Job, place: str) -> Iterator[tuple[str, TextLane]]:
+def _lanes(job: Job, where: str) -> Iterator[tuple[str, TextLane]]:
     """Yield the judged text with this result's evidence, and its tokens' weights if known; nothing
     if the text was not kept. Offsets refer to the text as sent."""
     texts = texts_of(job)
@@ -213,15 +212,17 @@ def _lanes(job: Job, place: str) -> Iterator[tuple[str, TextLane]]:
         return
     models = ((job.result or {}).get("provenance") or {}).get("models") or [{}]
     named = f"{job.metric} {models[0].get('name') or ''}".strip()
-    text, name = plain_text(texts[0]), f"{named}, {place}" if place else named
+    text, name = plain_text(texts[0]), f"{named}, {where}" if where else named
     marks = [(mark.start, mark.end, 0) for mark in result_spans(job)]
     weights = list(heat_marks(_token_weights(job)))
-    said: list[str] = []  # what it rests on that lies in no text of the request, as reasons
+    reasons: list[str] = []  # evidence outside of the request's texts
     if not marks:
         evidence = (job.result or {}).get("evidence") or ()
-        said = [one["text"] for one in evidence if isinstance(one, Mapping) and one.get("text")]
-    if marks or said or not weights:
-        yield text, TextLane(name, marks, said)
+        reasons = [
+            item["text"] for item in evidence if isinstance(item, Mapping) and item.get("text")
+        ]
+    if marks or reasons or not weights:
+        yield text, TextLane(name, marks, reasons)
     if weights:
         yield text, TextLane(f"{name}: how much each word counts", weights)
 
@@ -229,13 +230,13 @@ def _lanes(job: Job, place: str) -> Iterator[tuple[str, TextLane]]:
 def _token_weights(job: Job) -> tuple[TokenRun, ...]:
     """Return weights; none if the metric's page has no tokens, or the job has no values."""
     heatmap_of = getattr(registry.page(job.metric), "heatmap_of", None)
-    if heatmap_of is None or job.result is None or not job.request.get("token_values"):
+    if heatmap_of is None or job.result is None or not job.result.get("token_values"):
         return ()
     contract = metrics()[job.metric]
     report = contract.report.model_validate(job.result)
     request = contract.as_scored(contract.request.model_validate(job.request), report)
-    found: tuple[TokenRun, ...] = heatmap_of(request, report)
-    return found
+    runs: tuple[TokenRun, ...] = heatmap_of(request, report)
+    return runs
 
 
 @router.post("/texts/{text_key}")
@@ -246,19 +247,19 @@ async def score_metrics(
     check_scope(caller, "score")
     form = await checked_form(request)
     source = await find_job(form.get("job", ""), gateway, caller.tenant)
-    chosen = {value for name, value in form.pairs if name == "metric"}
+    names = {value for name, value in form.pairs if name == "metric"}
     ready = [
-        one
-        for one in build_requests(gateway, source.metric, source.request, source.result)
-        if one.body is not None and one.metric in chosen
+        candidate
+        for candidate in build_requests(gateway, source.metric, source.request, source.result)
+        if candidate.body is not None and candidate.metric in names
     ]
     if not ready:
         raise InvalidBody.at_root("no metric is chosen that could score this text")
-    for one in ready:
-        contract = metrics()[one.metric]
-        asked = caller.apply_defaults(contract.request.model_validate(one.body))
-        check_request(contract, asked, gateway)
-        key = templates.once_key(form, f"text {one.metric}", source.id)
-        accepted = await commit(contract, asked, gateway, key, caller.owner(gateway.settings))
+    for candidate in ready:
+        contract = metrics()[candidate.metric]
+        body = caller.apply_defaults(contract.request.model_validate(candidate.body))
+        check_request(contract, body, gateway)
+        key = templates.once_key(form, f"text {candidate.metric}", source.id)
+        accepted = await commit(contract, body, gateway, key, caller.owner(gateway.settings))
         await wait_for_job(accepted, gateway, 0)
     return RedirectResponse(f"/texts/{text_key}", 303)

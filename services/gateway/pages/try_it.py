@@ -29,15 +29,16 @@ from services.gateway.pages.form_controls import (
     values_of,
 )
 from services.gateway.pages.job_versions import set_parent
-from services.gateway.pages.jobs import CodeSamples, code_samples, request_of
+from services.gateway.pages.jobs import MOST_PASTED, code_samples, request_of
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.templates import base_url, checked_form, page
+from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.routes.jobs import find_job
 from services.gateway.routes.scores import check_request, commit, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 from shared.contracts.errors import BadInput, ScoringError, UnknownJob
+from shared.contracts.fields import merge_fields
 from shared.contracts.messages import EDITED, MOST_METADATA, JobRequest
 from shared.contracts.problems import parse_strict, problem, validation_problem
 from shared.contracts.service import MetricContract
@@ -58,7 +59,7 @@ class Form:
 
 def fill_form(metric: MetricContract, example: Mapping[str, Any]) -> Form:
     """Return the form filled with this example, with all outputs that its page shows."""
-    return form_of_body(metric, registry.page_details(metric.name) | dict(example))
+    return form_of_body(metric, merge_fields(registry.page_details(metric.name), example))
 
 
 def form_of_body(metric: MetricContract, body: Mapping[str, Any]) -> Form:
@@ -79,7 +80,7 @@ def _typed(name: str, value: Any) -> str:
 
 
 def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
-    """Return the form as sent; browsers write line ends as CRLF."""
+    """Return the form as sent; browsers write CRLF between lines."""
     typed = {name: value.replace("\r\n", "\n") for name, value in form.items()}
     return Form(
         {field.name: typed.get(field.name, "") for field in metric.form},
@@ -93,7 +94,7 @@ def body_of(metric: MetricContract, form: Form) -> dict[str, Any]:
     object."""
     rest = _parse_object(form.rest or "{}", "the other options are")
     texts = {name: value for name, value in form.values.items() if value}
-    return texts | values_of(metric, form.controls) | rest
+    return merge_fields(texts | values_of(metric, form.controls), rest)
 
 
 STRUCTURED = ("explanation", "statement")  # fields that take an explanation as fields
@@ -101,10 +102,10 @@ HALVES = re.compile("[\ud800-\udfff]")  # of characters: no page can show them
 
 
 def _parse_object(typed: str, what: str) -> dict[str, Any]:
-    found = http_requests.decode(typed.encode("utf-8", "surrogatepass"))
-    if not isinstance(found, dict):
+    value = http_requests.decode(typed.encode("utf-8", "surrogatepass"))
+    if not isinstance(value, dict):
         raise InvalidBody.at_root(f"{what} not a JSON object")
-    return found
+    return value
 
 
 def _as_json(body: Mapping[str, Any]) -> str:
@@ -114,7 +115,6 @@ def _as_json(body: Mapping[str, Any]) -> str:
 
 FIRST = "hatexscore"  # its default model is in the image, and its form takes two texts
 ENCODED = 3  # bytes of a form for one of the request: every one may be written as %XX
-MOST_PASTED = 50_000  # characters
 MOST_CONTROLS = 2_000  # inputs of a form: tables have one for each cell
 
 router = page_router()
@@ -135,20 +135,20 @@ class TryForm:
     def at(self) -> dict[str, str]:
         """Return input, or group of inputs → its error, shown at the nearest input."""
         inputs = form_inputs(self.metric.name)
-        known = {one.name for one in inputs} | {one.field for one in inputs}
+        known = {one.name for one in inputs} | {one.group for one in inputs}
         known |= {one.name for one in self.metric.form}
-        found: dict[str, str] = {}
-        for place, detail in self.errors:
-            steps = place.split("/")
+        errors: dict[str, str] = {}
+        for path, detail in self.errors:
+            steps = path.split("/")
             names = [".".join(steps[:end]) for end in range(len(steps), 0, -1)]
-            found.setdefault(next((name for name in names if name in known), REST), detail)
-        return found
+            errors.setdefault(next((name for name in names if name in known), REST), detail)
+        return errors
 
     @property
     def required(self) -> set[str]:
         """The fields that every request has."""
         fields = self.metric.request.model_fields.items()
-        return {name for name, one in fields if one.is_required()}
+        return {name for name, field in fields if field.is_required()}
 
 
 @router.get("/try")
@@ -163,23 +163,26 @@ async def try_form(
     """Show the form, filled with an example, or `from` a job of the tenant."""
     if source:
         return await _form_of_job(request, gateway, caller, source)
-    chosen = _find_metric(metric)
-    name = example if example in chosen.examples else next(iter(chosen.examples))
+    contract = _find_metric(metric)
+    name = example if example in contract.examples else next(iter(contract.examples))
     return _form_page(
-        request, gateway, caller, TryForm(chosen, fill_form(chosen, chosen.examples[name]), name)
+        request,
+        gateway,
+        caller,
+        TryForm(contract, fill_form(contract, contract.examples[name]), name),
     )
 
 
 async def _form_of_job(request: Request, gateway: State, caller: Caller, source: str) -> Response:
     """Show the form filled with this job's request. Raises UnknownJob."""
     job = await find_job(source, gateway, caller.tenant)
-    chosen = metrics().get(job.metric)
-    asked = request_of(job)
-    if chosen is None or asked is None:
+    contract = metrics().get(job.metric)
+    sent_request = request_of(job)
+    if contract is None or sent_request is None:
         raise UnknownJob("the texts of this job were not kept, so they cannot be edited")
-    body = asked.model_dump(mode="json", exclude_defaults=True)
+    body = sent_request.model_dump(mode="json", exclude_defaults=True)
     return _form_page(
-        request, gateway, caller, TryForm(chosen, fill_form(chosen, body), parent=job.id)
+        request, gateway, caller, TryForm(contract, fill_form(contract, body), parent=job.id)
     )
 
 
@@ -191,46 +194,46 @@ async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Resp
         request, limit=ENCODED * gateway.settings.max_body_bytes, fields=MOST_CONTROLS
     )
     form["parent"] = await _own_parent(form.get("parent", ""), gateway, caller)
-    chosen = _find_metric(form.get("metric", ""))
-    entered, only_show = sent(chosen, form), form.get("action") == "show"
+    contract = _find_metric(form.get("metric", ""))
+    entered, only_show = sent(contract, form), form.get("action") == "show"
     if form.get("action") == "fill":
         typed, parent = form.get("whole", "").replace("\r\n", "\n"), form.get("parent", "")
         try:
             body = _parse_object(typed, "this is")
             if HALVES.search(json.dumps(body, ensure_ascii=False)):
                 raise InvalidBody.at_root("this holds half a character")
-            entered = form_of_body(chosen, body)
+            entered = form_of_body(contract, body)
         except InvalidBody as error:
-            trial = TryForm(chosen, Form({}, "{}"), None, _errors(error), parent, typed)
+            trial = TryForm(contract, Form({}, "{}"), None, _errors(error), parent, typed)
             return _form_page(request, gateway, caller, trial, error)
-        return _form_page(request, gateway, caller, TryForm(chosen, entered, parent=parent))
+        return _form_page(request, gateway, caller, TryForm(contract, entered, parent=parent))
     if form.get("action") == "json":
-        return Response(_as_json(body_of(chosen, entered)), media_type="application/json")
+        return Response(_as_json(body_of(contract, entered)), media_type="application/json")
     try:
-        asked = _request_of(chosen, entered, limit=gateway.settings.max_body_bytes)
-        asked = caller.apply_defaults(_marked(asked, form["parent"]))
-        check_request(chosen, asked, gateway)
+        job_request = _request_of(contract, entered, limit=gateway.settings.max_body_bytes)
+        job_request = caller.apply_defaults(_marked(job_request, form["parent"]))
+        check_request(contract, job_request, gateway)
         if only_show:
             return _form_page(
-                request, gateway, caller, TryForm(chosen, entered, parent=form["parent"])
+                request, gateway, caller, TryForm(contract, entered, parent=form["parent"])
             )
-        job = await _commit_once(chosen, asked, form, gateway, caller)
+        job = await _commit_once(contract, job_request, form, gateway, caller)
     except ScoringError as error:  # a quota, too: what was typed stays
-        trial = TryForm(chosen, entered, errors=_errors(error), parent=form["parent"])
+        trial = TryForm(contract, entered, errors=_errors(error), parent=form["parent"])
         return _form_page(request, gateway, caller, trial, error)
     return RedirectResponse(f"/jobs/{job.id}", 303)
 
 
 async def _commit_once(
     metric: MetricContract,
-    asked: JobRequest,
+    job_request: JobRequest,
     form: Mapping[str, str],
     gateway: State,
     caller: Caller,
 ) -> Job:
     """Create the form's job and send its message; repeated sending creates no other."""
     key = templates.once_key(form, f"try {metric.name}")
-    accepted = await commit(metric, asked, gateway, key, caller.owner(gateway.settings))
+    accepted = await commit(metric, job_request, gateway, key, caller.owner(gateway.settings))
     if parent := form.get("parent"):
         job_id = accepted.job.id
         await gateway.in_ledger(lambda one: set_parent(one, job_id, parent, caller.tenant))
@@ -245,18 +248,18 @@ async def _own_parent(named: str, gateway: State, caller: Caller) -> str:
         return ""
 
 
-def _marked(asked: JobRequest, parent: str) -> JobRequest:
+def _marked(job_request: JobRequest, parent: str) -> JobRequest:
     """Add the edited job's id to its metadata, so that evaluations of a system can leave out
     trials."""
-    own = {name: value for name, value in asked.metadata.items() if name != EDITED}
-    if not parent or len(own) >= MOST_METADATA:
-        return asked
-    return asked.model_copy(update={"metadata": own | {EDITED: parent}})
+    metadata = {name: value for name, value in job_request.metadata.items() if name != EDITED}
+    if not parent or len(metadata) >= MOST_METADATA:
+        return job_request
+    return job_request.model_copy(update={"metadata": metadata | {EDITED: parent}})
 
 
 def _find_metric(name: str) -> MetricContract:
-    found = metrics()
-    return found.get(name) or found.get(FIRST) or next(iter(found.values()))
+    known = metrics()
+    return known.get(name) or known.get(FIRST) or next(iter(known.values()))
 
 
 def _request_of(metric: MetricContract, form: Form, *, limit: int) -> JobRequest:
@@ -271,8 +274,8 @@ def _request_of(metric: MetricContract, form: Form, *, limit: int) -> JobRequest
 
 
 def _errors(error: ScoringError) -> list[tuple[str, str]]:
-    found = error.problem if isinstance(error, InvalidBody) else problem(error)
-    listed = found.get("errors") or [{"pointer": "", "detail": found["detail"]}]
+    details = error.problem if isinstance(error, InvalidBody) else problem(error)
+    listed = details.get("errors") or [{"pointer": "", "detail": details["detail"]}]
     return [(entry["pointer"].lstrip("#/"), entry["detail"]) for entry in listed]
 
 
@@ -293,13 +296,17 @@ def _form_page(
         groups=form_groups(trial.metric.name),
         usual=fill_form(trial.metric, {}).controls,
         prefix=PREFIX,
-        models=[
-            entry.name
-            for entry in gateway.catalogue.entries
-            if entry.kind in trial.metric.model_kinds
-        ],
+        models=gateway.model_names(*trial.metric.model_kinds),
         whole=_whole(trial),
-        snippets=_code_samples(request, trial, with_key=caller.key is not None),
+        snippets=None
+        if trial.errors
+        else code_samples(
+            trial.metric,
+            body_of(trial.metric, trial.form),
+            request,
+            with_key=caller.key is not None,
+        ),
+        style=sheet if templates.style_sheet(sheet := f"{trial.metric.name}.css") else None,
         title="The request is not valid" if isinstance(error, BadInput | None) else error.title,
     )
     if error is not None and error.retry_after is not None:
@@ -316,13 +323,3 @@ def _whole(trial: TryForm) -> str | None:
     except InvalidBody:
         return None
     return text if len(text) <= MOST_PASTED else None
-
-
-def _code_samples(request: Request, trial: TryForm, *, with_key: bool) -> CodeSamples | None:
-    """Return code samples; None if the request is invalid, or too long to paste."""
-    if trial.errors:
-        return None
-    body = body_of(trial.metric, trial.form)
-    if len(trial.form.rest) + sum(map(len, trial.form.values.values())) > MOST_PASTED:
-        return None
-    return code_samples(trial.metric, body, base_url(request), with_key=with_key)

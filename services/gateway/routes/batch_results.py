@@ -59,7 +59,7 @@ REPORT_JOB: dict[int | str, dict[str, Any]] = {
 @router.post(
     "/{batch_id}/report",
     operation_id="create_batch_report",
-    summary="Make the report on a batch that has ended",
+    summary="Create the report on a batch that has ended",
     status_code=202,
     response_model=None,
     responses={**REPORT_JOB, **views.error_responses(403, 404, 409)},
@@ -67,7 +67,7 @@ REPORT_JOB: dict[int | str, dict[str, Any]] = {
 async def create_batch_report(
     batch_id: str, gateway: Gateway, caller: Batcher, prefer: Prefer = None
 ) -> JSONResponse:
-    """The report's job. A batch has one; a second request finds it."""
+    """Creates the report's job. A batch has one report; a second request returns the same job."""
     batch = await find_batch(batch_id, gateway, caller.tenant)
     seconds = parse_wait(prefer)
     return job_response(await report_job(batch, gateway, seconds), seconds)
@@ -99,16 +99,16 @@ async def get_batch_report(
     caller: Batcher,
     plot: Annotated[str | None, Query(description="the name of one of the report's plots")] = None,
 ) -> Response:
-    """The finished report. As HTML: tables, charts and the worst lines in one file, without texts
-    except the custom ids. As CSV: one row per line with its scores, in the order of the input file;
-    this needs no report."""
+    """Returns the finished report. As HTML: tables, charts and the worst lines in one file,
+    without texts except the custom ids. As CSV: one row per line with its scores, in the
+    order of the input file; this needs no report."""
     batch = await find_batch(batch_id, gateway, caller.tenant)
     kind = accepted(request, JSON, HTML, CSV, SVG, PNG)
     if kind == CSV:
         return await as_csv(batch, gateway)
     job = await gateway.in_ledger(lambda connection: batches.find_report(connection, batch))
     if job is None:
-        raise NoReport("there is no report yet; make it with POST to this address")
+        raise NoReport("there is no report yet; create it with POST to this address")
     if job.error is not None:
         return problem_response(job.error)
     if job.result is None:
@@ -125,7 +125,7 @@ async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
     NoReport."""
     if not batch.is_final:
         raise NoReport(
-            f"the batch is {batch.status}; POST /v1/reports makes a report on its results so far"
+            f"the batch is {batch.status}; POST /v1/reports reports on its current results"
         )
     if batch.metric not in reported() or batch.total == 0:
         raise NoReport("the batch has no scores")
@@ -140,7 +140,7 @@ async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
 
 
 def job_response(job: Job, seconds: int) -> JSONResponse:
-    """Answer with the job: 200 at its end, else 202. seconds: for which it was waited for."""
+    """Answer with the job: 200 at its end, else 202. seconds: how long the caller has waited."""
     headers = {"Location": f"/v1/jobs/{job.id}"}
     if seconds:
         headers["Preference-Applied"] = f"wait={seconds}"

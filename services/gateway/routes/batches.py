@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Literal
 
@@ -15,13 +14,17 @@ from sqlalchemy import Connection
 from services.gateway import http_requests, views
 from services.gateway.auth import Batcher
 from services.gateway.http_requests import (
+    METADATA_PARAMETER,
     ById,
     Limit,
+    Moment,
+    check_filters,
+    instant,
     key_header,
     key_of,
     list_json,
+    metadata_filter,
     page_after,
-    slice_of,
 )
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.routes.files import FILE_ID
@@ -32,6 +35,7 @@ from shared.contracts.errors import BadInput, UnknownBatch, UnknownFile
 from shared.contracts.messages import LanguageTag, Message, MetadataKey, MetadataValue
 from shared.ledger import batches, files
 from shared.ledger.batches import Batch, NewBatch
+from shared.ledger.engine import Slice
 
 BATCH_ID = re.compile(r"batch_[0-9a-f]{32}")
 REFUSED = views.error_responses(403, 409, 413, 415, 422)
@@ -52,15 +56,15 @@ class BatchRequest(Message):
         description="a file of purpose `batch`, one request a line"
     )
     endpoint: str = Field(
-        description="the `url` of every line, as in /v1/scores/hatexscore",
+        description="the route of every line, as in /v1/scores/hatexscore",
         json_schema_extra={"enum": [*sorted(contract.path for contract in contracts().values())]},
     )
     completion_window: Literal["24h"] = "24h"
     metadata: dict[MetadataKey, MetadataValue] = Field(default_factory=dict, max_length=16)
     language: LanguageTag = Field(
         default="auto",
-        description="BCP 47, of every line that states none; to score a file again in one "
-        "language, make another batch of it; `auto` identifies the language of each text",
+        description="language of lines that state none, BCP 47; `auto` identifies the language of "
+        "each text. To score a file again in another language, create another batch from it",
     )
     output_expires_after: OutputExpiry | None = None
 
@@ -85,7 +89,7 @@ async def create_batch(
     gateway: Gateway,
     caller: Batcher,
     idempotency_key: Annotated[
-        str | None, key_header("the same key and body again answer with the first batch")
+        str | None, key_header("repeating the same key and body returns the first batch")
     ] = None,
 ) -> JSONResponse:
     """Commit the batch; the scheduler validates its file next."""
@@ -135,17 +139,22 @@ def check_input(connection: Connection, file_id: str, tenant: str) -> None:
     summary="Batches, newest first",
     response_model=None,
     responses={200: {"model": BatchList}, **views.error_responses(403, 422)},
+    openapi_extra={"parameters": [METADATA_PARAMETER]},
 )
 async def list_batches(
     request: Request,
     gateway: Gateway,
     caller: Batcher,
+    created_after: Moment = None,
+    created_before: Moment = None,
     limit: Limit = 20,
     after: Annotated[str | None, page_after(BATCH_ID)] = None,
     order: ById = "desc",
 ) -> JSONResponse:
     """A page of batches."""
-    page = replace(slice_of(request, limit, after, order), tenant=caller.tenant)
+    check_filters(request)
+    created = instant(created_after), instant(created_before)
+    page = Slice(limit, after, order, caller.tenant, *created, metadata_filter(request))
     rows, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, page))
     return JSONResponse(list_json([batch_json(batch) for batch in rows], has_more=more))
 
@@ -174,8 +183,8 @@ async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONRes
     responses={200: {"model": BatchSchema}, **views.error_responses(403, 404, 409)},
 )
 async def cancel_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """Repeating it changes nothing. Running lines may end within ten minutes. Results that exist
-    by then are in the output file."""
+    """Repeating the request changes nothing. Running lines may end within ten minutes. Results
+    that exist by then are in the output file."""
     batch = await gateway.in_ledger(
         lambda connection: batches.cancel(connection, validate_id(batch_id), tenant=caller.tenant)
     )

@@ -13,7 +13,7 @@ from functools import cache, reduce
 from operator import or_
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import (
     AfterValidator,
     Field,
@@ -25,25 +25,21 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway import http_requests, views
-from services.gateway.auth import Scorer
 from services.gateway.caller import Caller
-from services.gateway.http_requests import key_of, parse_wait
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes.jobs import wait_for_all
 from services.gateway.routes.scores import (
-    Expand,
-    IdempotencyKey,
+    Call,
+    Calling,
     Json,
-    Prefer,
     add_scores,
     add_service,
     check_request,
-    has_details,
     job_responses,
     metric_in,
     take_one,
 )
-from services.gateway.state import Gateway, State
+from services.gateway.state import State
 from services.registry import contracts, metrics
 from shared.contracts.errors import BadInput
 from shared.contracts.messages import JobRequest, Message
@@ -108,23 +104,23 @@ def _check_count(requests: tuple[JobRequest, ...]) -> tuple[JobRequest, ...]:
     return requests
 
 
-async def answer_list(
-    accepted: AcceptedJobs, request: Request, gateway: State, tenant: str
-) -> Response:
+async def answer_list(accepted: AcceptedJobs, call: Call) -> Response:
     """Answer with the committed jobs, after waiting for their ends if the caller prefers to."""
-    seconds = parse_wait(request.headers.get("prefer"))
+    gateway, tenant, seconds = call.gateway, call.caller.tenant, call.seconds
     headers = {"Idempotent-Replayed": "true"} if accepted.replayed else {}
     if not seconds:
         _send(accepted, gateway)
-        states = [{"object": "job", **one._asdict()} for one in accepted.states]
-        return _list_response([_encode(one) for one in states], 202, headers | {"Retry-After": "1"})
+        states = [{"object": "job", **state._asdict()} for state in accepted.states]
+        return _list_response(
+            [_encode(state) for state in states], 202, headers | {"Retry-After": "1"}
+        )
     headers["Preference-Applied"] = f"wait={seconds}"
     _send(accepted, gateway)
     await wait_for_all(accepted.ids, gateway, tenant, seconds)
-    found, all_ended = await _jobs(accepted.ids, gateway, tenant, has_details(request))
+    jobs, all_ended = await _jobs(accepted.ids, gateway, tenant, call.details)
     if all_ended:
-        return _list_response(found, 200, headers)
-    return _list_response(found, 202, headers | {"Retry-After": "1"})
+        return _list_response(jobs, 200, headers)
+    return _list_response(jobs, 202, headers | {"Retry-After": "1"})
 
 
 def _read(
@@ -137,21 +133,21 @@ def _read(
     try:
         sent = http_requests.parse_body(raw, lambda body: metric_in(body, bulk_requests()))
     except InvalidBody as error:
-        found = error.problem
-        if [one["pointer"] for one in found["errors"]] == ["#"]:
-            found |= {"errors": _first_errors(raw) or found["errors"]}
-        raise InvalidBody(_truncate(found)) from None
+        refused = error.problem
+        if [entry["pointer"] for entry in refused["errors"]] == ["#"]:
+            refused |= {"errors": _first_errors(raw) or refused["errors"]}
+        raise InvalidBody(_truncate(refused)) from None
     contract = metrics()[sent.metric]
-    asked = [caller.apply_defaults(one) for one in sent.requests]
+    requests = [caller.apply_defaults(request) for request in sent.requests]
     faults: list[tuple[int, BadInput]] = []
-    for number, one in enumerate(asked):
+    for number, request_ in enumerate(requests):
         try:
-            check_request(contract, one, gateway)
+            check_request(contract, request_, gateway)
         except BadInput as error:
             faults.append((number, error))
     if faults:
         raise invalid_requests(faults)
-    return contract, asked
+    return contract, requests
 
 
 def _first_errors(raw: bytes) -> list[dict[str, str]]:
@@ -161,9 +157,9 @@ def _first_errors(raw: bytes) -> list[dict[str, str]]:
         return []
     contract, requests = metric_in(body, metrics()), body.get("requests")
     errors: list[dict[str, str]] = []
-    for number, one in enumerate(requests if isinstance(requests, list) else ()):
+    for number, request in enumerate(requests if isinstance(requests, list) else ()):
         try:
-            http_requests.parse_body(json.dumps(one).encode(), contract.request)
+            http_requests.parse_body(json.dumps(request).encode(), contract.request)
         except InvalidBody as error:
             errors += _with_location(number, error.problem["errors"])
         if len(errors) >= MOST_FAULTS:
@@ -180,10 +176,10 @@ def invalid_requests(faults: Sequence[tuple[int, BadInput]]) -> InvalidBody:
     for number, fault in faults:
         nowhere = [{"detail": fault.detail, "pointer": "#"}]
         errors += _with_location(number, problem(fault).get("errors", nowhere))
-    one = faults[0][1].detail
-    detail = one if len(faults) == 1 else f"{len(faults)} requests are not valid"
-    found = make(kind.slug, kind.title, BadInput.status, detail)
-    return InvalidBody(_truncate(found | {"errors": errors}))
+    first = faults[0][1].detail
+    detail = first if len(faults) == 1 else f"{len(faults)} requests are not valid"
+    body = make(kind.slug, kind.title, BadInput.status, detail)
+    return InvalidBody(_truncate(body | {"errors": errors}))
 
 
 def _with_location(number: int, entries: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
@@ -209,7 +205,7 @@ async def commit_all(
 
     def write(connection: Connection) -> AcceptedJobs:
         _check_endpoints(connection, asked, owner.tenant)
-        requests = [one.model_dump(mode="json") for one in asked]
+        requests = [request.model_dump(mode="json") for request in asked]
         new = NewJobs(contract.name, requests, resend_after)
         return bulk_jobs.accept_all(connection, new, key=key, owner=owner)
 
@@ -221,13 +217,17 @@ async def commit_all(
 
 def _check_endpoints(connection: Connection, asked: Sequence[JobRequest], tenant: str) -> None:
     """Raises InvalidBody if a webhook endpoint is not this tenant's, as if it did not exist."""
-    named = [(number, one.webhook) for number, one in enumerate(asked) if one.webhook is not None]
-    if not named:
+    with_webhook = [
+        (number, request.webhook)
+        for number, request in enumerate(asked)
+        if request.webhook is not None
+    ]
+    if not with_webhook:
         return
     owned = {endpoint.id for endpoint in webhooks.endpoints_of(connection, tenant)}
     faults = [
         (number, BadInput(f"there is no webhook endpoint {webhook!r}", pointer="/webhook"))
-        for number, webhook in named
+        for number, webhook in with_webhook
         if webhook not in owned
     ]
     if faults:
@@ -246,9 +246,9 @@ async def _jobs(
     Raises UnknownJob."""
 
     def read(connection: Connection) -> tuple[list[bytes], bool]:
-        found = bulk_jobs.find_all(connection, ids, tenant)
-        shown = [_encode(job_json(job, details=details)) for job in found]
-        return shown, all(job.is_final for job in found)
+        jobs = bulk_jobs.find_all(connection, ids, tenant)
+        shown = [_encode(job_json(job, details=details)) for job in jobs]
+        return shown, all(job.is_final for job in jobs)
 
     return await gateway.in_ledger(read)
 
@@ -263,58 +263,52 @@ def _list_response(data: list[bytes], status: int, headers: dict[str, str]) -> R
     return Response(body, status, headers, media_type="application/json")
 
 
-async def create_scores(
-    request: Request,
-    gateway: Gateway,
-    caller: Scorer,
-    idempotency_key: IdempotencyKey = None,
-    prefer: Prefer = None,
-    expand: Expand = None,
-) -> Response:
+async def create_scores(call: Calling) -> Response:
     """One request is as in `POST /v1/scores/{metric}`. The answer has the jobs in a few words, or
     whole with `Prefer: wait`."""
-    owner = caller.owner(gateway.settings)
-    key = key_of(idempotency_key)
+    gateway, caller = call.gateway, call.caller
     with gateway.bulk_calls.acquire(caller):
-        raw = await http_requests.read(request, limit=MAX_BULK_BYTES)
+        raw = await http_requests.read(call.request, limit=MAX_BULK_BYTES)
         contract, asked = await run_in_threadpool(_read, raw, gateway, caller)
-        accepted = await commit_all(contract, asked, gateway, key, owner)
-    return await answer_list(accepted, request, gateway, owner.tenant)
+        owner = caller.owner(gateway.settings)
+        accepted = await commit_all(contract, asked, gateway, call.key, owner)
+    return await answer_list(accepted, call)
 
 
-async def take_several(
-    contract: ServiceContract, asked: JobRequest, request: Request, gateway: State, caller: Caller
-) -> Response:
+async def take_several(contract: ServiceContract, asked: JobRequest, call: Call) -> Response:
     """Answer a request of a service that may ask for several jobs, with one job or a list."""
     jobs = contract.several(asked) if contract.several else ()
     if not jobs:
-        return await take_one(contract, asked, request, gateway, caller)
-    owner = caller.owner(gateway.settings)
-    key = key_of(request.headers.get("idempotency-key"))
+        return await take_one(contract, asked, call)
+    gateway, caller = call.gateway, call.caller
     with gateway.bulk_calls.acquire(caller):
-        applied = [caller.apply_defaults(one) for one in jobs]
+        applied = [caller.apply_defaults(job) for job in jobs]
         await run_in_threadpool(_check_each, contract, applied, gateway)
-        accepted = await commit_all(contract, applied, gateway, key, owner)
-    return await answer_list(accepted, request, gateway, owner.tenant)
+        owner = caller.owner(gateway.settings)
+        accepted = await commit_all(contract, applied, gateway, call.key, owner)
+    return await answer_list(accepted, call)
 
 
 def _check_each(contract: ServiceContract, jobs: Sequence[JobRequest], gateway: State) -> None:
     """Raises BadInput for the first request that cannot be a job."""
-    for one in jobs:
-        check_request(contract, one, gateway)
+    for job in jobs:
+        check_request(contract, job, gateway)
 
 
 def _either(job: str, jobs: str, says: str) -> dict[str, Any]:
-    made = views.schema_response(job, says, headers=("Location",))
-    body = made["content"]["application/json"]
+    response = views.schema_response(job, says, headers=("Location",))
+    body = response["content"]["application/json"]
     other = views.schema_response(jobs, says)["content"]["application/json"]["schema"]
-    return {**made, "content": {"application/json": {"schema": {"anyOf": [body["schema"], other]}}}}
+    return {
+        **response,
+        "content": {"application/json": {"schema": {"anyOf": [body["schema"], other]}}},
+    }
 
 
 def make_router() -> APIRouter:
     """Return the routes that make jobs."""
-    made = APIRouter()
-    made.add_api_route(
+    router = APIRouter()
+    router.add_api_route(
         "/v1/scores:batchCreate",
         create_scores,
         methods=["POST"],
@@ -330,10 +324,14 @@ def make_router() -> APIRouter:
         },
         openapi_extra=views.body_schema(described_request()),
     )
-    add_scores(made)
+    add_scores(router)
     several: Json = {
-        200: _either("Job", "Jobs", "ended within `Prefer: wait`; several: all of them"),
-        202: _either("Job", "AcceptedJobs", "committed; poll `Location`, or the jobs of the list"),
+        200: _either(
+            "Job", "Jobs", "the job ended within `Prefer: wait`; of several jobs, all ended"
+        ),
+        202: _either(
+            "Job", "AcceptedJobs", "accepted and stored; poll `Location`, or the jobs of the list"
+        ),
     }
     for contract in contracts().values():
         if not isinstance(contract, MetricContract):
@@ -342,5 +340,5 @@ def make_router() -> APIRouter:
                 if contract.several is None
                 else (take_several, several)
             )
-            add_service(made, contract, takes, responses)
-    return made
+            add_service(router, contract, takes, responses)
+    return router

@@ -35,7 +35,7 @@ LAST_ID_DIGITS = 9
 
 Look = Callable[[], Awaitable[Job]] | Callable[[], Awaitable[Batch]]
 LastEventId = Annotated[
-    str | None, Header(description="the last id seen; older events are left out")
+    str | None, Header(description="the last id received; only later events are sent")
 ]
 
 
@@ -51,7 +51,7 @@ def responses(event: str) -> dict[int | str, dict[str, Any]]:
 
 
 ENDINGS: dict[int | str, dict[str, Any]] = {
-    204: {"description": "`Last-Event-ID` is the last event that will ever be: do not come back"},
+    204: {"description": "`Last-Event-ID` is the final event: do not reconnect"},
     **views.error_responses(404),
 }
 
@@ -108,8 +108,12 @@ async def stream(look: Look, watched: str, gateway: State, last_event_id: str | 
     Raises NotThere, Unavailable.
     """
     state = await look()  # what is not there is a 404, not an empty stream
-    seen = last_event_id or ""
-    last = int(seen) if seen.isascii() and seen.isdigit() and len(seen) <= LAST_ID_DIGITS else 0
+    last_id = last_event_id or ""
+    last = (
+        int(last_id)
+        if last_id.isascii() and last_id.isdigit() and len(last_id) <= LAST_ID_DIGITS
+        else 0
+    )
     if last and state.is_final and not _after(last, state):
         return Response(status_code=204)
     return EventSourceResponse(_events(look, watched, gateway, last), headers=STREAM_HEADERS)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import chain
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 from sqlalchemy import Connection
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from services.gateway import views
@@ -20,15 +19,17 @@ from services.gateway.caller import Caller
 from services.gateway.http_requests import (
     ById,
     Limit,
+    Moment,
+    check_filters,
     declared_bytes,
     file_in,
     form_of,
+    instant,
     key_header,
     key_of,
     list_json,
     missing,
     page_after,
-    slice_of,
     store_file,
 )
 from services.gateway.refusals import FileInUse
@@ -36,6 +37,7 @@ from services.gateway.state import Gateway, State
 from services.gateway.views import Deleted, FileList, StoredFileSchema, file_json
 from shared.contracts.errors import QuotaExceeded, UnknownFile
 from shared.ledger import files
+from shared.ledger.engine import Slice
 from shared.ledger.files import File, NewFile, Purpose
 from shared.ledger.jobs import Owner, check_file_limit
 from shared.ledger.request_keys import KeyReused
@@ -82,7 +84,7 @@ async def create_file(
     gateway: Gateway,
     caller: Batcher,
     idempotency_key: Annotated[
-        str | None, key_header("the same key and file again answer with the first file")
+        str | None, key_header("repeating the same key and file returns the first file")
     ] = None,
 ) -> JSONResponse:
     """The bytes are stored before the file appears."""
@@ -93,7 +95,19 @@ async def create_file(
     with gateway.spool.upload(caller, declared) as upload:
         form = await form_of(request, upload, limit=limit)
         try:
-            file, replayed = await _store_file(form, gateway, owner, limit, key)
+            if form.get("purpose") != "batch":
+                raise missing("purpose", "must be `batch`")
+            sent = file_in(form)
+            new = NewFile(
+                id=files.new_id(),
+                purpose="batch",
+                filename=(sent.filename or "input.jsonl").replace("\x00", "")[:LONGEST_NAME],
+                bytes=0,
+                kept_for=files.max_age(_parse_expiration(form), gateway.settings.retention_hours),
+                tenant=owner.tenant,
+                key=key,
+            )
+            file, replayed = await keep(sent.file, new, gateway, owner, limit)
         finally:
             await form.close()
     return JSONResponse(
@@ -107,41 +121,32 @@ def most_bytes(gateway: State, caller: Caller) -> int:
     return most if caller.key is None else min(most, gateway.settings.stored_bytes)
 
 
-async def _store_file(
-    form: FormData, gateway: State, owner: Owner, limit: int, key: str | None
+async def keep(
+    content: BinaryIO, new: NewFile, gateway: State, owner: Owner, limit: int
 ) -> tuple[File, bool]:
-    """Return the file, and whether an earlier request with this key made it."""
-    if form.get("purpose") != "batch":
-        raise missing("purpose", "must be `batch`")
-    upload, seconds = file_in(form), _parse_expiration(form)
-    file_id = files.new_id()
-    size = await run_in_threadpool(store_file, upload.file, gateway.files, file_id, limit=limit)
-    new = NewFile(
-        id=file_id,
-        purpose="batch",
-        filename=(upload.filename or "input.jsonl").replace("\x00", "")[:LONGEST_NAME],
-        bytes=size,
-        kept_for=files.max_age(seconds, gateway.settings.retention_hours),
-        tenant=owner.tenant,
-        key=key,
-    )
+    """Store the bytes, then the row with their number.
+
+    Return the file, and whether an earlier request with its key made it. Raises FileStoreAway,
+    QuotaExceeded, BodyTooLarge, and KeyReused if the key has another file.
+    """
+    size = await gateway.file_store.call(store_file, content, gateway.files, new.id, limit=limit)
 
     def write(connection: Connection) -> File:
-        existing = files.find_by_key(connection, owner.tenant, key)
+        existing = files.find_by_key(connection, owner.tenant, new.key)
         if existing is not None:
             if (existing.bytes, existing.filename) != (size, new.filename):
                 raise KeyReused("the first request with this key had another file", pointer="")
             return existing
         check_file_limit(connection, owner, size)
-        return files.insert_file(connection, new)
+        return files.insert_file(connection, replace(new, bytes=size))
 
     try:
         file = await gateway.in_ledger(write)
     except (QuotaExceeded, KeyReused):
-        await run_in_threadpool(gateway.files.remove, file_id)
+        await gateway.file_store.remove(new.id)
         raise
-    if replayed := file.id != file_id:
-        await run_in_threadpool(gateway.files.remove, file_id)
+    if replayed := file.id != new.id:
+        await gateway.file_store.remove(new.id)
     return file, replayed
 
 
@@ -170,12 +175,16 @@ async def list_files(
     gateway: Gateway,
     caller: Batcher,
     purpose: Annotated[Purpose | None, Query()] = None,
+    created_after: Moment = None,
+    created_before: Moment = None,
     limit: Limit = 20,
     after: Annotated[str | None, page_after(FILE_ID)] = None,
     order: ById = "desc",
 ) -> JSONResponse:
     """A page of files."""
-    page = replace(slice_of(request, limit, after, order), tenant=caller.tenant)
+    check_filters(request)
+    created = instant(created_after), instant(created_before)
+    page = Slice(limit, after, order, caller.tenant, *created)
     rows, more = await gateway.in_ledger(
         lambda connection: files.page_of(connection, page, purpose=purpose)
     )
@@ -207,10 +216,10 @@ async def get_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONRespo
 async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> StreamingResponse:
     """The bytes of the file."""
     file = await find_file(file_id, gateway, caller.tenant)
-    pieces = gateway.files.iter_chunks(file.id)
-    first = await run_in_threadpool(next, pieces, b"")  # what is gone is a 404, not a broken 200
+    pieces = gateway.files.iter_chunks(file.id, size=file.bytes)
+    first = await gateway.file_store.call(next, pieces, b"")  # an error is a 503, not a broken 200
     return StreamingResponse(
-        chain([first], pieces),
+        gateway.file_store.iterate(chain([first], pieces)),
         media_type="application/jsonl",
         headers={
             "Content-Length": str(file.bytes),
@@ -222,7 +231,7 @@ async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> S
 @router.delete(
     "/{file_id}",
     operation_id="delete_file",
-    summary="Delete a file that no open batch reads",
+    summary="Delete a file that no unfinished batch reads",
     response_model=None,
     responses={200: {"model": Deleted}, **views.error_responses(403, 404, 409)},
 )
@@ -230,8 +239,8 @@ async def delete_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONRe
     """The row is deleted first, then the bytes."""
     file = await find_file(file_id, gateway, caller.tenant)
     if not await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id])):
-        raise FileInUse("an open batch reads it; cancel the batch, or wait for its end")
-    await run_in_threadpool(gateway.files.remove, file.id)
+        raise FileInUse("an unfinished batch reads it; cancel the batch, or wait for its end")
+    await gateway.file_store.remove(file.id)
     return JSONResponse({"id": file.id, "object": "file", "deleted": True})
 
 

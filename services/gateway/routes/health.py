@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
@@ -13,11 +13,18 @@ from starlette.concurrency import run_in_threadpool
 
 from services.gateway.auth import Reader
 from services.gateway.file_store_watch import READY
+from services.gateway.http_requests import (
+    AFTER,
+    MOST_ON_A_PAGE,
+    Limit,
+    check_filters,
+    list_json,
+)
 from services.gateway.refusals import problem_response
 from services.gateway.server import render_metrics
 from services.gateway.state import Gateway, State, requires_key
-from services.gateway.views import ALWAYS_SENT, ProblemSchema, error_responses
-from shared.contracts.errors import ModelState, NotThere, Unavailable
+from services.gateway.views import ALWAYS_SENT, ListPage, ProblemSchema, error_responses
+from shared.contracts.errors import BadInput, ModelState, NotThere, Unavailable
 from shared.contracts.problems import make
 from shared.models import server_records
 from shared.models.catalogue.availability import Status, read_statuses
@@ -44,10 +51,12 @@ class ReadinessSchema(HealthSchema):
     broker: Literal["ok"] = "ok"
     files: str = Field(
         default=READY,
-        description="`ready`, or why the file store is away: batches wait, uploads are refused",
+        description="`ready`, or why the file store is unavailable: batches wait, uploads are"
+        " rejected",
     )
     workers: dict[str, str] = Field(
-        description="service → `ready`, or why its jobs wait: their worker starts, or there is none"
+        description="service → `ready`, or why its jobs wait: the worker is starting, or "
+        "there is none"
     )
 
 
@@ -58,15 +67,15 @@ class ModelSchema(ModelCard):
 
     id: str = Field(description="its name, as requests name it")
     object: Literal["model"] = "model"
-    created: int = Field(description="when its entry or its files were changed; unix seconds")
+    created: int = Field(description="time of the last change of its entry or files, unix seconds")
     owned_by: str
     fault: str | None = Field(default=None, exclude=True)
     device: str
     dtype: str  # type: ignore[assignment]  # as it was placed
     state: ModelState | None = Field(
-        description="of the best worker that holds it; null where no worker reports it. `waiting`: "
-        "for memory; `away`: its server cannot be reached; `absent`: its files are not there; "
-        "`failed`: they cannot be used"
+        description="state in the worker where it is closest to ready; null if no worker "
+        "reports it. `waiting`: for memory; `away`: its server cannot be reached;"
+        " `absent`: its files are missing; `failed`: its files cannot be used"
     )
     error: str | None = Field(description="why it is not ready")
     since: int | None = Field(description="start of this state; unix seconds")
@@ -81,13 +90,8 @@ class ModelSchema(ModelCard):
     checked_at: int | None = Field(description="unix seconds; null if no server was tested")
 
 
-class ModelList(BaseModel):
-    """All configured models."""
-
-    model_config = ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[ModelSchema]
+class ModelList(ListPage[ModelSchema]):
+    """A page of models."""
 
 
 @router.get(
@@ -139,7 +143,7 @@ async def get_readiness(gateway: Gateway) -> JSONResponse:
 async def metrics(gateway: Gateway) -> Response:
     """The counters. Raises NotThere if they have their own port or if keys are required."""
     if gateway.settings.metrics_port is not None or await requires_key(gateway):
-        raise NotThere("the counters are on TOUCHSTONE_METRICS_PORT only")
+        raise NotThere("the counters are only available on TOUCHSTONE_METRICS_PORT")
     body = await run_in_threadpool(render_metrics, gateway.engine)
     return Response(body, media_type=CONTENT_TYPE_LATEST)
 
@@ -149,12 +153,15 @@ async def metrics(gateway: Gateway) -> Response:
     operation_id="list_models",
     summary="The configured models",
     response_model=None,
-    responses={200: {"model": ModelList}, **error_responses()},
+    responses={200: {"model": ModelList}, **error_responses(422)},
 )
 def list_models(
+    request: Request,
     gateway: Gateway,
     _caller: Reader,
     id: Annotated[str | None, Query(description="only the model of this name")] = None,
+    limit: Limit = MOST_ON_A_PAGE,
+    after: Annotated[str | None, Query(description=AFTER)] = None,
 ) -> JSONResponse:
     """Name, kind, revision, file hash, languages, abilities and state of each model, in the shape
     of OpenAI's list (`id`, `object`, `created`, `owned_by`, then Touchstone's fields).
@@ -169,8 +176,14 @@ def list_models(
     minus the other label), and `activation` says how outputs become probabilities; both are null if
     the model's files are not on this disk. `warnings` are in every report of the model.
     """
+    check_filters(request)
     cards = [card for card in _model_list(gateway) if id in (None, card["id"])]
-    return JSONResponse({"object": "list", "data": cards})
+    names = [card["id"] for card in cards]
+    if after is not None and after not in names:
+        raise BadInput(f"there is no model {after[:64]!r}", pointer="/after")
+    start = 0 if after is None else names.index(after) + 1
+    page = cards[start : start + limit]
+    return JSONResponse(list_json(page, has_more=start + limit < len(cards)))
 
 
 def _model_list(gateway: State) -> list[dict[str, Any]]:

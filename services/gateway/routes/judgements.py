@@ -60,7 +60,7 @@ router = APIRouter(prefix="/v1", tags=["judgements"])
 @router.post(
     "/judgements",
     operation_id="create_judgements",
-    summary="Say what you think of a score, or bring judgements",
+    summary="Judge a score, or import judgements",
     status_code=201,
     response_model=None,
     responses={
@@ -85,15 +85,18 @@ async def create_judgements(
     caller: Judge,
     source: Annotated[
         str | None,
-        Query(min_length=1, max_length=80, pattern=r"^[!-~]+$", description="of the lines"),
+        Query(
+            min_length=1, max_length=80, pattern=r"^[!-~]+$", description="source of the judgements"
+        ),
     ] = None,
 ) -> JSONResponse:
-    """One judgement as JSON needs the scope `review`. A second one of the same person on the same
-    subject supersedes the first, which is kept; an equal one returns the first.
+    """One judgement as JSON needs the scope `review`. A second judgement of the same person on the
+    same subject supersedes the first, which is kept; an equal judgement returns the first.
 
-    JSON Lines, up to 5,000, are judgements that were made elsewhere, with `job_id` and `reviewer`
-    each; they need the scope `batch` and `source`. All or none are imported. Existing judgements
-    are unchanged."""
+    JSON Lines, up to 5,000, are judgements from another system, with `job_id` and
+    `reviewer` each; they need the scope `batch` and `source`. All or none are imported.
+    Existing judgements are unchanged.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in (LINES, BYTES, "application/x-ndjson"):
         check_scope(caller, "batch")
@@ -155,7 +158,7 @@ async def judge(
     responses={
         200: {
             "model": JudgementList,
-            "description": "a page, or the file that `Accept` names",
+            "description": "a page, or a file in the format of `Accept`",
             "content": {LINES: TEXT, CSV: TEXT, TASKS: {"schema": {}}},
         },
         **views.error_responses(403, 404, 422),
@@ -170,15 +173,16 @@ async def list_judgements(
     queue: OfQueue = None,
     reviewer: OfReviewer = None,
     verdict: Opinion | None = None,
-    history: Annotated[bool, Query(description="superseded and withdrawn ones as well")] = False,
+    history: Annotated[
+        bool, Query(description="include superseded and withdrawn judgements")
+    ] = False,
     limit: Limit = 20,
     after: AfterJudgement = None,
 ) -> Response:
     """A page of judgements. The files have all that match: JSON Lines, CSV, or tasks for Label
     Studio with text, explanation, our spans as predictions and the judgements as annotations. Tasks
     of a queue include lines that nobody has judged yet."""
-    allowed = {"job", "batch", "queue", "reviewer", "verdict", "history", "limit", "after"}
-    http_requests.check_filters(request, allowed)
+    http_requests.check_filters(request)
     selection = JudgementFilter(
         caller.tenant, job, batch, queue, reviewer, verdict, history=history
     )
@@ -203,8 +207,9 @@ async def list_judgements(
 async def withdraw_judgement(
     judgement_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
-    """Deletes its note. A key with a reviewer withdraws that reviewer's judgements only, another
-    key those that no such key gave, and a key of scope `admin` all."""
+    """Deletes its note, too. A key with a reviewer can withdraw only that reviewer's
+    judgements. Other keys can withdraw judgements that were sent without such a key; keys
+    of scope `admin` all."""
     if not JUDGEMENT_ID.fullmatch(judgement_id):
         raise UnknownJudgement(f"there is no judgement {judgement_id[:64]!r}")
     of_key = None if caller.key is None else caller.key.reviewer
@@ -216,7 +221,7 @@ async def withdraw_judgement(
             of_key or old.reviewer,
             of_key is not None,
         ):
-            raise Forbidden("this key may only withdraw the judgements of its reviewer")
+            raise Forbidden("this key may only withdraw judgements of its own reviewer")
         return withdraw(connection, old, origin)
 
     return JSONResponse(judgement_json(await gateway.in_ledger(write)))

@@ -76,7 +76,7 @@ async def create_review_queue(
     gateway: Gateway,
     caller: Batcher,
     idempotency_key: Annotated[
-        str | None, key_header("the same key and body again answer with the first queue")
+        str | None, key_header("repeating the same key and body returns the first queue")
     ] = None,
 ) -> JSONResponse:
     """The lines that match the filter and have a result, in the requested order."""
@@ -96,7 +96,7 @@ async def make(
     """
     batch = await find_batch(body.batch, gateway, caller.tenant)
     if not batch.is_final or batch.metric not in metrics():
-        raise NoReport("the batch has no results to judge, or not all of them yet")
+        raise NoReport("the batch has no results to judge, or not all of its results yet")
     await write_facts(gateway, batch)
     view = query_to_take(
         batch, caller.tenant, [_as_filter(*parameter) for parameter in parse_qsl(body.query)]
@@ -144,7 +144,7 @@ async def list_review_queues(
     after: Annotated[str | None, page_after(ID)] = None,
 ) -> JSONResponse:
     """A page of queues."""
-    http_requests.check_filters(request, {"batch", "limit", "after"})
+    http_requests.check_filters(request)
 
     def read(connection: Connection) -> tuple[list[dict[str, Any]], bool]:
         some, more = review_queues.page_of(connection, caller.tenant, limit, after, batch)
@@ -158,7 +158,7 @@ async def list_review_queues(
 @router.get(
     "/{queue_id}",
     operation_id="get_review_queue",
-    summary="A review queue and how far it has come",
+    summary="A review queue and its progress",
     response_model=None,
     responses={200: {"model": ReviewQueueSchema}, **views.error_responses(403, 404)},
 )
@@ -170,7 +170,7 @@ async def get_review_queue(queue_id: str, gateway: Gateway, caller: Reader) -> J
 @router.post(
     "/{queue_id}/lease",
     operation_id="lease_review_item",
-    summary="The next line to judge, for ten minutes",
+    summary="The next line to judge, reserved for ten minutes",
     response_model=None,
     responses={200: {"model": NextReviewSchema}, **views.error_responses(403, 404, 413, 415, 422)},
     openapi_extra=views.body_schema(LeaseRequest),
@@ -178,8 +178,8 @@ async def get_review_queue(queue_id: str, gateway: Gateway, caller: Reader) -> J
 async def lease_review_item(
     queue_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
-    """The item that this person already holds, else one that nobody holds. No item comes twice.
-    With `skip` this person is not given that line again; others may still get it."""
+    """Returns the item that is reserved for this person, else a free item. No item is returned
+    twice. `skip` is a line that this person does not get again; other people may still get it."""
     body = await http_requests.parse(request, LeaseRequest, limit=gateway.settings.max_body_bytes)
     who = origin_of(request, caller, body.reviewer).reviewer
     queue = await find_queue(queue_id, gateway, caller)
@@ -196,12 +196,12 @@ async def lease_review_item(
 @router.post(
     "/{queue_id}/close",
     operation_id="close_review_queue",
-    summary="Give out no more lines of a review queue",
+    summary="Close a review queue: no more lines are given out",
     response_model=None,
     responses={200: {"model": ReviewQueueSchema}, **views.error_responses(403, 404)},
 )
 async def close_review_queue(queue_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """Its judgements stay. Repeating it changes nothing."""
+    """The queue's judgements are kept. Repeating the request changes nothing."""
     queue = await gateway.in_ledger(
         lambda connection: review_queues.close(connection, validate_id(queue_id), caller.tenant)
     )
@@ -219,8 +219,8 @@ async def close_review_queue(queue_id: str, gateway: Gateway, caller: Batcher) -
 async def create_review_agreement(
     queue_id: str, gateway: Gateway, caller: Reader, prefer: Prefer = None
 ) -> JSONResponse:
-    """The job of a report over the queue's lines, with `agreement`. Without a new judgement it is
-    the same job again."""
+    """Returns the job of a report on the queue's lines, with `agreement`. Without a new
+    judgement it is the same job."""
     queue = await find_queue(queue_id, gateway, caller)
     seconds = parse_wait(prefer)
     return job_response(await agreement_job(queue, gateway, caller, seconds), seconds)
@@ -247,8 +247,8 @@ async def agreement_job(
 async def batch_agreement_job(
     batch: Batch, state: JudgementState, gateway: State, caller: Caller
 ) -> Job:
-    """Return the job that reports on all judgements of a batch, in any queue or none, which are no
-    sample.
+    """Return the job that reports on all judgements of a batch, in any queue or none. They are
+    not a random sample.
 
     Raises NoReport.
     """

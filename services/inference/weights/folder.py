@@ -45,7 +45,7 @@ def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
         _check_downloaded(entry, folder)
     elif not folder.is_dir():
         raise LoadingError(
-            f"the model {entry.name!r} is not there: no folder {folder}. Put its files there, or "
+            f"the model {entry.name!r} is missing: no folder {folder}. Put its files there, or "
             f"change its source",
             "absent",
         )
@@ -70,7 +70,7 @@ def model_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
         return hub_folder(entry.location, entry.commit or "")
     folder = catalogue.folder(entry)
     if folder is None:
-        raise ValueError(f"{entry.name!r} is held by another server")
+        raise ValueError(f"{entry.name!r} belongs to another server")
     return folder
 
 
@@ -89,7 +89,7 @@ def _demand_shards(entry: ModelEntry, folder: Path) -> None:
     """Raises LoadingError for a folder whose index lists missing files."""
     if (folder / INDEX).is_file() and not (folder / WHOLE).is_file():
         reason = f"files that its {INDEX} names are not in {folder}: put them there"
-        raise LoadingError(f"the model {entry.name!r} is not whole: {reason}", "absent")
+        raise LoadingError(f"the model {entry.name!r} is incomplete: {reason}", "absent")
 
 
 def demand_usable(folder: Path) -> None:
@@ -130,7 +130,7 @@ def _unreadable(file: Path) -> str | None:
             return "is a pointer of Git LFS, not the weights: run `git lfs pull` there"
         length = int.from_bytes(first, "little")
         if not 0 < length <= min(MOST_HEADER, size - 8):
-            return f"is no file of safetensors, or cut off: {ANEW}"
+            return f"is not a safetensors file, or cut off: {ANEW}"
         try:
             tensors = json.loads(stream.read(length))
             ends = [
@@ -138,7 +138,7 @@ def _unreadable(file: Path) -> str | None:
             ]
             whole = 8 + length + max(ends, default=0) == size
         except (ValueError, AttributeError, LookupError, TypeError):
-            return f"is no file of safetensors: {ANEW}"
+            return f"is not a safetensors file: {ANEW}"
     return None if whole else f"is cut off, or has bytes too many: {ANEW}"
 
 

@@ -27,7 +27,7 @@ def find_max_length(entry: ModelEntry, model: Any, tokenizer: Any) -> int:
     limits = [tokenizer.model_max_length, max_positions(model), entry.max_length]
     longest = min(limit for limit in limits if limit is not None)
     if longest >= NO_LIMIT:
-        raise ValueError("neither its tokenizer nor its configuration says how much it reads")
+        raise ValueError("neither its tokenizer nor its configuration states its context length")
     return int(longest)
 
 
@@ -117,7 +117,7 @@ def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) ->
     if not output.logits.isfinite().all():
         dtype = str(model.dtype).removeprefix("torch.")
         raise ValueError(
-            f"its answer is not a number in {dtype}: its weights are damaged, or need another dtype"
+            f"its answer is NaN in {dtype}: its weights are damaged, or need another dtype"
         )
 
 

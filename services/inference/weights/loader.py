@@ -230,7 +230,7 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
     try:
         yield
     except (torch.OutOfMemoryError, MemoryError) as error:
-        message = f"the model {entry.name!r} finds no memory: {error}"
+        message = f"the model {entry.name!r} does not fit into memory: {error}"
         raise LoadingError(message, "waiting") from error
     except Unsupported as error:
         raise LoadingError(load_error(entry.name, error), "failed", again=False) from error
@@ -377,7 +377,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _without_words(folder: Path, entries: int) -> str:
-    """Describe the missing words. entries: of the tokenizer, special ones included."""
+    """Describe the missing words. entries: number in the tokenizer, special tokens included."""
     files = [name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
     if not files:
         return f"its files lack a tokenizer: {TOKENIZER_FILES}"
@@ -444,12 +444,14 @@ def _bi_encoder(folder: Path, use: ModelUse) -> Any:
 
     file = folder / "modules.json"
     if not file.exists():
-        raise ValueError("it is no bi-encoder: it has no modules.json, so nothing says how to pool")
+        raise ValueError(
+            "it is not a bi-encoder: it has no modules.json, so nothing says how to pool"
+        )
     for module in json.loads(file.read_text("utf-8")):
         part = folder / module["path"]
         pickled = any(file for pattern in PICKLES for file in part.glob(pattern))
         if pickled and not list(part.glob("*.safetensors")):
-            raise ValueError(f"the weights of its module {module['path']!r} are no safetensors")
+            raise ValueError(f"the weights of its module {module['path']!r} are not safetensors")
     return SentenceTransformer(str(folder), **_sentence_settings(use))
 
 
@@ -459,7 +461,7 @@ def _cross_encoder(folder: Path, use: ModelUse) -> Any:
 
     model = CrossEncoder(str(folder), **_sentence_settings(use))
     if model.num_labels != 1:
-        raise ValueError(f"it is no cross-encoder for similarity: {model.num_labels} outputs")
+        raise ValueError(f"it is not a cross-encoder for similarity: {model.num_labels} outputs")
     if not isinstance(model.activation_fn, torch.nn.Sigmoid):
         raise ValueError(f"its activation is {model.activation_fn}; only Sigmoid gives [0, 1]")
     stored: set[str] = set()

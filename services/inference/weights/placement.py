@@ -72,7 +72,7 @@ def parameters(folder: Path) -> int:
                 shapes = [weights.get_slice(name).get_shape() for name in weights.keys()]  # noqa: SIM118 - it is no mapping
         except SafetensorError as error:
             raise ValueError(
-                f"{file.name} in {folder} is no file of safetensors: {error}"
+                f"{file.name} in {folder} is not a safetensors file: {error}"
             ) from error
         total += sum(map(prod, shapes))
     return total
@@ -89,7 +89,7 @@ NUMBERS_A_TOKEN = 60  # alive at once in a pass, for each layer's width: measure
 
 @dataclass(frozen=True)
 class MemoryEstimate:
-    """Bytes. size: of the files; memory: of the loaded model and a pass."""
+    """Sizes in bytes. size: that of the files; memory: that of the loaded model and a pass."""
 
     size: int
     memory: int

@@ -72,7 +72,7 @@ logger = telemetry.logger(__name__)
 
 
 class LoadedModels(Generic[Model]):
-    """The models of a process that were requested so far."""
+    """The models that a process has loaded or tried to load."""
 
     def __init__(self, states: ModelStates | None = None, patience: float | None = None) -> None:
         """`patience`: seconds to wait for another thread that loads; None: no limit."""
@@ -364,7 +364,7 @@ class ModelStatus(Message):
 
 
 class Status(Message):
-    """A model's state, by the holder in the best state."""
+    """A model's state in the process where it is closest to ready."""
 
     state: ModelState
     reason: str

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from shared.contracts.errors import BadInput, ModelNotReady, ModelUnusable, pointing_to
+from shared.contracts.fields import field_paths, path_of, value_at
 from shared.contracts.labels import (
     CANONICAL,
     Activation,
@@ -188,8 +189,8 @@ class Catalogue:
     ) -> None:
         """Check that the named or default model is configured and fits.
 
-        Labels are checked if this process knows them. Raises BadInput, and ModelCannot for a server
-        that cannot do what the request needs.
+        Labels are checked if this process knows them. Raises BadInput, and ModelCannot for
+        a server without an ability that the request needs.
         """
         for other in contract.further(request) if contract.further and request else ():
             is_same = request is not None and other.request.model == request.model is not None
@@ -219,15 +220,16 @@ class Catalogue:
         if contract.needs is None:
             return
         if (prompt := _request_prompt(request)) is not None:
+            pointer = f"/{path_of(type(request), 'prompt').replace('.', '/')}"
             if entry.kind != "causal":
                 detail = f"{entry.name!r} is a {entry.kind}: it takes no prompt"
-                raise BadInput(detail, pointer="/prompt")
+                raise BadInput(detail, pointer=pointer)
             if not entry.allow_request_prompt:
-                raise BadInput(NOT_ALLOWED.format(entry.name), pointer="/prompt")
+                raise BadInput(NOT_ALLOWED.format(entry.name), pointer=pointer)
             try:
                 override_table(entry.prompt, prompt)
             except ValueError as error:
-                raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
+                raise BadInput(f"prompt: {first_reason(error)}", pointer=pointer) from error
         abilities = contract.needs(request)
         if entry.is_served or entry.runtime != "torch":
             check_abilities(entry, abilities)
@@ -235,14 +237,14 @@ class Catalogue:
             self._check_labels(contract, entry, request)
 
     def _check_writer(self, request: JobRequest | None, named_by: str) -> None:
-        if (name := getattr(request, named_by)) is None:
+        if request is None or (name := value_at(request, named_by)) is None:
             return
-        with pointing_to(f"/{named_by}", only=("/model",)):
+        pointer = f"/{named_by.replace('.', '/')}"
+        with pointing_to(pointer, only=("/model",)):
             entry = self.entry(name)
         if entry.kind != "causal":
             raise BadInput(
-                f"`{named_by}` needs a causal model; {name!r} is a {entry.kind}",
-                pointer=f"/{named_by}",
+                f"`{named_by}` needs a causal model; {name!r} is a {entry.kind}", pointer=pointer
             )
 
     def _check_labels(
@@ -255,12 +257,12 @@ class Catalogue:
         labels = self._labels_known.get(entry.name)
         if (prompt := _request_prompt(request)) is not None and prompt.verbalizers:
             labels = tuple(prompt.verbalizers)
-        if labels is None or getattr(request, "template", None) is not None:
+        if labels is None or _field(request, "template") is not None:
             return
         if not labels and isinstance(contract, MetricContract):
-            has_prompt = "prompt" in type(request).model_fields
+            has_prompt = path_of(type(request), "prompt") in field_paths(type(request))
             raise BadInput(
-                f"{entry.name!r} is a causal model without a prompt, so that it tells no labels: "
+                f"{entry.name!r} is a causal model without a prompt, so it has no labels: "
                 "its entry needs [models.prompt] with `verbalizers`, or a preset"
                 + (", or the request a `prompt` with them" if has_prompt else ""),
                 pointer="/model",
@@ -448,8 +450,12 @@ def _extra_labels(entry: ModelEntry) -> tuple[str, ...]:
 
 
 def _request_prompt(request: JobRequest) -> PromptKeys | None:
-    prompt = getattr(request, "prompt", None)
+    prompt = _field(request, "prompt")
     return prompt if isinstance(prompt, PromptKeys) else None
+
+
+def _field(request: JobRequest, name: str) -> Any:
+    return value_at(request, path_of(type(request), name))
 
 
 def describe_languages(codes: Sequence[str], f1: Mapping[str, float] | None) -> list[str]:

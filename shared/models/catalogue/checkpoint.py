@@ -65,7 +65,7 @@ class EmbeddedMetadata(Message):
 
 
 class PassageStandings(Message):
-    """How much each place of one passage of a text stands out. Numbers only."""
+    """Numbers that say how much each position of a passage in a text stands out."""
 
     words: int = Field(ge=1, description="words of the passage")
     standings: tuple[float, ...] = Field(description="ascending: `shared.statistics.other_texts`")
@@ -225,9 +225,9 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
     except ValidationError as error:
         faults = ((dotted(fault), plain(fault)) for fault in error.errors()[:3])
         message = "; ".join(": ".join(filter(None, parts)) for parts in faults)
-        raise ValueError(f"its config.json is not one of a model: {message}") from error
+        raise ValueError(f"its config.json does not describe a model: {message}") from error
     except (ValueError, RecursionError) as error:  # invalid JSON, or too deep
-        raise ValueError(f"its config.json is not one of a model: {error}") from error
+        raise ValueError(f"its config.json does not describe a model: {error}") from error
     kinds = (
         kind
         for name in config.architectures or ()

@@ -86,7 +86,9 @@ class ServerKeys(Message):
         default_factory=dict,
         description="headers without secrets; `$NAME` is an environment variable",
     )
-    query: dict[str, HeaderValue] = Field(default_factory=dict, description="as `headers`")
+    query: dict[str, HeaderValue] = Field(
+        default_factory=dict, description="query parameters; values as in `headers`"
+    )
     timeout_seconds: float = Field(default=120, gt=0, le=86_400)
     answer_bytes: int = Field(
         default=4_000_000, ge=1_000, le=100_000_000, description="maximum size of one answer"
@@ -205,7 +207,7 @@ class ModelEntry(LabelKeys, ServerKeys):
             raise ValueError("dtype int8 belongs to an encoder; a causal model has fast")
         of_judges = LabelKeys.model_fields.keys() | {"overlong"}
         if self.kind not in ("classifier", "causal") and (keys := sorted(keys_set & of_judges)):
-            raise ValueError(f"{' and '.join(keys)} belong to a model that tells labels")
+            raise ValueError(f"{' and '.join(keys)} belong to a model with labels")
         return self
 
     @model_validator(mode="after")
@@ -358,8 +360,8 @@ WORDS_OF: dict[Ability, str] = {
     "score": "score text",
 }
 INSTEAD_OF: dict[Ability, str] = {
-    "token_rows": ': it shows no tokens. Ask with "rows": "words" (operators delete, mask, infill; '
-    "not variant reference), or",
+    "token_rows": ': it shows no tokens. Ask with "rows": "words" in `options` (operators '
+    "delete, mask, infill; not variant reference), or",
     "attributions": ": it shows neither attention nor gradients. Ask for lime, which needs words "
     "alone, send values of your own, or",
 }

@@ -169,7 +169,9 @@ def _with_readers(entries: Entries, faults: Faults, path: Path) -> tuple[Entries
         if entry.reader_model is not None and kinds.get(entry.reader_model) != "causal"
     }
     new_faults = tuple(
-        InvalidEntry(name, f"{path.name}: {name}.reader_model: {reader!r} is no causal model here")
+        InvalidEntry(
+            name, f"{path.name}: {name}.reader_model: {reader!r} is not a causal model here"
+        )
         for name, reader in invalid.items()
     )
     return tuple(entry for entry in entries if entry.name not in invalid), (*faults, *new_faults)

@@ -96,7 +96,7 @@ def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
         raise BadInput(NOT_ALLOWED.format(entry.name), pointer="/prompt")
     if keys := sorted(example.prompt.model_fields_set & OF_THE_SERVER):
         raise BadInput(
-            f"{keys[0]!r} of a model behind a server stands in its entry", pointer="/prompt"
+            f"{keys[0]!r} is set in the model's entry, since a server runs it", pointer="/prompt"
         )
     try:
         return override_table(entry.prompt, example.prompt)
@@ -183,7 +183,7 @@ def find_position(
         return unread(labels, "answer-cut-by-reasoning", detail, reading=READING)
     positions = _positions(choice)
     if not positions:
-        return unread(labels, "no-logprobs", "the server tells no log-probabilities")
+        return unread(labels, "no-logprobs", "the server returns no log-probabilities")
     before = ""
     written = "".join(position.token for position in positions)
     offset = len(written) - len(written.lstrip())

@@ -81,8 +81,8 @@ def _cached_model(entry: str) -> ServedLanguageModel:
 class ServedLanguageModel(ServerModel):
     """The port `shared.models.ports.LanguageModel` over a server.
 
-    Raises Unavailable if the server is away, ModelCannot for what no server shows, BadInput if this
-    one rejects the request.
+    Raises Unavailable if the server is away, ModelCannot for values that no server returns,
+    BadInput if this one rejects the request.
     """
 
     def __init__(self, entry: ModelEntry) -> None:

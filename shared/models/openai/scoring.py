@@ -77,7 +77,7 @@ class PromptLogprobs(Completions):
         for token, entries in zip(after, entries_of_tokens[len(before) :], strict=True):
             entry = (entries or {}).get(str(token))
             if entry is None:
-                raise AnswerUnread("the server's prompt_logprobs are of other tokens")
+                raise AnswerUnread("the server's prompt_logprobs belong to other tokens")
             tokens.append(ServerToken(encoded(entry.decoded_token or ""), entry.logprob, token))
         return tokens
 
@@ -101,7 +101,7 @@ class Echo(Completions):
         """
         pieces = choices[0].pieces or []
         if _lacks_what_was_written(asked, choices[0]):
-            raise AnswerUnread("the server's log-probabilities are of other places")
+            raise AnswerUnread("the server's log-probabilities belong to other positions")
         if asked.ids is not None:
             before, after = asked.ids
             completion = pieces[len(before) : len(before) + len(after)]

@@ -148,8 +148,8 @@ class LanguageServer:
         scoring = self.scoring_method
         if scoring is None:
             raise BadInput(
-                f"the server of {self.entry.name!r} tells no log-probabilities of a given text: it "
-                "supports neither prompt_logprobs, echo nor prefill, nor forced tokens; use the "
+                f"the server of {self.entry.name!r} returns no log-probabilities of a given text: "
+                "it supports neither prompt_logprobs, echo nor prefill, nor forced tokens; use the "
                 "inference worker",
                 pointer="/model",
             )

@@ -1,6 +1,7 @@
 """Reads a server's build (`system_fingerprint`), unless it could repeat a text.
 
-It is stored in provenance, also for private jobs, and a server may put there what it was sent.
+The build is stored in provenance, also for private jobs, and a server could copy text of
+the request into it.
 """
 
 from __future__ import annotations

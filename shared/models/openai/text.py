@@ -28,7 +28,7 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True)
 class TokenizedPrompt:
-    """A completion after a prompt, in characters and, if known, in tokens."""
+    """A prompt with its completion, in characters and, if known, in tokens."""
 
     before: str | None  # None: a conversation that only the server can render
     written: str

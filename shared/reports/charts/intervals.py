@@ -38,7 +38,7 @@ def interval_plot(
 ) -> Plot | None:
     """Draw one row per line on an axis from 0 to 1 in percent, with a dashed line at `chance`.
 
-    titles: of the plot, and the lines above it.
+    titles: the plot's title, and the lines above it.
     """
     panel = _panel(rows, unit=unit)
     at_chance = {"x": {"datum": chance, "type": "quantitative"}}

@@ -1,6 +1,6 @@
 """Run first by a Python process where this folder and the root are on its PYTHONPATH: the services
 of the chaos suite are added, one name of the DNS changes its address, and where a scenario says so,
-the clock is another one, or files are slow to open."""
+the clock is another one, or the store of files is slow or hangs."""
 
 import os
 import random
@@ -13,7 +13,7 @@ from typing import Any
 import services
 from tests.chaos.names import INSIDE, INSIDE_SHARE, OURS, REBINDING
 
-SLOW_SECONDS = 3.0
+SLOW_SECONDS, LOOK_SECONDS = 3.0, 0.1
 SHIFTED = {"services.gateway", "services.scheduler", "services.worker"}
 
 CLOCKS = {"CHAOS_CLOCK": "FAKETIME", "CHAOS_CLOCK_FILE": "FAKETIME_TIMESTAMP_FILE"}
@@ -27,18 +27,32 @@ if clocks and "LD_PRELOAD" not in os.environ and SHIFTED & {*sys.orig_argv}:
     }
     os.execve(sys.executable, sys.orig_argv, os.environ | shift | clocks)  # noqa: S606 - ourselves
 
-if "CHAOS_SLOW_FILES" in os.environ and SHIFTED & {*sys.orig_argv}:
+if "CHAOS_FILES" in os.environ and SHIFTED & {*sys.orig_argv}:
     from fsspec.implementations.local import LocalFileSystem
 
-    _open = LocalFileSystem._open
+    _open, _info = LocalFileSystem._open, LocalFileSystem.info
+    mark = Path(os.environ["CHAOS_FILES"])
 
-    def slow_open(system: LocalFileSystem, path: str, *more: Any, **options: Any) -> Any:
-        """As from a busy network disk, while the mark is there."""
-        if os.path.exists(os.environ["CHAOS_SLOW_FILES"]):  # noqa: PTH110
+    def fault() -> str:
+        try:
+            return mark.read_text()
+        except FileNotFoundError:
+            return ""
+
+    def open_later(*arguments: Any, **options: Any) -> Any:
+        """As from a network disk that is busy, or that does not answer while the mark is there."""
+        if fault() == "slow":
             time.sleep(SLOW_SECONDS)
-        return _open(system, path, *more, **options)
+        while fault() == "hanging":
+            time.sleep(LOOK_SECONDS)
+        return _open(*arguments, **options)
 
-    LocalFileSystem._open = slow_open
+    def look_later(*arguments: Any, **options: Any) -> Any:
+        while fault() == "hanging":
+            time.sleep(LOOK_SECONDS)
+        return _info(*arguments, **options)
+
+    LocalFileSystem._open, LocalFileSystem.info = open_later, look_later
 
 services.__path__.append(str(Path(__file__).parents[1] / "services"))
 

@@ -24,6 +24,7 @@ from services.gateway.results.result_pages import (
 )
 from services.registry import metrics
 from shared.contracts.checks import ACTIONS
+from shared.contracts.fields import options_of
 from shared.ledger.tables import jobs
 from tests.gateway.judged import make_batch
 from tests.gateway.pages.parsed import FormFields
@@ -76,7 +77,7 @@ def test_a_link_keeps_the_filters_in_force() -> None:
 def test_every_control_resolves_a_known_reason() -> None:
     assert CONTROLS.keys() <= ACTIONS.keys()
     assert {one for one in CONTROLS.values() if one != "without"} <= set(
-        HATEXSCORE.request.model_fields
+        HATEXSCORE.request.model_fields | options_of(HATEXSCORE.request)
     )
 
 

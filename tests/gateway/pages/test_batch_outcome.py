@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -49,8 +50,7 @@ def found(
         scored + undefined, scored, values | {"verdict": verdicts}, bins, more.get("reasons", {})
     )
     why = more.get("why", {"label-unknown": undefined} if undefined else {})
-    shown = view(metric=metric)
-    return outcome_of(shown, metrics()[metric], counts, why, more.get("report"))
+    return outcome_of(metrics()[metric], counts, why, more.get("report"))
 
 
 def test_the_sentences_count_the_rows_that_the_page_shows() -> None:
@@ -67,10 +67,12 @@ class TestPictures:
         histogram = found().histogram
         assert histogram is not None
         edges = edges_of(metrics()["hatexscore"])
-        for place, bar in enumerate(histogram.bars):
-            pairs = parse_qsl(urlsplit(bar.address).query)
-            wanted = view(*pairs).filter
-            assert wanted.ranges == {"score": (edges[place], edges[place + 1])}
+        for ends, shown in zip(pairwise(edges), histogram.bins, strict=True):
+            address = view().only(
+                *zip(("score_from", "score_to"), map(str, shown.range), strict=True)
+            )
+            wanted = view(*parse_qsl(urlsplit(address).query)).filter
+            assert wanted.ranges == {"score": ends}
             assert wanted.top == edges[-1]
 
     def test_parts_are_the_reports_own_wherever_they_stand(self) -> None:

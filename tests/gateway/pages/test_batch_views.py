@@ -23,7 +23,7 @@ from shared.reports.pages.report_design import CountBars, Forest, HistogramBars
 from tests.batches import MINUTE
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
-from tests.gateway.pages.test_pages import entered, token
+from tests.gateway.pages.test_pages import entered, stranger, token
 from tests.gateway.results import a_report
 
 LINES = 200
@@ -121,6 +121,36 @@ def test_a_view_is_kept_under_a_name_as_a_tab(client: httpx.Client) -> None:
     assert client.post("/views", data=form | {"csrf": "0" * 64}).status_code == 403
     elsewhere = client.post("/views", data=form | {"next": "https://elsewhere.example"})
     assert elsewhere.headers["location"] == "/"
+
+
+def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
+    opens: Opens, engine: Engine
+) -> None:
+    own, other = entered(opens, "own", "batch"), entered(opens, "other", "batch")
+    nobody = stranger(opens)
+    batch_id = make_batch(engine, [0.9, 0.1, 0.8], tenant="own")[0]
+    own.get(f"/batches/{batch_id}/statistics").raise_for_status()
+    run_reports(engine)
+    page = own.get(f"/batches/{batch_id}?verdict=holds_up")
+    form = {
+        "csrf": token(page), "metric": "hatexscore", "query": "verdict=holds_up",
+        "name": "good ones", "share": batch_id,
+    }  # fmt: skip
+    assert own.post("/views", data=form).headers["location"] == "/views"
+    listed = own.get("/views")
+    link = re.search(r'href="(/shared/own/hatexscore/[0-9a-f]{32}\.html)"', listed.text)
+    assert link is not None
+    shown = nobody.get(link[1])
+    assert shown.status_code == 200
+    assert shown.headers["content-disposition"] == "inline"
+    assert "quite friendly" not in shown.text
+    assert shown.text.count("✓") == 2
+    refused = other.post("/views", data=form | {"csrf": token(other.get("/views"))})
+    assert refused.status_code == 404  # the batch of somebody else
+    for wrong in (link[1].replace(".html", "x.html"), f"/shared/own/hatexscore/{'0' * 32}.html"):
+        assert nobody.get(wrong).status_code in (404, 422)
+    own.post("/views/delete", data=form | {"csrf": token(listed), "kind": "shared"})
+    assert nobody.get(link[1]).status_code == 404
 
 
 @pytest.mark.usefixtures("_filled")

@@ -116,7 +116,7 @@ def test_the_page_says_whether_it_moved_to_its_tenant_alone(opens: Opens, engine
     page = own.get("/drift").text
     assert "The mean has moved: it is" in page
     assert "New in this window: robust 2.0" in page
-    assert "Nothing was ever scored here" in other.get("/drift").text
+    assert "Nothing has been scored here yet" in other.get("/drift").text
     start = own.get("/?days=30").text
     assert "Scores over time" in start
     assert "first results of robust 2.0" in start
@@ -144,15 +144,15 @@ def test_what_somebody_edited_is_no_drift_and_is_counted(opens: Opens, engine: E
     assert sentences(page) == sentences(quiet)
     assert "robust 9.9" not in page
     assert "left out" not in quiet
-    assert "309 results of these windows are left out: somebody had changed the request" in page
+    assert "309 results of these windows are left out, since they come from requests" in page
     assert "left out" not in own.get("/drift?metric=ice").text
     start = own.get("/?days=30").text
-    assert "309 results of requests that somebody changed on a page are left out" in start
+    assert "309 results from requests that people edited on a page are left out" in start
     assert "first results of robust 9.9" not in start
     assert '<p class="muted">1\u202f000 results, latest mean' in start
     filled(engine, "b", 1, np.ones(1), "1.0", **edited)
     alone = entered(opens, "b", "score")
-    assert "Nothing was ever scored here" in alone.get("/drift").text
+    assert "Nothing has been scored here yet" in alone.get("/drift").text
     assert "1 result of these windows is left out" in alone.get("/drift").text
     assert "Scores over time" not in alone.get("/").text
 
@@ -189,7 +189,7 @@ def test_an_empty_window_says_when_the_last_score_was_and_leads_there(
     assert "was scored in the last 7 days" in empty
     [link] = re.findall(r'href="(/drift\?[^"]*)">Look at the last', empty)
     assert "0 scores before and 30 now" in own.get(link.replace("&amp;", "&")).text
-    assert "Nothing of ice was ever scored here" in own.get("/drift?metric=ice").text
+    assert "Nothing of ice has been scored here yet" in own.get("/drift?metric=ice").text
 
 
 def test_strange_windows_are_refused(client: httpx.Client) -> None:

@@ -11,6 +11,7 @@ from services.gateway.pages.form_controls import PREFIX, form_inputs
 from services.gateway.pages.form_input import TABLES, FormInput
 from services.gateway.pages.try_it import body_of, fill_form, form_of_body, sent
 from services.registry import metrics, page_details
+from shared.contracts.fields import merge_fields
 from tests.gateway.pages.test_pages import token
 
 
@@ -43,25 +44,27 @@ def test_a_form_says_the_example_that_fills_it(metric: str) -> None:
         form = fill_form(contract, example)
         typed = form.values | typed_in(metric, form.controls)
         again = sent(contract, typed | {"rest": form.rest})
-        wanted = contract.request.model_validate(page_details(metric) | dict(example))
+        wanted = contract.request.model_validate(merge_fields(page_details(metric), example))
         assert contract.request.model_validate(body_of(contract, again)) == wanted
 
 
 def test_numbers_have_their_bounds_and_choices_their_words() -> None:
     found = {one.name: one for one in form_inputs("hatexscore")}
-    assert (found["tau"].kind, found["tau"].low, found["tau"].high) == ("number", 0, 1)
+    tau = found["options.tau"]
+    assert (tau.kind, tau.low, tau.high) == ("number", 0, 1)
     assert found["seed"].whole
     assert "robust" in found["variant"].choices
     assert found["accept_untrained_languages"].kind == "switch"
     assert found["model"].is_basic
-    assert found["tau"].has_slider
-    assert found["weights.htc"].kind == "number"
+    assert tau.has_slider
+    assert not tau.is_basic
+    assert found["options.weights.htc"].kind == "number"
     assert not found["seed"].has_slider
 
 
 ALL_CONTROLS = {  # every example is said by controls alone, but for these fields
     ("ice", "LIME against attention"): {"attribution"},  # two of them
-    ("hatexscore", "your own groups"): {"policy"},  # whose groups are lists of words
+    ("hatexscore", "your own groups"): {"options"},  # whose groups are lists of words
 }
 
 
@@ -76,8 +79,8 @@ def test_examples_need_no_json(metric: str) -> None:
 def test_lists_and_groups_have_controls_of_their_own() -> None:
     kinds = {one.name: one.kind for one in form_inputs("ice")}
     assert kinds["rationale"] == "spans"
-    assert kinds["operators"] == "choices"
-    assert kinds["k"] == "numbers"
+    assert kinds["options.operators"] == "choices"
+    assert kinds["options.k"] == "numbers"
     assert {one.name: one.kind for one in form_inputs("hlv")}["human.votes"] == "maps"
     assert {one.name: one.kind for one in form_inputs("cot2el")}["options"] == "rows"
 
@@ -86,18 +89,27 @@ def test_lists_and_groups_have_controls_of_their_own() -> None:
     ("name", "typed", "value"),
     [
         ("rationale", "12-20\nits words", [{"start": 12, "end": 20}, "its words"]),
-        ("operators", "delete\nmask", ["delete", "mask"]),
-        ("k", "0.2", 0.2),
-        ("k", "0.1, 0.2", [0.1, 0.2]),
-        ("k", "much", "much"),
-        ("match_tokens", "yes", True),
-        ("infill_pool", "one\n\ntwo", ["one", "two"]),
+        ("options.operators", "delete\nmask", {"operators": ["delete", "mask"]}),
+        ("options.k", "0.2", {"k": 0.2}),
+        ("options.k", "0.1, 0.2", {"k": [0.1, 0.2]}),
+        ("options.k", "much", {"k": "much"}),
+        ("options.match_tokens", "yes", {"match_tokens": True}),
+        ("options.infill_pool", "one\n\ntwo", {"infill_pool": ["one", "two"]}),
     ],
 )
 def test_what_is_typed_is_what_json_would_say(name: str, typed: str, value: object) -> None:
     contract = metrics()["ice"]
     form = sent(contract, typed_in("ice", {name: typed}) | {"rest": ""})
-    assert body_of(contract, form) == {name: value}
+    assert body_of(contract, form) == {name.partition(".")[0]: value}
+
+
+def test_an_option_without_a_control_stays_json_beside_those_with_one() -> None:
+    contract = metrics()["hatexscore"]
+    body = {"options": {"policy": {"a": ["b"]}, "tau": 0.2, "weights": {"htc": 2}}}
+    form = form_of_body(contract, body)
+    assert json.loads(form.rest) == {"options": {"policy": {"a": ["b"]}}}
+    assert set(form.controls) == {"options.tau", "options.weights.htc"}
+    assert body_of(contract, form) == body
 
 
 def test_a_group_without_parts_is_one_text_and_its_parts_a_message() -> None:
@@ -148,7 +160,7 @@ def test_more_is_folded_until_something_of_it_is_said(client: httpx.Client) -> N
     form = {"csrf": token(page), "metric": "hatexscore", "text": "a", "explanation": "b"}
     form |= {"action": "show"}
     assert folded in client.post("/try", data=form).text
-    for more in ({"weights.htc": "2"}, {"tau": "high"}):
+    for more in ({"options.weights.htc": "2"}, {"options.tau": "high"}):
         filled = {f"{PREFIX}{name}": value for name, value in more.items()}
         told = client.post("/try", data=form | filled).text
         assert "<details open><summary>Advanced</summary>" in told
@@ -156,5 +168,5 @@ def test_more_is_folded_until_something_of_it_is_said(client: httpx.Client) -> N
 
 def test_a_hint_is_a_clause_with_its_brackets() -> None:
     says = {one.name: one.says for name in metrics() for one in form_inputs(name)}
-    assert "(capitals match capitals only; digits and single" in says["labels"]
+    assert "(capitals match capitals only; digits and single" in says["options.labels"]
     assert [name for name, said in says.items() if said.count("(") != said.count(")")] == []

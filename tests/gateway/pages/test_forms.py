@@ -116,7 +116,7 @@ def test_a_form_with_a_key_is_not_shown_again(client: httpx.Client) -> None:
     answer = client.post("/login", data={"csrf": "0", "key": "tsk_secret", "name": "a"})
     assert answer.status_code == 403
     assert "tsk_secret" not in answer.text
-    assert "Send it again" not in answer.text
+    assert "Send the request again" not in answer.text
 
 
 def logged_in(client: httpx.Client, secret: str, form: httpx.Response) -> httpx.Response:

@@ -90,10 +90,10 @@ def test_a_job_that_waits_for_longer_than_a_minute_needs_eyes(
     client: httpx.Client, engine: Engine
 ) -> None:
     job_id = client.post(URL, json=GOOD).json()["id"]
-    assert "What needs a look" not in client.get("/").text
+    assert "Needs attention" not in client.get("/").text
     with engine.begin() as connection:
         earlier = jobs.c.created_at - timedelta(minutes=5)
         connection.execute(update(jobs).where(jobs.c.id == job_id).values(created_at=earlier))
     page = client.get("/").text
-    assert "What needs a look" in page
+    assert "Needs attention" in page
     assert "a job has waited for 5.0 min; its worker: no worker" in page

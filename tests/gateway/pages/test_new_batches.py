@@ -118,13 +118,14 @@ def test_batches_are_listed_with_the_name_of_their_file(scene: Scene) -> None:
 
 
 def test_columns_are_guessed_and_json_lines_are_read(scene: Scene) -> None:
-    rows = [{"id": "a", "post": "text", "why": "hateful", "tau": 0.25}]
+    rows = [{"id": "a", "post": "text", "why": "hateful", "options.tau": 0.25}]
     content = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
     address = uploaded(scene.client, content, "posts.jsonl")
     answer = confirmed(scene.client, address)
     [one] = requests_of(scene, answer.headers["location"].rpartition("/")[2])
     assert one["custom_id"] == "a"
-    assert one["body"] == {"text": "text", "explanation": "hateful", "tau": 0.25}
+    options = {"tau": 0.25}
+    assert one["body"] == {"text": "text", "explanation": "hateful", "options": options}
 
 
 NATURAL = "post,reason,decision,model\n" + "".join(
@@ -156,9 +157,11 @@ def test_the_natural_table_is_scored_as_it_is_uploaded(scene: Scene) -> None:
         ("model", ("embedded-hate", "hermes"), False),
         ("language", ("en", "pt-BR"), True),
         ("language", ("English!", "English!"), False),
-        ("policy", ("hate v2", "hate v2"), False),
+        ("policy", ("meta", "meta"), False),
+        ("options.policy", ("meta", "meta"), True),
+        ("options.policy", ("hate v2", "hate v2"), False),
         ("seed", ("1", "2"), True),
-        ("prompt", ("Is it hateful?", "Is it?"), False),
+        ("options.prompt", ("Is it hateful?", "Is it?"), False),
     ],
 )
 def test_a_column_is_a_field_only_if_its_values_are_valid_there(
@@ -195,7 +198,8 @@ def test_columns_of_several_words_are_guessed(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(b"PK\x03\x04", "CSV UTF-8"), (b"PAR1", "`touchstone submit` reads it")]
+    ("content", "said"),
+    [(b"PK\x03\x04", "CSV UTF-8"), (b"PAR1", "`touchstone submit` reads Parquet")],
 )
 def test_a_workbook_and_parquet_are_refused(scene: Scene, content: bytes, said: str) -> None:
     shown = scene.client.get(uploaded(scene.client, content)).text
@@ -236,7 +240,7 @@ def test_what_people_say_is_kept_as_metadata_by_itself(scene: Scene) -> None:
         (b"text,explanation\na,b\nc\n", 3, "has 1 cells"),
         (b"text,explanation\na,b\n\xff,c\n", 3, "is not UTF-8"),
         (b"text,explanation\na,b\n,c\n", 3, "text"),
-        (b'{"text": "a", "explanation": "b"}\nno\n', 2, "is no JSON"),
+        (b'{"text": "a", "explanation": "b"}\nno\n', 2, "is not JSON"),
         (b"text,text\na,b\n", 1, "each column once"),
         (b"text,explanation\na,\0\n", 2, "U+0000"),
     ],
@@ -357,8 +361,8 @@ def test_columns_are_asked_for_before_any_line_is_called_wrong(scene: Scene) -> 
 
 
 def test_equal_faults_are_told_once_with_what_the_cell_holds(scene: Scene) -> None:
-    content = b"text,explanation,tau\n" + b"a,b,x\n" * 29 + b",b,0.5\n" + b"a,b,7\n"
-    mapped = "&c.text=text&c.explanation=explanation&c.tau=tau"
+    content = b"text,explanation,options.tau\n" + b"a,b,x\n" * 29 + b",b,0.5\n" + b"a,b,7\n"
+    mapped = "&c.text=text&c.explanation=explanation&c.options.tau=options.tau"
     shown = scene.client.get(uploaded(scene.client, content) + mapped).text
     assert "31 lines cannot be scored" in shown
     told = shown[shown.index('id="faults"') :]
@@ -407,7 +411,8 @@ def test_a_key_has_few_previews_at_a_time(opens: Opens, monkeypatch: pytest.Monk
 
 
 def test_chosen_lines_are_scored_again_under_another_metric(scene: Scene) -> None:
-    lines = [line(f"id {number}", f"text {number}", metadata={"k": "v"}) for number in range(3)]
+    more = {"metadata": {"k": "v"}, "options": {"tau": 0.2}}
+    lines = [line(f"id {number}", f"text {number}", **more) for number in range(3)]
     batch = scene.finish(scene.make(lines))
     path = f"/batches/{batch['id']}/again"
     shown = scene.client.get(f"{path}?line=1&line=3")
@@ -420,6 +425,7 @@ def test_chosen_lines_are_scored_again_under_another_metric(scene: Scene) -> Non
     assert made[0]["url"] == "/v1/scores/ice"
     assert made[0]["body"]["text"] == "text 0"
     assert made[0]["body"]["metadata"] == {"k": "v"}
+    assert made[0]["body"]["options"] == {"token_values": True}
     refused = scene.client.post(path, data=form | {"metric": "ftc"})
     assert refused.status_code == 422
     assert "needs a premise and a hypothesis" in refused.text
@@ -430,12 +436,12 @@ def test_it_is_said_how_long_it_will_take_once_a_batch_has_ended(
 ) -> None:
     address = uploaded(scene.client, CSV.encode())
     mapped = address + "&c.text=comment&c.explanation=why&c.custom_id=id"
-    assert "That takes about" not in scene.client.get(mapped).text
+    assert "It takes about" not in scene.client.get(mapped).text
     made = scene.finish(scene.make([line("a", "a"), line("b", "b")]))
     with engine.begin() as connection:
         took = "UPDATE batches SET in_progress_at = completed_at - interval '1 hour' WHERE id = %s"
         connection.exec_driver_sql(took, (made["id"],))
-    assert "That takes about 60.0 min" in scene.client.get(mapped).text  # two lines again
+    assert "It takes about 60.0 min" in scene.client.get(mapped).text  # two lines again
 
 
 def test_what_is_selected_is_scored_whether_it_was_shown_again_or_not(scene: Scene) -> None:

@@ -80,7 +80,10 @@ def test_what_is_wrong_is_said_beside_its_place(client: httpx.Client) -> None:
         ({"text": "a", "explanation": "b", "rest": "[]"}, "not a JSON object"),
         ({"text": "a", "explanation": "b", "rest": "[" * 100_000}, "cannot be read"),
         ({"text": "a", "explanation": "b", "rest": '{"x": "\\ud800"}'}, "not valid"),
-        ({"text": "a", "explanation": "b", "rest": '{"tau": 2}'}, "<code>tau</code>"),
+        (
+            {"text": "a", "explanation": "b", "rest": '{"options": {"tau": 2}}'},
+            "<code>options/tau</code>",
+        ),
         ({"text": "a", "explanation": "b", "rest": '{"model": "none"}'}, "none"),
         ({"text": "", "explanation": "b", "rest": "{}"}, "<code>text</code>"),
     ):

@@ -203,7 +203,7 @@ def test_of_many_configurations_all_are_reached_a_few_at_once() -> None:
     assert charts_at_once(whole, 99, str).shown == (1, 4)
     assert charts_at_once(design_of("ice", a_report("ice")), 0, str).others == ()
     told = environment().from_string(FURTHER).render(shown=charts_at_once(whole, 4, str))
-    assert "of configurations 5 to 8 of 10" in told
+    assert "configurations 5 to 8 of 10" in told
     assert re.findall('<a href="(\\d)">([^<]*)</a>', told) == [("0", "1 to 4"), ("8", "9 to 10")]
 
 

@@ -76,11 +76,11 @@ def test_a_text_shows_every_result_of_its_tenant(opens: Opens, engine: Engine) -
 def test_a_text_of_more_results_than_lines_says_so(client: httpx.Client, engine: Engine) -> None:
     for number in range(MOST_LANES + 1):
         page = client.get(f"/texts/{KEY}").text
-        assert "there is room for" not in page
+        assert "The text has room for" not in page
         said = {"text": TEXT, "explanation": f"Because of {number}."}
         scored(client, engine, "hatexscore", {**OWN, **said})
     page = client.get(f"/texts/{KEY}").text
-    assert f"{MOST_LANES} lines: there is room for 8 of {MOST_LANES + 1} results" in page
+    assert f"The text has room for 8 of {MOST_LANES + 1} results" in page
 
 
 def test_a_request_is_edited_and_its_versions_know_each_other(

@@ -66,7 +66,7 @@ def test_max_length_only_lowers(models: Models) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("classifier.out_proj.bias", "inf", "its answer is not a number in float32"),
+        ("classifier.out_proj.bias", "inf", "its answer is NaN in float32"),
         ("roberta.embeddings.word_embeddings.weight", "nan", "NaN in roberta.embeddings"),
     ],
 )

@@ -25,6 +25,7 @@ from shared.contracts.errors import ModelCannot, ScoringError
 from shared.models.catalogue.catalogue import Catalogue, load_catalogue
 from shared.models.catalogue.entry import ModelEntry, check_abilities
 from shared.process.numerics import computes_bfloat16, tolerance
+from tests.flat_requests import flat_request
 from tests.tiny_models.architectures import ARCHITECTURES, save_architecture
 
 pytest.importorskip("openvino")
@@ -185,7 +186,7 @@ def test_models_that_load_at_once_wait_for_each_other(tmp_path: Path) -> None:
 def test_attributions_are_refused_when_they_are_asked_for(hate: LocalModels) -> None:
     asked = {"text": "We lost the match again", "draws": 50}
     for method, refused in (("attention", True), ("lime", False)):
-        request = IceRequest.model_validate(asked | {"model": "m", "attribution": method})
+        request = flat_request(IceRequest, asked | {"model": "m", "attribution": method})
         with pytest.raises(ModelCannot) if refused else nullcontext():
             hate._catalogue.check_request(ICE, "m", request)
 

@@ -20,7 +20,8 @@ from sqlalchemy.exc import IntegrityError
 
 from services.gateway.results import review_queues
 from shared.contracts.errors import UnknownJob
-from shared.ledger import jobs, judgements, keys, leases, recovery, retention, tables
+from shared.ledger import bulk_jobs, jobs, judgements, keys, leases, recovery, retention, tables
+from shared.ledger.bulk_jobs import NewJobs
 from shared.ledger.claim_order import MetricQueue
 from shared.ledger.jobs import Job, JobPage
 from shared.ledger.leases import Claim
@@ -55,6 +56,16 @@ def must_claim(engine: Engine, job: Job, lease: timedelta = MINUTE) -> Claim:
 def find(engine: Engine, job: Job) -> Job:
     with engine.begin() as connection:
         return jobs.find(connection, job.id)
+
+
+def test_a_job_is_cancelled_without_reading_the_backlog(engine: Engine) -> None:
+    requests = [{"text": str(number)} for number in range(2_000)]
+    with engine.begin() as connection:
+        backlog = bulk_jobs.accept_all(connection, NewJobs("echo", requests, MINUTE), key=None)
+    fetched = text("SELECT idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'jobs'")
+    with engine.begin() as connection:
+        assert jobs.cancel(connection, backlog.ids[7], tenant="default").status == "cancelled"
+        assert connection.execute(fetched).scalar_one() < 10
 
 
 def test_the_migrations_make_the_tables_that_the_code_uses(engine: Engine) -> None:

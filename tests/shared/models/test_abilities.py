@@ -15,6 +15,7 @@ from shared.contracts.request_cost import WorkLimit
 from shared.contracts.service import ServiceContract
 from shared.models.catalogue.catalogue import Catalogue
 from shared.models.catalogue.entry import ModelEntry
+from tests.flat_requests import flat_request, with_options
 
 LABELS = PromptTable(
     user="Post: {text}", verbalizers={"hateful": (" yes",), "non-hateful": (" no",)}
@@ -73,7 +74,9 @@ LIME = {"text": "We lost the match", "attribution": "lime"}
 
 
 @pytest.mark.parametrize("model", ["here", "head", "there"])
-@pytest.mark.parametrize("body", [BODY, LIME, BODY | {"rows": "words", "operators": ["mask"]}])
+@pytest.mark.parametrize(
+    "body", [BODY, LIME, BODY | {"options": {"rows": "words", "operators": ["mask"]}}]
+)
 def test_ice_takes_words_of_any_judge(model: str, body: dict[str, Any]) -> None:
     post(contracts()["ice"], model=model, **body)
 
@@ -81,10 +84,14 @@ def test_ice_takes_words_of_any_judge(model: str, body: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("more", "ability", "instead"),
     [
-        ({"rows": "tokens"}, "token_rows", '"rows": "words"'),
+        ({"options": {"rows": "tokens"}}, "token_rows", '"rows": "words"'),
         ({"variant": "reference"}, "token_rows", "not variant reference"),
-        ({"eligible": "all"}, "token_rows", "hf: or path:"),
-        ({"operators": ["delete", "mask_pad"]}, "token_rows", "delete, mask, infill"),
+        ({"options": {"eligible": "all"}}, "token_rows", "hf: or path:"),
+        (
+            {"options": {"operators": ["delete", "mask_pad"]}},
+            "token_rows",
+            "delete, mask, infill",
+        ),
         ({"attribution": "gradient"}, "attributions", "lime"),
         ({"attribution": ["lime", "attention"]}, "attributions", "values of your own"),
     ],
@@ -102,13 +109,13 @@ def test_what_ice_needs_of_tokens_no_server_can(
 
 
 def test_rows_of_a_server_are_counted_before_they_are_asked() -> None:
-    ice, many = contracts()["ice"], {"text": " ".join("abcdefgh") * 20, "draws": 1_000}
-    many["aspects"] = ["sufficiency"]
-    asked = ice.request.model_validate({**many, "model": "head", "attribution": "lime"})
+    ice, text = contracts()["ice"], " ".join("abcdefgh") * 20
+    fields = {"text": text, "model": "head", "attribution": "lime"}
+    asked = flat_request(ice.request, fields, draws=1_000, aspects=["sufficiency"])
     limit = WorkLimit(900, 10_000, server_rows=1_500)
     with pytest.raises(TooManyRows, match=r"1,501 rows .* lower `draws` to at most 999"):
         limit.check(CATALOGUE.work(ice, asked))
-    limit.check(CATALOGUE.work(ice, asked.model_copy(update={"draws": 999})))
+    limit.check(CATALOGUE.work(ice, with_options(asked, draws=999)))
     limit.check(CATALOGUE.work(ice, asked.model_copy(update={"model": "here"})))
     assert problem(TooManyRows("so many"))["type"].endswith("/too-many-rows")
 
@@ -129,9 +136,10 @@ def test_a_server_is_asked_for_each_row_of_words() -> None:
 def test_spans_of_as_many_tokens_need_tokens(model: str) -> None:
     """A served model shows none: said when the request is posted, not dropped in its report."""
     ice = contracts()["ice"]
-    body = {"text": "A short text", "rationale": ["short text"], "match_tokens": True}
+    options = {"match_tokens": True}
+    body = {"text": "A short text", "rationale": ["short text"], "options": options}
     with pytest.raises(ModelCannot, match="token rows"):
         post(ice, model=model, **body)
     post(ice, model="here", **body)
     with pytest.raises(ValueError, match="`match_tokens` needs rows of tokens"):
-        post(ice, model="here", **body, rows="words")
+        post(ice, model="here", **body | {"options": options | {"rows": "words"}})

@@ -26,6 +26,7 @@ from shared.models.catalogue.checkpoint import (
 from shared.models.catalogue.entry import ModelEntry
 from shared.models.catalogue.models_file import preset_names, with_preset
 from tests.echo_metric import ECHO
+from tests.flat_requests import flat_request
 
 ROOT = Path(__file__).parents[3]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -105,7 +106,7 @@ SERVER = "openai:http://v:1/v1"
         (model(SERVER, "causal", 'protocol = "tei"'), "belong to a classify:"),
         (model("classify:http://v:1", more='protocol = "kserve-v2"'), "need each other"),
         (model("path:x", "causal", 'activation = "sigmoid"'), "belong to a classifier"),
-        (model("path:x", "similarity", "temperature = 2"), "belong to a model that tells labels"),
+        (model("path:x", "similarity", "temperature = 2"), "belong to a model with labels"),
         (model("path:x", more='prompt = { user = "{text}" }'), "belong to a causal model"),
         (model("path:x", more="max_length = 7"), "models.0.max_length"),
         (
@@ -390,31 +391,31 @@ def several(tmp_path: Path) -> Catalogue:
 
 def asking(**fields: object) -> JobRequest:
     body = {"text": "a lovely day", "explanation": "hm", **fields}
-    return contracts()["hatexscore"].request.model_validate(body)
+    return flat_request(contracts()["hatexscore"].request, body)
 
 
 @pytest.mark.parametrize(
-    ("fields", "pointer", "reason"),
+    ("fields", "option", "reason"),
     [
-        ({"reader_model": "judge"}, "/reader_model", "needs a causal model; 'judge' is a classif"),
-        ({"reader_model": "gone"}, "/reader_model", "no model 'gone' is configured"),
-        ({"model": "judge", "prompt": {"user": "{text}"}}, "/prompt", "it takes no prompt"),
-        ({"model": "strict", "prompt": {"user": "{text}"}}, "/prompt", "allow_request_prompt"),
-        ({"model": "writer", "prompt": {"draws": 2}}, "/prompt", "`draws` needs thinking"),
+        ({"reader_model": "judge"}, "reader_model", "needs a causal model; 'judge' is a classif"),
+        ({"reader_model": "gone"}, "reader_model", "no model 'gone' is configured"),
+        ({"model": "judge", "prompt": {"user": "{text}"}}, "prompt", "it takes no prompt"),
+        ({"model": "strict", "prompt": {"user": "{text}"}}, "prompt", "allow_request_prompt"),
+        ({"model": "writer", "prompt": {"draws": 2}}, "prompt", "`draws` needs thinking"),
         (
             {"model": "writer", "prompt": {"verbalizers": {"spam": ["a"], "ham": ["b"]}}},
-            "/model",
+            None,
             "'writer' tells spam, ham",
         ),
     ],
 )
 def test_what_a_request_says_of_models_is_refused_where_it_does_not_fit(
-    several: Catalogue, fields: dict[str, object], pointer: str, reason: str
+    several: Catalogue, fields: dict[str, object], option: str | None, reason: str
 ) -> None:
     request = asking(**fields)
     with pytest.raises(BadInput, match=reason) as caught:
         several.check_request(contracts()["hatexscore"], request.model, request)
-    assert caught.value.pointer == pointer
+    assert caught.value.pointer == (f"/options/{option}" if option else "/model")
 
 
 def test_a_requests_own_prompt_makes_a_causal_model_a_judge(several: Catalogue) -> None:
@@ -427,7 +428,7 @@ def test_a_reader_that_writes_no_text_takes_its_entry_out(several: Catalogue) ->
     assert [entry.name for entry in several.entries] == ["judge", "writer", "strict"]
     [fault] = several.faults
     assert fault.name == "misled"
-    assert "'judge' is no causal model here" in fault.reason
+    assert "'judge' is not a causal model here" in fault.reason
 
 
 def test_labels_of_a_prompt_mean_what_its_preset_says_wherever_the_model_is() -> None:

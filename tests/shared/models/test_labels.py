@@ -180,7 +180,7 @@ def test_what_is_not_clear_is_refused_by_name(
     [
         ({"outputs": ["a", "a"]}, "twice"),
         ({"task": "hate", "labels": {"toxic": ["a"]}}, "task hate knows hateful, non-hateful"),
-        ({"labels": {"x": ["a"], "y": ["a"]}}, "labels share no output"),
+        ({"labels": {"x": ["a"], "y": ["a"]}}, "labels must not share an output"),
         ({"labels": {"x": ["a"]}, "ignore": ["a"]}, "under `labels` and under `ignore`"),
         ({"temperature": 0}, "temperature"),
         ({"threshold": 1.5}, "threshold"),

@@ -46,7 +46,7 @@ def test_pieces_are_the_template_again(parts: list[str]) -> None:
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
-        ({"user": "{post}"}, "{post} is no placeholder: {text}, {premise}"),
+        ({"user": "{post}"}, "{post} is not a placeholder: {text}, {premise}"),
         ({"user": "a { b {text}"}, "a brace is written {{"),
         ({"user": "no text"}, "must hold {text}"),
         ({"system": "{text}"}, "`system` must not hold {text}"),
@@ -56,7 +56,7 @@ def test_pieces_are_the_template_again(parts: list[str]) -> None:
         ({"policy": "a", "policy_file": "b"}, "one of the two"),
         ({"style": "raw", "system": "s"}, "style `raw` has no `system`"),
         ({"draws": 3}, "`draws` needs thinking"),
-        ({"template_kwargs": {"chat_template": "a"}}, "chat_template is no variable"),
+        ({"template_kwargs": {"chat_template": "a"}}, "chat_template is not a variable"),
         ({"style": "raw", "after": "a"}, "and no `after`"),
         ({"after": "{policy}"}, "neither `policy` nor `policy_file`"),
         ({"verbalizers": {"hateful": ["yes"]}}, "at least 2"),

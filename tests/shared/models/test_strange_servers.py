@@ -108,9 +108,9 @@ def judged(url: str) -> Judgement:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (b"<html>nginx</html>", "answers no JSON; check its address"),
-        (b"[" * 100_000 + b"]" * 100_000, "answers no JSON; check its address"),
-        (b"null", "answers no object or list; check its address"),
+        (b"<html>nginx</html>", "did not return JSON; check its address"),
+        (b"[" * 100_000 + b"]" * 100_000, "did not return JSON; check its address"),
+        (b"null", "did not return an object or list; check its address"),
         (b"[]", "not OpenAI's: nothing of it; is its address right?"),
         (b'{"error": {"message": "overloaded"}}', "not OpenAI's: choices; is its address right?"),
         (b'{"choices": null}', "not OpenAI's: choices"),

@@ -66,7 +66,9 @@ def large_hatexscore() -> Iterator[tuple[Callable[[], object], Calls]]:
         near[drawn.randrange(24)] = "#"
         quotations.append(f'"{"".join(near)}"')
     explanation = "This is hateful because of " + " and ".join(quotations)
-    request = HatexscoreRequest(text=text[:15_000], explanation=explanation, control_draws=50)
+    request = HatexscoreRequest(
+        text=text[:15_000], explanation=explanation, options={"control_draws": 50}
+    )
     with hatexscore_models.bound(hatexscore_models.FakeClassifier()) as model:
         yield lambda: hatexscore(request), lambda: len(model.calls)
 
@@ -78,10 +80,12 @@ def large_ice() -> Iterator[tuple[Callable[[], object], Calls]]:
         {
             "text": " ".join(map(word, range(300))),
             "attribution": {"name": "attention"},
-            "k": [0.1, 0.2, 0.3, 0.4, 0.5],
-            "operators": ["delete", "mask"],
-            "draws": 800,
-            "aspects": ["sufficiency"],
+            "options": {
+                "k": [0.1, 0.2, 0.3, 0.4, 0.5],
+                "operators": ["delete", "mask"],
+                "draws": 800,
+                "aspects": ["sufficiency"],
+            },
         }
     )
     with planted() as judge:

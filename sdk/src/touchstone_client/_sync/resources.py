@@ -237,7 +237,8 @@ class Models(Resource):
 
     def list(self) -> Sequence[models.Model]:
         """Return the models in the order of `models.toml`."""
-        return read(models.ModelList, self._api.get("/v1/models")).data
+        pages = self._pages("/v1/models", models.Model.model_validate)
+        return [model for model in pages]
 
     def get(self, name: str) -> models.Model:
         """Raises NotFound."""
@@ -328,7 +329,7 @@ class Webhooks(Resource):
 
 
 def not_found(kind: str, name: str) -> NotFound:
-    """Return the error that the service would return."""
+    """Return the service's error for an unknown id."""
     return NotFound(404, {"title": f"No such {kind}", "detail": f"there is no {kind} {name!r}"})
 
 

@@ -66,7 +66,7 @@ def push_of(options: Namespace) -> dict[str, Any]:
     }
     if options.format is None:
         if fields:
-            raise WrongUse(f"--{next(iter(fields))} is of a push: say its --format")
+            raise WrongUse(f"--{next(iter(fields))} is for pushes only: add --format")
         return {}
     if "metric" in fields:
         fields["metrics"] = fields.pop("metric")

@@ -32,8 +32,8 @@ MOST_LANGUAGES = 3  # of a model, in a row of the list
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command and return its exit code, as `--help` lists them. A closed pipe is no
-    error.
+    """Run the command and return its exit code, as `--help` lists them. A closed pipe is not
+    an error.
     """
     words = sys.argv[1:] if arguments is None else arguments
     try:

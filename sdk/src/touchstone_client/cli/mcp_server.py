@@ -57,9 +57,9 @@ class Tools:
         }
 
     def score_explanation(self, metric: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """Score one explanation. metric: of list_metrics; fields: of its request, such as text,
-        explanation and decision. It waits up to a minute; later, get_result returns the
-        answer."""
+        """Score one explanation. metric: a name from list_metrics; fields: those of its
+        request, such as text, explanation and decision. It waits up to a minute; later,
+        get_result returns the answer."""
         job = self._ts.jobs.create(metric, fields)
         try:
             job.wait(60)

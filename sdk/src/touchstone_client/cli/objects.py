@@ -46,7 +46,7 @@ def since(text: str | None) -> float:
         return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
     except ValueError:
         raise WrongUse(
-            f"--since {text!r} is no time: 30m, 1h30m, 2d, 2026-11-26, 2026-11-26T08:00"
+            f"--since {text!r} is not a time: 30m, 1h30m, 2d, 2026-11-26, 2026-11-26T08:00"
         ) from None
 
 
@@ -151,7 +151,7 @@ def get(ts: Touchstone, options: Namespace, output: Output) -> int:
     if kind == "file":
         return _file(ts, options, output)
     if kind not in ("job", "batch"):
-        raise WrongUse(f"{options.id!r} is no id: ids begin with job_, batch_ or file_")
+        raise WrongUse(f"{options.id!r} is not an id: ids begin with job_, batch_ or file_")
     if kind == "batch" and options.output is not None:
         target_form(options.output)
     handle: Any = ts.jobs.get(options.id) if kind == "job" else ts.batches.get(options.id)

@@ -95,7 +95,10 @@ def _scoring(commands: Parsers) -> None:
     add("--explanation", help="Explanation of the decision.")
     add("--decision", metavar="LABEL", help="Decision that is explained, such as hateful.")
     add("--model", help="Configured model; `touchstone models` lists them.")
-    _fields(add, "Any other field, such as seed=7. Lists and objects are JSON. Repeatable.")
+    _fields(
+        add,
+        "Any other field, such as seed=7 or options.k=0.1. Lists are JSON. Repeatable.",
+    )
     add("--timeout", type=float, metavar="SECONDS", help="Stop waiting (default: never).")
 
     says = "Score every line of a file as a batch."
@@ -314,5 +317,5 @@ def pair(text: str) -> tuple[str, str]:
 def at_least_one(text: str) -> int:
     """Parse a whole number from 1."""
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
     return int(text)

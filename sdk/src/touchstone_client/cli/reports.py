@@ -279,7 +279,7 @@ def compare(ts: Touchstone, options: Namespace, output: Output) -> int:
     """Print the differences of a new batch minus a baseline, text by text."""
     rule = None if options.fail_if is None else RULE.fullmatch(options.fail_if)
     if options.fail_if is not None and rule is None:
-        raise WrongUse(f"--fail-if {options.fail_if!r} is no rule, as in 'high < 0'")
+        raise WrongUse(f"--fail-if {options.fail_if!r} is not a rule, as in 'high < 0'")
     try:
         sides = [part_of(side) for side in (options.a, options.b)]
     except ValueError as error:

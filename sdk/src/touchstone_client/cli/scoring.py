@@ -27,7 +27,7 @@ from touchstone_client.cli.output import (
 )
 from touchstone_client.data._columns import IDS
 from touchstone_client.data.addresses import target_form
-from touchstone_client.data.cells import TEXT, types_of, value_of
+from touchstone_client.data.cells import TEXT, put, types_of, value_of
 from touchstone_client.data.mapping import ColumnMapping, from_words, require_fields
 from touchstone_client.data.readers import Reading, table_of
 from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
@@ -77,7 +77,7 @@ def request_of(options: Namespace) -> dict[str, Any]:
     words = {name: getattr(options, name) for name in ("text", "explanation", "decision", "model")}
     fields |= {name: value for name, value in words.items() if value is not None}
     for name, value in options.field:
-        fields[name] = value_of(value, types_of(options.metric, name) or TEXT)
+        put(fields, name, value_of(value, types_of(options.metric, name) or TEXT))
     if not fields:
         raise WrongUse("no request: give --text and --explanation, a JSON file, or - for stdin")
     return fields
@@ -88,7 +88,7 @@ def _unread(options: Namespace, raw: bytes, error: ValueError) -> str:
     if is_many or is_table(options.request):
         file = "FILE" if options.request == "-" else options.request
         return (
-            f"{options.request} is no single JSON object: `touchstone submit {file} "
+            f"{options.request} is not a single JSON object: `touchstone submit {file} "
             f"--metric {options.metric}` scores every line of a file"
         )
     return f"{options.request} is not JSON: {error}"

@@ -43,7 +43,8 @@ def request_of(metric: str | None) -> type[BaseModel] | None:
 
 @lru_cache(maxsize=32)
 def field_types(metric: str | None) -> Mapping[str, Types]:
-    """Map each field to its possible types. metric: None: all metrics together."""
+    """Map each field, and each of `options` as `options.k`, to its possible types. metric: None:
+    all metrics together."""
     if metric is None:
         merged: dict[str, Types] = {}
         for name in METRICS:
@@ -54,8 +55,11 @@ def field_types(metric: str | None) -> Mapping[str, Types]:
     if request is None:
         return {}
     schema = request.model_json_schema()
-    listed = schema["properties"].items()
-    return {name: frozenset(_types(property, schema.get("$defs", {}))) for name, property in listed}
+    definitions, listed = schema.get("$defs", {}), dict(schema["properties"])
+    for kind in listed.get("options", {}).get("anyOf", ()):
+        options = definitions.get(kind.get("$ref", "").rpartition("/")[2], {})
+        listed |= {f"options.{name}": one for name, one in options.get("properties", {}).items()}
+    return {name: frozenset(_types(one, definitions)) for name, one in listed.items()}
 
 
 def _types(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[str]:
@@ -82,8 +86,15 @@ def type_of(value: Any) -> str:
 
 
 def types_of(metric: str | None, field: str) -> Types:
-    """Return the types of a field: of the metric, or of any metric, or text."""
+    """Return the types of a field in the metric, or else in any metric, or else text."""
     return field_types(metric).get(field) or field_types(None).get(field, TEXT)
+
+
+def put(fields: dict[str, Any], name: str, value: Any) -> None:
+    """Set a field, or a part of one, as `options.k`."""
+    whole, _, part = name.partition(".")
+    held = fields.get(whole)
+    fields[whole] = {**(held if isinstance(held, dict) else {}), part: value} if part else value
 
 
 @lru_cache(maxsize=256)

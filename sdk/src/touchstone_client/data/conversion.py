@@ -70,7 +70,7 @@ class Conversion:
             return ID in first and "response" in first
 
     def holds_answer_table(self) -> bool:
-        """Return True for a table of answers, as a batch is saved."""
+        """Return True for a table with a batch's answers."""
         with table_of(self.source, self.how) as table:
             return self.columns is None and set(table.names or ()) >= ANSWERED
 
@@ -89,7 +89,7 @@ def convert(
     form: Form | None = None,
 ) -> int:
     """Write `source` into `target`, in the format of its name; return the number of rows. metric,
-    columns: of a table from elsewhere; columns as in `score_many`. form: of the target. Raises
+    columns: those of another table, as in `score_many`. form: the target's format. Raises
     ValueError with the line of a fault, OSError."""
     conversion = Conversion(source, metric, columns, how)
     target_format = form or target_form(target)
@@ -193,7 +193,7 @@ def flat_line(line: Mapping[str, Any], number: int) -> Record:
     if is_batch_line and line["method"] == "POST" and not {ID, "url"} & set(body or ()):
         return {ID: line[ID], "url": line["url"], **(body or {})}
     if {ID, "url"} <= set(line):
-        raise ValueError(f"line {number} is no line of a batch: custom_id, method, url, body")
+        raise ValueError(f"line {number} is not a line of a batch: custom_id, method, url, body")
     return dict(line)
 
 

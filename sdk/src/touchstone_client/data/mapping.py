@@ -27,7 +27,15 @@ from touchstone_client.data._columns import (
     is_gold,
     plain_name,
 )
-from touchstone_client.data.cells import TEXT, Exact, request_of, types_of, value_of
+from touchstone_client.data.cells import (
+    TEXT,
+    Exact,
+    field_types,
+    put,
+    request_of,
+    types_of,
+    value_of,
+)
 
 Columns = Mapping[str, Any]  # field -> column, {"column", "values"} or {"value"}; metadata: columns
 MOST_METADATA = 16
@@ -59,7 +67,8 @@ class ColumnMapping:
         require_fields(columns or {}, metric)
         explicit = columns or {}
         used = set(columns_in(explicit))
-        guesses = guess_columns(fields, [name for name in names if name not in used])
+        known = field_types(metric) if request else {}
+        guesses = guess_columns(known, [name for name in names if name not in used])
         needed = [
             name for name, field in fields.items() if field.is_required() or name in EXPLAINED
         ]
@@ -105,11 +114,8 @@ class ColumnMapping:
             value = _value(row, field, source)
             if field == ID or is_empty(value):
                 continue
-            whole, _, part = field.partition(".")
-            if part:
-                fields.setdefault(whole, {})[part] = value_of(value, NUMBER)
-            else:
-                fields[field] = value_of(value, types_of(self.metric, field))
+            types = NUMBER if field in PARTS else types_of(self.metric, field)
+            put(fields, field, value_of(value, types))
         return fields
 
     def unclear(self, fields: Mapping[str, Any]) -> str:
@@ -136,8 +142,7 @@ class ColumnMapping:
 
 def require_fields(columns: Columns, metric: str | None) -> None:
     """Raises ValueError if a known metric has no such field."""
-    request = request_of(metric)
-    allowed = {ID, *PARTS, *request.model_fields} if request else set(columns)
+    allowed = {ID, *PARTS, *field_types(metric)} if request_of(metric) else set(columns)
     if unknown := [name for name in columns if name not in allowed]:
         raise ValueError(
             f"{metric} has no field {', '.join(unknown)}; it has {', '.join(sorted(allowed))}"

@@ -43,8 +43,8 @@ NEEDED = "Parquet and Arrow need pyarrow: pip install 'path/to/sdk[data]'"
 
 @dataclass(frozen=True)
 class Reading:
-    """Options of reading that the file's name does not show. delimiter: of CSV; split: of a folder.
-    refused: receives skipped lines, number → reason; None: such a line is an error."""
+    """Options of reading that the file's name does not show. delimiter: that of CSV; split: that of
+    a folder. refused: receives skipped lines, number → reason; None: such a line is an error."""
 
     form: Form | None = None
     delimiter: str | None = None
@@ -62,8 +62,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Table:
-    """An open file. names: of its columns; None for JSON Lines. rows: (line of the file, or row of
-    Parquet and Arrow, from 1; row). is_ours: True if it has the column that `convert` writes."""
+    """An open file. names: those of its columns; None for JSON Lines. rows: (line of the file,
+    or row of Parquet and Arrow, from 1; row). is_ours: True if it has the column that
+    `convert` writes."""
 
     names: Sequence[str] | None
     rows: Iterator[tuple[int, Row]]
@@ -78,7 +79,7 @@ AS_NAMED = Reading()
 
 @contextmanager
 def table_of(location: Place | BinaryIO, how: Reading = AS_NAMED) -> Iterator[Table]:
-    """Open a table. Raises ValueError with the line of a fault, OSError."""
+    """Open a table. Raises ValueError with the line of a fault, and OSError."""
     if not isinstance(location, str | PathLike):
         yield _table(location, how.form or "jsonl", how)
     elif is_folder(location):
@@ -134,7 +135,7 @@ def object_of(raw: bytes, number: int) -> dict[str, Any]:
 
 
 def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _require_delimiter(first: str, usual: str | None) -> None:
@@ -169,7 +170,7 @@ def _texts(stream: Iterable[bytes]) -> Iterator[str]:
         if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
             raise ValueError("the file is not UTF-8, but UTF-16: save it as UTF-8")
         if number == 1 and raw.startswith(WORKBOOKS):
-            raise ValueError("the file is a workbook, as of Excel: save it as CSV UTF-8")
+            raise ValueError("the file is a workbook, such as Excel's: save it as CSV UTF-8")
         if b"\0" in raw:
             raise ValueError(f"line {number} holds U+0000, which no text may")
         try:
@@ -187,7 +188,7 @@ def _csv_rows(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise ValueError(f"line {begun} is no CSV: {error}") from None
+            raise ValueError(f"line {begun} is not CSV: {error}") from None
         if cells:
             yield begun, cells
 

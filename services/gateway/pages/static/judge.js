@@ -34,5 +34,5 @@ var pageKeys = (all) => [
     said.querySelector("kbd")?.remove();
     return [one.dataset.key.replace("ArrowRight", "→"), said.textContent.trim().toLowerCase()];
   }),
-  ...all.filter(([keys]) => !["/", "j", "k", "Enter", "x", "e", "a", "d", "u"].includes(keys)),
+  ...all.filter(([keys]) => !["/", "j", "k", "Enter", "x", "e", "a", "d", "u", "1…9"].includes(keys)),
 ];

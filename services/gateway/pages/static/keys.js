@@ -10,9 +10,10 @@ const KEYS = [  // [keys, what they do, action]
   ["k", "row before", () => move(-1)],
   ["Enter", "open the row", () => follow()],
   ["x", "choose the row", () => row()?.querySelector("input[type=checkbox]")?.click()],
-  ["a", "agree", () => judge("a")],
-  ["d", "disagree", () => judge("d")],
-  ["u", "unsure", () => judge("u")],
+  ["a", "agree"],
+  ["d", "disagree"],
+  ["u", "unsure"],
+  ["1…9", "tag the failure"],
   ["e", "export", () => focusOn("#files ~ ul a")],
   ["t", "show or hide texts", () => document.getElementById("reveal")?.click()],
   ["Esc", "close, leave a field", () => here(null)],
@@ -43,23 +44,18 @@ const move = (step) => {
 };
 const follow = () => row()?.querySelector("th a")?.click();
 const judge = (key) => {
-  const button = document.querySelector(`#desk [data-key=${key}]`);
+  const button = document.querySelector(`#desk [data-key='${key}']`);
   if (document.documentElement.hasAttribute("data-revealed")) button?.click();
   else if (button) document.getElementById("news").textContent = "Show the texts first: press t.";
 };
 const isOff = () => localStorage.getItem(OFF) !== null;
-const element = (name, text = "") => {
-  const made = document.createElement(name);
-  made.textContent = text;
-  return made;
-};
+const element = (name, textContent = "") => Object.assign(document.createElement(name), { textContent });
 const help = () => {
   dialog?.remove();
   dialog = document.body.appendChild(element("dialog"));
   dialog.id = "keys";
-  const title = dialog.appendChild(element("h2", "Keys"));
-  title.id = "keys-title";
-  dialog.setAttribute("aria-labelledby", title.id);
+  dialog.ariaLabel = "Keys";
+  dialog.append(element("h2", "Keys"));
   const list = dialog.appendChild(element("dl"));
   for (const [keys, what] of window.pageKeys?.(KEYS) ?? KEYS) {
     const term = list.appendChild(element("dt"));
@@ -67,14 +63,12 @@ const help = () => {
     list.append(element("dd", what));
   }
   const label = dialog.appendChild(element("label"));
-  const box = label.appendChild(element("input"));
-  box.type = "checkbox";
-  box.checked = !isOff();
+  const box = Object.assign(element("input"), { type: "checkbox", checked: !isOff() });
   box.addEventListener("change", () => {
     if (box.checked) localStorage.removeItem(OFF);
     else localStorage.setItem(OFF, "1");
   });
-  label.append(" use these keys");
+  label.append(box, " use these keys");
   const close = dialog.appendChild(element("p")).appendChild(element("button", "Close"));
   close.addEventListener("click", () => dialog.close());
   dialog.showModal();
@@ -90,10 +84,10 @@ document.addEventListener("keydown", (event) => {
   if (name === "Enter" && (row() === null || event.target.closest("button, summary"))) return;
   const typed = pending ? `${pending} ${name}` : name;
   pending = KEYS.some(([keys]) => keys.startsWith(`${typed} `)) ? typed : "";
-  const found = KEYS.find(([keys]) => keys === typed);
-  if (!found) return;
+  const act = /^[adu1-9]$/.test(typed) ? judge : KEYS.find(([keys]) => keys === typed)?.[2];
+  if (!act) return;
   if (name !== "Esc") event.preventDefault();  // the browser closes popovers by it
-  found[2]();
+  act(typed);
 });
 
 // Shift and a click choose every row between.

@@ -16,7 +16,8 @@ const later = (least = 0) => {
   wait = Math.min(2 * wait, LONGEST_WAIT);
 };
 const fetched = async () => {
-  const answer = await fetch(location.href, { credentials: "same-origin" }).catch(() => null);
+  const url = part()?.closest("#result") ? watched.slice(0, -5) : location.href;
+  const answer = await fetch(url, { credentials: "same-origin" }).catch(() => null);
   if (paused) return;
   if (answer === null || answer.status === 429 || answer.status >= 500) {
     return later(Number(answer?.headers.get("Retry-After")) || 0);

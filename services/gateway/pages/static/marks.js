@@ -1,16 +1,13 @@
 // What is selected in a text, by mouse or keys, becomes a span of a judgement, or a quotation in a
 // note; fields.js adds what a request's fields get. Forms work without this file.
 const marks = (() => {
-  const add = (after, name, text) => {
-    const made = document.createElement(name);
-    made.textContent = text;
+  const add = (after, name, textContent) => {
+    const made = Object.assign(document.createElement(name), { textContent });
     after.after(made);
     return made;
   };
   const button = (after, text, act) => {
-    const made = add(after, "button", text);
-    made.type = "button";
-    made.className = "quiet";
+    const made = Object.assign(add(after, "button", text), { type: "button", className: "quiet" });
     made.addEventListener("click", act);
     return made;
   };

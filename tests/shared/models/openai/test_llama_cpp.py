@@ -33,6 +33,7 @@ from shared.models.remote import QueueModels
 from shared.models.server_check import probe, render
 from shared.models.server_connection import Json
 from shared.models.server_records import ServerAbilities
+from tests.flat_requests import flat_request
 from tests.judges import likely_words
 from tests.shared.models.openai.computing import LanguageModelDouble
 
@@ -215,7 +216,7 @@ def test_one_request_of_a_metric_scores_alike_here_and_behind_the_server(
     bind(tiny_server)
     try:
         here, there = (
-            HATEXSCORE.score(HatexscoreRequest.model_validate(asked | {"model": name}))
+            HATEXSCORE.score(flat_request(HatexscoreRequest, asked | {"model": name}))
             for name in ("own", "served")
         )
     finally:
