@@ -211,28 +211,39 @@ def test_secrets_are_made_once_for_every_file_that_is_read(tmp_path: Path) -> No
     assert made_secrets(tmp_path) == made
 
 
+def mounted(service: Json, target: str) -> Path:
+    """Return the file of this checkout that lies there."""
+    source, is_read_only = mounts(service)[target]
+    assert is_read_only
+    assert source.startswith("./")
+    return ROOT / source
+
+
 def test_every_process_is_watched_by_our_alerts_and_shown_on_our_dashboard() -> None:
+    assert "configs" not in compose()  # compose cannot write them where the root is read-only
+    prometheus, grafana = (compose()["services"][name] for name in ("prometheus", "grafana"))
+    provisioning = "/etc/grafana/provisioning"
     configs = {
-        name: yaml.safe_load(config["content"]) for name, config in compose()["configs"].items()
+        place: yaml.safe_load(mounted(service, place).read_text("utf-8"))
+        for service, place in (
+            (prometheus, "/etc/prometheus/prometheus.yml"),
+            (grafana, f"{provisioning}/datasources/touchstone.yml"),
+            (grafana, f"{provisioning}/dashboards/touchstone.yml"),
+        )
     }
-    [scraped] = configs["prometheus"]["scrape_configs"]
+    scraping, sources, dashboards = configs.values()
+    [scraped] = scraping["scrape_configs"]
     [found] = scraped["dns_sd_configs"]
     staying = {name for name, one in ours().items() if one["restart"] != "on-failure"}
     assert set(found["names"]) == staying | {"model-worker-gpu"}
     assert (found["type"], found["port"]) == ("A", 9100)  # every container of a scaled service
     assert compose()["x-environment"]["TOUCHSTONE_METRICS_PORT"] == "9100"
-    services = compose()["services"]
-    rules = f"/etc/prometheus/{configs['prometheus']['rule_files'][0]}"
-    alerts, _ = services["prometheus"]["volumes"]
-    assert alerts == f"./k8s/touchstone/alerts.yaml:{rules}:ro"
-    [provider] = configs["grafana-dashboards"]["providers"]
-    dashboard, _ = services["grafana"]["volumes"]
-    assert (
-        dashboard
-        == f"./k8s/touchstone/grafana.json:{provider['options']['path']}/touchstone.json:ro"
-    )
-    for volume in (alerts, dashboard):
-        assert (ROOT / volume.partition(":")[0]).is_file()
+    rules = mounted(prometheus, f"/etc/prometheus/{scraping['rule_files'][0]}")
+    assert rules == ROOT / "k8s/touchstone/alerts.yaml"
+    assert [one["url"] for one in sources["datasources"]] == ["http://prometheus:9090"]
+    [provider] = dashboards["providers"]
+    board = mounted(grafana, f"{provider['options']['path']}/touchstone.json")
+    assert board == ROOT / "k8s/touchstone/grafana.json"
 
 
 @needs_helm
