@@ -339,6 +339,14 @@ def test_one_pod_serves_both_kinds_of_models_on_one_gpu() -> None:
     assert "nvidia.com" not in str(others)
 
 
+def test_numbers_of_a_values_file_reach_the_settings_as_they_are() -> None:
+    env = {"TOUCHSTONE_MAX_FILE_BYTES": 500_000_000, "TOUCHSTONE_X": 0.5, "NO_PROXY": "a,b"}
+    data = of_kind(rendered(env=env), "ConfigMap")["touchstone"]["data"]
+    assert {name: data[name] for name in env} == {
+        "TOUCHSTONE_MAX_FILE_BYTES": "500000000", "TOUCHSTONE_X": "0.5", "NO_PROXY": "a,b",
+    }  # fmt: skip
+
+
 def test_managed_stores_must_use_tls_and_every_process_has_their_authority() -> None:
     objects = rendered(**MANAGED)
     assert not of_kind(objects, "StatefulSet")
