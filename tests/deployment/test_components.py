@@ -44,6 +44,12 @@ def test_the_ingress_passes_what_the_gateway_accepts() -> None:
     assert megabytes("gateway-files") >= chosen.max_file_bytes + MEGABYTE
     assert int(note("gateway", "proxy-read-timeout")) > MAX_WAIT_SECONDS
     assert int(note("gateway-files", "proxy-read-timeout")) >= BODY_SECONDS
+    large = found["gateway-files"]["spec"]["rules"][0]["http"]["paths"]
+    assert [one["path"] for one in large] == ["/v1/files", "/batches/new"]
+    page = (ROOT / "docs" / "guide" / "access.md").read_text("utf-8")
+    [pattern, size] = re.findall(r"location ~ (\S+) \{ client_max_body_size (\d+)m", page)[0]
+    assert all(re.search(pattern, one["path"]) for one in large)
+    assert int(size) * 1_048_576 >= chosen.max_file_bytes + MEGABYTE
     assert note("gateway-events", "proxy-buffering") == "off"
     events = found["gateway-events"]["spec"]["rules"][0]["http"]["paths"]
     paths = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))["paths"]
