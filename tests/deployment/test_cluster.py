@@ -32,6 +32,8 @@ OPERATED = {"ScaledObject", "TriggerAuthentication", "PodMonitor", "PrometheusRu
 NOT_PUBLIC_USE = {"192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "192.31.196.0/24"}
 OUTSIDE = {"cidr": "198.51.100.0/24", "port": 443}
 VLLM = {"namespace": "models", "pods": {"app": "vllm"}, "port": 8000}
+PRIVATE = {"cidr": "10.1.0.0/16", "port": 443}
+COLLECTOR = {"namespace": "observe", "pods": {"app": "collector"}, "port": 4318}
 PROXY = {"namespace": "egress", "pods": {"app": "squid"}, "port": 3128}
 MANAGED: Json = {
     "stores": {"bundled": False, "tls": "required", "ca": "stores-ca"},
@@ -45,6 +47,8 @@ MANAGED: Json = {
             "files": [OUTSIDE],
             "models": [VLLM, OUTSIDE],
             "hub": [PROXY],
+            "webhooks": [PRIVATE],
+            "telemetry": [COLLECTOR],
         }
     },
 }
@@ -218,6 +222,9 @@ def test_egress_opens_declared_networks_and_pods_and_guesses_none() -> None:
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "models"}},
     }
     assert peers(objects, "egress-models") == [(vllm, 8000), (outside, 443)]
+    assert peers(objects, "egress-webhooks") == [({"ipBlock": {"cidr": PRIVATE["cidr"]}}, 443)]
+    [(collector, port)] = peers(objects, "egress-telemetry")
+    assert (collector["podSelector"], port) == ({"matchLabels": COLLECTOR["pods"]}, 4318)
     [(proxy, port)] = peers(objects, "egress-hub")
     assert (proxy["podSelector"], port) == ({"matchLabels": PROXY["pods"]}, 3128)
 
