@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
@@ -270,6 +271,25 @@ def test_the_same_script_makes_every_secret_that_the_chart_requires(tmp_path: Pa
         made["touchstone-postgres"]["POSTGRES_PASSWORD"]
         not in made["touchstone-scaler"]["connection"]
     )
+
+
+def test_any_password_arrives_as_it_was_given(tmp_path: Path) -> None:
+    password = "p@ss/w#1%'\"\\é:?"
+    script = ["sh", str(ROOT / "cli" / "secrets.sh"), "--cluster", str(tmp_path / "secrets")]
+    given = {"PATH": os.environ["PATH"]} | dict.fromkeys(
+        ("POSTGRES_PASSWORD", "REDIS_PASSWORD", "SCALER_PASSWORD"), password
+    )
+    ran = subprocess.run(script, cwd=tmp_path, env=given, check=True, capture_output=True)
+    made = {one["metadata"]["name"]: one["stringData"] for one in yaml.safe_load_all(ran.stdout)}
+    for address in (
+        made["touchstone-gateway"]["DATABASE_URL"],
+        made["touchstone-gateway"]["REDIS_URL"],
+        made["touchstone-scaler"]["connection"],
+    ):
+        assert unquote(urlsplit(address).password or "") == password
+    assert made["touchstone-postgres"]["POSTGRES_PASSWORD"] == password
+    backup = made["touchstone-backup"]
+    assert (backup["PGHOST"], backup["PGPASSWORD"]) == ("postgres", password)
 
 
 def test_passwords_of_before_stay(tmp_path: Path) -> None:
