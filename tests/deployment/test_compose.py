@@ -22,7 +22,7 @@ from redis.exceptions import AuthenticationError
 from redis.retry import Retry
 
 from cli.models.check import memory
-from cli.stack.servers import HOST, Child, free_port, redis_server, redis_url
+from cli.stack.servers import HOST, Child, free_port, redis_server
 from services import worker
 from services.registry import contracts
 from shared.models.catalogue.catalogue import load_catalogue
@@ -305,20 +305,38 @@ def test_what_redis_runs_takes_its_password_from_a_file(tmp_path: Path) -> None:
     shell, option, script = redis["command"]
     ours = f"{redis_server()} - --port {port} --dir {tmp_path}"
     written = script.replace("$$", "$").replace("redis-server -", ours, 1)
-    (tmp_path / "redis_password").write_text("word", "utf-8")
-    child = Child("redis", (shell, option, written.replace(RUN, f"{tmp_path}/")), {})
+    (tmp_path / "redis_password").write_text(password := "wo rd\"\\'#", "utf-8")
+    (tmp_path / "memory.max").write_text("1000000000\n")
+    written = written.replace(RUN, f"{tmp_path}/").replace("/sys/fs/cgroup", str(tmp_path))
+    child = Child("redis", (shell, option, written), {})
     child.start(tmp_path)
     try:
-        with Redis.from_url(
-            redis_url(port, "word"), retry=PATIENT, decode_responses=True
-        ) as client:
+        with Redis(port=port, password=password, retry=PATIENT, decode_responses=True) as client:
             assert client.ping()
+            assert client.config_get("maxmemory") == {"maxmemory": "700000000"}
             assert client.config_get("appendonly") == {"appendonly": "yes"}
         with Redis(port=port) as stranger, pytest.raises(AuthenticationError):
             stranger.ping()
     finally:
         child.stop()
-    assert f"cat {RUN}redis_password" in redis["healthcheck"]["test"][1]
+    [_, check] = redis["healthcheck"]["test"]
+    assert f"cat {RUN}redis_password" in check
+    assert "redis-cli -e ping" in check  # without -e a refusal exits with 0
+
+
+@needs_helm
+def test_the_charts_redis_is_the_same_and_stores_have_time_to_start() -> None:
+    specs = pod_specs(rendered())
+    [redis], [postgres] = (containers(specs[name]) for name in ("redis", "postgres"))
+    _, _, script = compose()["services"]["redis"]["command"]
+    requirepass = re.compile(" *requirepass .*\n")
+    assert requirepass.sub("", redis["command"][2]) == requirepass.sub("", script).replace(
+        "$$", "$"
+    )
+    assert "-e" in redis["readinessProbe"]["exec"]["command"]
+    for container in (redis, postgres):
+        probe = container["startupProbe"]
+        assert probe["periodSeconds"] * probe["failureThreshold"] >= 3_600
 
 
 @pytest.fixture
