@@ -136,9 +136,7 @@ idempotency_keys = Table(
     metadata,
     Column("tenant", String, primary_key=True, server_default=DEFAULT_TENANT),
     Column("key", String, primary_key=True),
-    Column(
-        "fingerprint", String, nullable=False
-    ),  # `jobs.fingerprint` of the request that first used it
+    Column("fingerprint", String, nullable=False),  # of the request that first used it
     Column(
         "job_id",
         ForeignKey("jobs.id", ondelete="CASCADE", deferrable=True, initially="DEFERRED"),
