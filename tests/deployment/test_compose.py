@@ -47,6 +47,7 @@ SECRETS = {  # file → whose it is
     "grafana_password": {"grafana"},
     "webhook_keys": {"gateway", "scheduler"},
 }
+TOOLS = {"migrate": {"database_url"}, "models": {"redis_url"}}
 OF_OURS = {"redis_url", "database_url", "secret_keys"}
 RUN = "/run/secrets/"
 DEFAULT = re.compile(r"\$\{\w+:-([^}]*)\}")
@@ -178,7 +179,7 @@ def test_each_secret_is_a_file_that_only_its_processes_have() -> None:
     for name, service in compose()["services"].items():
         own = {one for one, whose in SECRETS.items() if name in whose}
         if service["image"].startswith("touchstone-"):
-            own |= OF_OURS
+            own |= TOOLS.get(name, OF_OURS)
         assert set(service.get("secrets", ())) == own, name
         said = service.get("environment", {})
         files = {
@@ -238,7 +239,7 @@ def test_every_process_is_watched_by_our_alerts_and_shown_on_our_dashboard() -> 
     staying = {name for name, one in ours().items() if one["restart"] != "on-failure"}
     assert set(found["names"]) == staying | {"model-worker-gpu"}
     assert (found["type"], found["port"]) == ("A", 9100)  # every container of a scaled service
-    assert compose()["x-environment"]["TOUCHSTONE_METRICS_PORT"] == "9100"
+    assert compose()["x-settings"]["TOUCHSTONE_METRICS_PORT"] == "9100"
     rules = mounted(prometheus, f"/etc/prometheus/{scraping['rule_files'][0]}")
     assert rules == ROOT / "k8s/touchstone/alerts.yaml"
     assert [one["url"] for one in sources["datasources"]] == ["http://prometheus:9090"]
