@@ -141,6 +141,8 @@ def test_every_service_has_one_worker_and_chosen_metrics_run_alone() -> None:
     assert set(parse(workers["worker-models"])) == MODEL_SERVICES
     chosen = {"metrics": ["hatexscore", "sor"]}
     assert arguments(rendered(**chosen))["worker-metrics"] == ["hatexscore", "sor"]
+    every = sorted(contracts().keys() - MODEL_SERVICES)
+    assert arguments(rendered(metrics=every))["worker-metrics"] == every
     for values, served in (({}, "metrics"), (chosen, "hatexscore sor")):
         data = of_kind(rendered(**values), "ConfigMap")["touchstone"]["data"]
         assert data["TOUCHSTONE_SERVE"] == served  # the gateway refuses other metrics
@@ -173,7 +175,7 @@ def test_keda_connects_with_the_tls_settings_of_its_own_secret() -> None:
 
 
 def test_while_paused_nothing_writes_and_keda_starts_nothing() -> None:
-    assert "paused=true" in helm({"restore": EVERYTHING["restore"]}).stderr
+    assert "paused=true" in helm(EVERYTHING | {"paused": False}).stderr
     objects = rendered(**EVERYTHING)
     assert {one["spec"]["replicas"] for one in of_kind(objects, "Deployment").values()} == {0}
     assert not of_kind(objects, "HorizontalPodAutoscaler")
@@ -245,6 +247,10 @@ def test_egress_opens_declared_networks_and_pods_and_guesses_none() -> None:
         ({"models": {"gpus": 1}}, "gpus"),
         ({"network": {"policy": False}}, "policy"),
         ({"replicas": {"worker": {"max": 2}}}, "worker"),
+        ({"metrics": ["sorr"]}, "metrics"),
+        ({"stores": {"tls": "required"}}, "stores.tls"),
+        ({"paused": True, "restore": EVERYTHING["restore"]}, "backup.url"),
+        ({"keda": {"enabled": True}, "replicas": {"metrics": {"min": 9}}}, "replicas.metrics.min"),
     ],
 )
 def test_values_that_would_leave_a_process_cut_off_are_refused(values: Json, missing: str) -> None:

@@ -30,7 +30,9 @@ MEGABYTE = 1_000_000
 
 @needs_helm
 def test_the_ingress_passes_what_the_gateway_accepts() -> None:
-    found = of_kind(rendered(ingress={"host": "touchstone.example"}), "Ingress")
+    objects = rendered(ingress={"host": "touchstone.example"})
+    assert "10.0.0.0/8" in of_kind(objects, "ConfigMap")["touchstone"]["data"]["TOUCHSTONE_PROXIES"]
+    found = of_kind(objects, "Ingress")
     chosen = Settings()
 
     def note(name: str, key: str) -> str:
