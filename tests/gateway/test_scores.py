@@ -64,7 +64,7 @@ def test_a_metric_that_no_worker_serves_is_refused(chosen: Settings) -> None:
     with serving(served) as url, CheckedClient(base_url=url, timeout=SECONDS) as client:
         assert client.post(URL, json=GOOD).status_code == 202
         example = next(iter(contracts()["hlv"].examples.values()))
-        batch = {"input_file_id": "file_a", "endpoint": "/v1/scores/hlv"}
+        batch = {"input_file_id": f"file_{0:032x}", "endpoint": "/v1/scores/hlv"}
         for path, body in (("/v1/scores/hlv", example), ("/v1/batches", batch)):
             answer = client.post(path, json=body)
             assert answer.status_code == 503
