@@ -143,9 +143,9 @@ def test_every_service_has_one_worker_and_chosen_metrics_run_alone() -> None:
     assert arguments(rendered(**chosen))["worker-metrics"] == ["hatexscore", "sor"]
     every = sorted(contracts().keys() - MODEL_SERVICES)
     assert arguments(rendered(metrics=every))["worker-metrics"] == every
-    for values, served in (({}, "metrics"), (chosen, "hatexscore sor")):
+    for values, named in (({}, "metrics"), (chosen, "hatexscore sor")):
         data = of_kind(rendered(**values), "ConfigMap")["touchstone"]["data"]
-        assert data["TOUCHSTONE_SERVE"] == served  # the gateway refuses other metrics
+        assert data["TOUCHSTONE_SERVE"] == named  # the gateway refuses other metrics
     apart = arguments(rendered(**chosen, separate=True, models={"enabled": False}))
     assert apart == {"worker-hatexscore": ["hatexscore"], "worker-sor": ["sor"]}
     assert "names of `metrics`" in helm({"separate": True}).stderr
