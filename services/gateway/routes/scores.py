@@ -175,6 +175,7 @@ async def find_or_commit(
     )
     if existing is not None:
         return Accepted(existing, replayed=True)
+    gateway.check_served(contract)
     return await commit(contract, asked, gateway, key, owner)
 
 
