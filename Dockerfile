@@ -3,7 +3,7 @@
 #   metrics  services.worker METRIC, which requests model outputs through a queue: no torch
 #   models   services.worker inference and similarity on CPUs, and `python -m cli models`
 # .dockerignore lists the files that a build can see. /venv/sbom.cdx.json lists the installed packages
-# (CycloneDX). `make images` builds all and labels them with the version and the commit.
+# (CycloneDX). `make images` builds these three and labels them with the version and the commit.
 # By hand: --build-arg VERSION=1.2.3 --build-arg REVISION=$(git rev-parse HEAD)
 FROM python:3.11-slim@sha256:9c900dea9e8fb7e16277c179b555cc72d29a352dbc33cff48ad5a0412fd5bfc7 AS base
 RUN useradd --uid 10001 --create-home touchstone \

@@ -38,22 +38,43 @@ made() {  # FILE VARIABLE GENERATOR
 	keep "$1" "${value:-$($3)}"
 }
 
+encoded() {  # VALUE: percent-encoded where an address needs it
+	case $1 in
+		*[!A-Za-z0-9._~-]*) printf %s "$1" | od -An -v -tx1 | tr -d ' \n' | sed 's/../%&/g' ;;
+		*) printf %s "$1" ;;
+	esac
+}
+
+decoded() {
+	printf %s "$1" | LC_ALL=C awk '
+		BEGIN { for (i = 1; i < 256; i++) code[sprintf("%02X", i)] = i }
+		{
+			while (match($0, /%[0-9A-Fa-f][0-9A-Fa-f]/)) {
+				printf "%s%c", substr($0, 1, RSTART - 1), code[toupper(substr($0, RSTART + 1, 2))]
+				$0 = substr($0, RSTART + 3)
+			}
+			printf "%s", $0
+		}'
+}
+
 made postgres_password POSTGRES_PASSWORD word
 made redis_password REDIS_PASSWORD word
 made grafana_password GRAFANA_PASSWORD word
 made secret_keys TOUCHSTONE_SECRET_KEYS key
 made webhook_keys TOUCHSTONE_WEBHOOK_KEYS key
-keep database_url "postgresql://touchstone:$(cat "$folder/postgres_password")@postgres:5432/touchstone"
-keep redis_url "redis://:$(cat "$folder/redis_password")@redis:6379/0"
+keep database_url "postgresql://touchstone:$(encoded "$(cat "$folder/postgres_password")")@postgres:5432/touchstone"
+keep redis_url "redis://:$(encoded "$(cat "$folder/redis_password")")@redis:6379/0"
 
 [ -n "$cluster" ] || exit 0
 made scaler_password SCALER_PASSWORD word
-keep scaler_url "postgresql://scaler:$(cat "$folder/scaler_password")@postgres.${NAMESPACE:-touchstone}.svc:5432/touchstone?sslmode=disable"
+keep scaler_url "postgresql://scaler:$(encoded "$(cat "$folder/scaler_password")")@postgres.${NAMESPACE:-touchstone}.svc:5432/touchstone?sslmode=disable"
+
+entry() { printf "  %s: '%s'\n" "$1" "$(printf %s "$2" | sed "s/'/''/g")"; }  # KEY VALUE, in YAML
 
 secret() {  # NAME KEY=FILE...: a manifest
 	printf -- '---\napiVersion: v1\nkind: Secret\nmetadata: {name: touchstone-%s}\nstringData:\n' "$1"
 	shift
-	for pair; do printf '  %s: "%s"\n' "${pair%%=*}" "$(cat "$folder/${pair#*=}")"; done
+	for pair; do entry "${pair%%=*}" "$(cat "$folder/${pair#*=}")"; done
 }
 stores="DATABASE_URL=database_url REDIS_URL=redis_url TOUCHSTONE_SECRET_KEYS=secret_keys"
 for name in gateway scheduler; do secret $name $stores TOUCHSTONE_WEBHOOK_KEYS=webhook_keys; done
@@ -62,17 +83,19 @@ secret migrate DATABASE_URL=database_url
 secret redis REDISCLI_AUTH=redis_password
 secret postgres POSTGRES_PASSWORD=postgres_password SCALER_PASSWORD=scaler_password
 secret scaler connection=scaler_url
-# what pg_dump and psql read, taken from database_url (its password without percent-encoding)
+# what pg_dump and psql read, taken from database_url
 address=$(cat "$folder/database_url")
 rest=${address#*://}
 account=${rest%%@*} place=${rest#*@}
 server=${place%%/*} database=${place#*/}
 option() { printf '%s' "$address" | tr '?&' '\n\n' | sed -n "s/^$1=//p"; }
 printf -- '---\napiVersion: v1\nkind: Secret\nmetadata: {name: touchstone-backup}\nstringData:\n'
-printf '  %s: "%s"\n' PGHOST "${server%%:*}" PGUSER "${account%%:*}" PGPASSWORD "${account#*:}" \
-	PGDATABASE "${database%%\?*}"
-case $server in *:*) printf '  PGPORT: "%s"\n' "${server##*:}" ;; esac
+entry PGHOST "${server%%:*}"
+entry PGUSER "$(decoded "${account%%:*}")"
+entry PGPASSWORD "$(decoded "${account#*:}")"
+entry PGDATABASE "$(decoded "${database%%\?*}")"
+case $server in *:*) entry PGPORT "${server##*:}" ;; esac
 for name in sslmode sslrootcert; do
-	value=$(option "$name")
-	[ -z "$value" ] || printf '  PG%s: "%s"\n' "$(printf %s "$name" | tr a-z A-Z)" "$value"
+	value=$(decoded "$(option "$name")")
+	[ -z "$value" ] || entry "PG$(printf %s "$name" | tr a-z A-Z)" "$value"
 done

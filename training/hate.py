@@ -287,9 +287,6 @@ UNSPACED = ("zh",)
 NEVER_TRAINED = ("hi",)  # the base rarely finds which English case one of them translates
 PART = ", part"  # behind the id of a text
 SPLITS = ("trained", "watched", "held back")
-EPOCH = (
-    "The epoch with the least loss on the watched texts was kept; held-back texts chose nothing."
-)
 POSTS = ("hatexplain", "beep")  # written by people
 PART_CELLS: tuple[tuple[Operator, float], ...] = (
     *CELLS,

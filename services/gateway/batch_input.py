@@ -38,7 +38,8 @@ class BatchInput:
 
 async def make_batch(new: BatchInput, gateway: State, owner: Owner) -> Batch:
     """Write the input file, then the batch, or neither. A known key returns its existing batch.
-    Raises the exceptions of `lines`, QuotaExceeded, FileStoreAway."""
+    Raises the exceptions of `lines`, QuotaExceeded, FileStoreAway, Unavailable."""
+    gateway.check_served(new.contract)
     existing = await _find_made(new, gateway, owner)
     if existing is not None:
         return existing

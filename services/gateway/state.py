@@ -156,6 +156,14 @@ class State:
         """Return the names of the configured models of these kinds."""
         return [entry.name for entry in self.catalogue.entries if entry.kind in kinds]
 
+    def check_served(self, contract: ServiceContract) -> None:
+        """Raises Unavailable if no worker of this installation takes the service's jobs."""
+        served = self.settings.serve.split()
+        known = {*served, "inference", "similarity"}  # models' workers are chosen separately
+        if "metrics" not in served and contract.name.removesuffix("-report") not in known:
+            offered = ", ".join(served)
+            raise Unavailable(f"{contract.name} is not served here; served are: {offered}")
+
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction, off the event loop. Raises Unavailable."""
 

@@ -52,6 +52,7 @@ from shared.ledger.tables import (
     tried_attempts,
 )
 from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
+from shared.process.encryption import text_key
 from shared.process.settings import settings
 from shared.process.telemetry import request_id
 
@@ -202,8 +203,13 @@ def find_by_key(
 
 
 def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
-    """Return SHA-256 over the validated request; spelling and key order do not matter."""
+    """Return a hash of the validated request; spelling and key order do not matter.
+
+    SHA-256, or a keyed hash if a text must not be stored: nobody can then test a guess.
+    """
     canonical = json.dumps([metric, request], sort_keys=True, ensure_ascii=True)
+    if '"do_not_store_text": true' in canonical and (keyed := text_key(canonical, settings())):
+        return keyed
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

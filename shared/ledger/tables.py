@@ -136,7 +136,7 @@ idempotency_keys = Table(
     metadata,
     Column("tenant", String, primary_key=True, server_default=DEFAULT_TENANT),
     Column("key", String, primary_key=True),
-    Column("fingerprint", String, nullable=False),  # SHA-256 of the request that first used it
+    Column("fingerprint", String, nullable=False),  # of the request that first used it
     Column(
         "job_id",
         ForeignKey("jobs.id", ondelete="CASCADE", deferrable=True, initially="DEFERRED"),
@@ -254,7 +254,7 @@ batch_lines = Table(
     Column("batch_id", ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
     Column("number", Integer, primary_key=True),  # of the line in the input file, from 1
     Column("custom_id", String, nullable=False),
-    Column("fingerprint", String, nullable=False),  # SHA-256 of what decides the score
+    Column("fingerprint", String, nullable=False),  # `jobs.fingerprint` of what decides the score
     Column("request", RequestJson),  # validated; moves to the job when there is one
     Column("status", String, nullable=False, server_default="waiting"),
     Column("job_id", String),  # lines with the same fingerprint share a job

@@ -198,6 +198,11 @@ class Settings(FromEnvironment):
         description="score each service's examples before taking jobs. `off` halves the processor "
         "time of a start, but the first jobs in each language are slower",
     )
+    serve: str = Field(
+        default="metrics",
+        description="services that workers serve, with spaces between them; jobs of others get "
+        "status 503. `metrics`: all",
+    )
     lease_seconds: float = Field(
         default=60,
         gt=0,

@@ -32,6 +32,8 @@ OPERATED = {"ScaledObject", "TriggerAuthentication", "PodMonitor", "PrometheusRu
 NOT_PUBLIC_USE = {"192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "192.31.196.0/24"}
 OUTSIDE = {"cidr": "198.51.100.0/24", "port": 443}
 VLLM = {"namespace": "models", "pods": {"app": "vllm"}, "port": 8000}
+PRIVATE = {"cidr": "10.1.0.0/16", "port": 443}
+COLLECTOR = {"namespace": "observe", "pods": {"app": "collector"}, "port": 4318}
 PROXY = {"namespace": "egress", "pods": {"app": "squid"}, "port": 3128}
 MANAGED: Json = {
     "stores": {"bundled": False, "tls": "required", "ca": "stores-ca"},
@@ -45,6 +47,8 @@ MANAGED: Json = {
             "files": [OUTSIDE],
             "models": [VLLM, OUTSIDE],
             "hub": [PROXY],
+            "webhooks": [PRIVATE],
+            "telemetry": [COLLECTOR],
         }
     },
 }
@@ -137,6 +141,11 @@ def test_every_service_has_one_worker_and_chosen_metrics_run_alone() -> None:
     assert set(parse(workers["worker-models"])) == MODEL_SERVICES
     chosen = {"metrics": ["hatexscore", "sor"]}
     assert arguments(rendered(**chosen))["worker-metrics"] == ["hatexscore", "sor"]
+    every = sorted(contracts().keys() - MODEL_SERVICES)
+    assert arguments(rendered(metrics=every))["worker-metrics"] == every
+    for values, named in (({}, "metrics"), (chosen, "hatexscore sor")):
+        data = of_kind(rendered(**values), "ConfigMap")["touchstone"]["data"]
+        assert data["TOUCHSTONE_SERVE"] == named  # the gateway refuses other metrics
     apart = arguments(rendered(**chosen, separate=True, models={"enabled": False}))
     assert apart == {"worker-hatexscore": ["hatexscore"], "worker-sor": ["sor"]}
     assert "names of `metrics`" in helm({"separate": True}).stderr
@@ -166,7 +175,7 @@ def test_keda_connects_with_the_tls_settings_of_its_own_secret() -> None:
 
 
 def test_while_paused_nothing_writes_and_keda_starts_nothing() -> None:
-    assert "paused=true" in helm({"restore": EVERYTHING["restore"]}).stderr
+    assert "paused=true" in helm(EVERYTHING | {"paused": False}).stderr
     objects = rendered(**EVERYTHING)
     assert {one["spec"]["replicas"] for one in of_kind(objects, "Deployment").values()} == {0}
     assert not of_kind(objects, "HorizontalPodAutoscaler")
@@ -218,6 +227,9 @@ def test_egress_opens_declared_networks_and_pods_and_guesses_none() -> None:
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "models"}},
     }
     assert peers(objects, "egress-models") == [(vllm, 8000), (outside, 443)]
+    assert peers(objects, "egress-webhooks") == [({"ipBlock": {"cidr": PRIVATE["cidr"]}}, 443)]
+    [(collector, port)] = peers(objects, "egress-telemetry")
+    assert (collector["podSelector"], port) == ({"matchLabels": COLLECTOR["pods"]}, 4318)
     [(proxy, port)] = peers(objects, "egress-hub")
     assert (proxy["podSelector"], port) == ({"matchLabels": PROXY["pods"]}, 3128)
 
@@ -235,6 +247,10 @@ def test_egress_opens_declared_networks_and_pods_and_guesses_none() -> None:
         ({"models": {"gpus": 1}}, "gpus"),
         ({"network": {"policy": False}}, "policy"),
         ({"replicas": {"worker": {"max": 2}}}, "worker"),
+        ({"metrics": ["sorr"]}, "metrics"),
+        ({"stores": {"tls": "required"}}, "stores.tls"),
+        ({"paused": True, "restore": EVERYTHING["restore"]}, "backup.url"),
+        ({"keda": {"enabled": True}, "replicas": {"metrics": {"min": 9}}}, "replicas.metrics.min"),
     ],
 )
 def test_values_that_would_leave_a_process_cut_off_are_refused(values: Json, missing: str) -> None:
@@ -337,6 +353,14 @@ def test_one_pod_serves_both_kinds_of_models_on_one_gpu() -> None:
         one for name, one in pod_specs(rendered(models=values)).items() if "models" not in name
     ]
     assert "nvidia.com" not in str(others)
+
+
+def test_numbers_of_a_values_file_reach_the_settings_as_they_are() -> None:
+    env = {"TOUCHSTONE_MAX_FILE_BYTES": 500_000_000, "TOUCHSTONE_X": 0.5, "NO_PROXY": "a,b"}
+    data = of_kind(rendered(env=env), "ConfigMap")["touchstone"]["data"]
+    assert {name: data[name] for name in env} == {
+        "TOUCHSTONE_MAX_FILE_BYTES": "500000000", "TOUCHSTONE_X": "0.5", "NO_PROXY": "a,b",
+    }  # fmt: skip
 
 
 def test_managed_stores_must_use_tls_and_every_process_has_their_authority() -> None:

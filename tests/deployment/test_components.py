@@ -30,7 +30,9 @@ MEGABYTE = 1_000_000
 
 @needs_helm
 def test_the_ingress_passes_what_the_gateway_accepts() -> None:
-    found = of_kind(rendered(ingress={"host": "touchstone.example"}), "Ingress")
+    objects = rendered(ingress={"host": "touchstone.example"})
+    assert "10.0.0.0/8" in of_kind(objects, "ConfigMap")["touchstone"]["data"]["TOUCHSTONE_PROXIES"]
+    found = of_kind(objects, "Ingress")
     chosen = Settings()
 
     def note(name: str, key: str) -> str:
@@ -44,6 +46,12 @@ def test_the_ingress_passes_what_the_gateway_accepts() -> None:
     assert megabytes("gateway-files") >= chosen.max_file_bytes + MEGABYTE
     assert int(note("gateway", "proxy-read-timeout")) > MAX_WAIT_SECONDS
     assert int(note("gateway-files", "proxy-read-timeout")) >= BODY_SECONDS
+    large = found["gateway-files"]["spec"]["rules"][0]["http"]["paths"]
+    assert [one["path"] for one in large] == ["/v1/files", "/batches/new"]
+    page = (ROOT / "docs" / "guide" / "access.md").read_text("utf-8")
+    [pattern, size] = re.findall(r"location ~ (\S+) \{ client_max_body_size (\d+)m", page)[0]
+    assert all(re.search(pattern, one["path"]) for one in large)
+    assert int(size) * 1_048_576 >= chosen.max_file_bytes + MEGABYTE
     assert note("gateway-events", "proxy-buffering") == "off"
     events = found["gateway-events"]["spec"]["rules"][0]["http"]["paths"]
     paths = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))["paths"]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
@@ -21,7 +22,7 @@ from redis.exceptions import AuthenticationError
 from redis.retry import Retry
 
 from cli.models.check import memory
-from cli.stack.servers import HOST, Child, free_port, redis_server, redis_url
+from cli.stack.servers import HOST, Child, free_port, redis_server
 from services import worker
 from services.registry import contracts
 from shared.models.catalogue.catalogue import load_catalogue
@@ -46,6 +47,7 @@ SECRETS = {  # file → whose it is
     "grafana_password": {"grafana"},
     "webhook_keys": {"gateway", "scheduler"},
 }
+TOOLS = {"migrate": {"database_url"}, "models": {"redis_url"}}
 OF_OURS = {"redis_url", "database_url", "secret_keys"}
 RUN = "/run/secrets/"
 DEFAULT = re.compile(r"\$\{\w+:-([^}]*)\}")
@@ -177,7 +179,7 @@ def test_each_secret_is_a_file_that_only_its_processes_have() -> None:
     for name, service in compose()["services"].items():
         own = {one for one, whose in SECRETS.items() if name in whose}
         if service["image"].startswith("touchstone-"):
-            own |= OF_OURS
+            own |= TOOLS.get(name, OF_OURS)
         assert set(service.get("secrets", ())) == own, name
         said = service.get("environment", {})
         files = {
@@ -211,28 +213,39 @@ def test_secrets_are_made_once_for_every_file_that_is_read(tmp_path: Path) -> No
     assert made_secrets(tmp_path) == made
 
 
+def mounted(service: Json, target: str) -> Path:
+    """Return the file of this checkout that lies there."""
+    source, is_read_only = mounts(service)[target]
+    assert is_read_only
+    assert source.startswith("./")
+    return ROOT / source
+
+
 def test_every_process_is_watched_by_our_alerts_and_shown_on_our_dashboard() -> None:
+    assert "configs" not in compose()  # compose cannot write them where the root is read-only
+    prometheus, grafana = (compose()["services"][name] for name in ("prometheus", "grafana"))
+    provisioning = "/etc/grafana/provisioning"
     configs = {
-        name: yaml.safe_load(config["content"]) for name, config in compose()["configs"].items()
+        place: yaml.safe_load(mounted(service, place).read_text("utf-8"))
+        for service, place in (
+            (prometheus, "/etc/prometheus/prometheus.yml"),
+            (grafana, f"{provisioning}/datasources/touchstone.yml"),
+            (grafana, f"{provisioning}/dashboards/touchstone.yml"),
+        )
     }
-    [scraped] = configs["prometheus"]["scrape_configs"]
+    scraping, sources, dashboards = configs.values()
+    [scraped] = scraping["scrape_configs"]
     [found] = scraped["dns_sd_configs"]
     staying = {name for name, one in ours().items() if one["restart"] != "on-failure"}
     assert set(found["names"]) == staying | {"model-worker-gpu"}
     assert (found["type"], found["port"]) == ("A", 9100)  # every container of a scaled service
-    assert compose()["x-environment"]["TOUCHSTONE_METRICS_PORT"] == "9100"
-    services = compose()["services"]
-    rules = f"/etc/prometheus/{configs['prometheus']['rule_files'][0]}"
-    alerts, _ = services["prometheus"]["volumes"]
-    assert alerts == f"./k8s/touchstone/alerts.yaml:{rules}:ro"
-    [provider] = configs["grafana-dashboards"]["providers"]
-    dashboard, _ = services["grafana"]["volumes"]
-    assert (
-        dashboard
-        == f"./k8s/touchstone/grafana.json:{provider['options']['path']}/touchstone.json:ro"
-    )
-    for volume in (alerts, dashboard):
-        assert (ROOT / volume.partition(":")[0]).is_file()
+    assert compose()["x-settings"]["TOUCHSTONE_METRICS_PORT"] == "9100"
+    rules = mounted(prometheus, f"/etc/prometheus/{scraping['rule_files'][0]}")
+    assert rules == ROOT / "k8s/touchstone/alerts.yaml"
+    assert [one["url"] for one in sources["datasources"]] == ["http://prometheus:9090"]
+    [provider] = dashboards["providers"]
+    board = mounted(grafana, f"{provider['options']['path']}/touchstone.json")
+    assert board == ROOT / "k8s/touchstone/grafana.json"
 
 
 @needs_helm
@@ -261,6 +274,25 @@ def test_the_same_script_makes_every_secret_that_the_chart_requires(tmp_path: Pa
     )
 
 
+def test_any_password_arrives_as_it_was_given(tmp_path: Path) -> None:
+    password = "p@ss/w#1%'\"\\é:?"
+    script = ["sh", str(ROOT / "cli" / "secrets.sh"), "--cluster", str(tmp_path / "secrets")]
+    given = {"PATH": os.environ["PATH"]} | dict.fromkeys(
+        ("POSTGRES_PASSWORD", "REDIS_PASSWORD", "SCALER_PASSWORD"), password
+    )
+    ran = subprocess.run(script, cwd=tmp_path, env=given, check=True, capture_output=True)
+    made = {one["metadata"]["name"]: one["stringData"] for one in yaml.safe_load_all(ran.stdout)}
+    for address in (
+        made["touchstone-gateway"]["DATABASE_URL"],
+        made["touchstone-gateway"]["REDIS_URL"],
+        made["touchstone-scaler"]["connection"],
+    ):
+        assert unquote(urlsplit(address).password or "") == password
+    assert made["touchstone-postgres"]["POSTGRES_PASSWORD"] == password
+    backup = made["touchstone-backup"]
+    assert (backup["PGHOST"], backup["PGPASSWORD"]) == ("postgres", password)
+
+
 def test_passwords_of_before_stay(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("POSTGRES_PASSWORD=of-before\nHF_TOKEN=x\n", "utf-8")
     made = made_secrets(tmp_path, REDIS_PASSWORD="said")
@@ -274,20 +306,38 @@ def test_what_redis_runs_takes_its_password_from_a_file(tmp_path: Path) -> None:
     shell, option, script = redis["command"]
     ours = f"{redis_server()} - --port {port} --dir {tmp_path}"
     written = script.replace("$$", "$").replace("redis-server -", ours, 1)
-    (tmp_path / "redis_password").write_text("word", "utf-8")
-    child = Child("redis", (shell, option, written.replace(RUN, f"{tmp_path}/")), {})
+    (tmp_path / "redis_password").write_text(password := "wo rd\"\\'#", "utf-8")
+    (tmp_path / "memory.max").write_text("1000000000\n")
+    written = written.replace(RUN, f"{tmp_path}/").replace("/sys/fs/cgroup", str(tmp_path))
+    child = Child("redis", (shell, option, written), {})
     child.start(tmp_path)
     try:
-        with Redis.from_url(
-            redis_url(port, "word"), retry=PATIENT, decode_responses=True
-        ) as client:
+        with Redis(port=port, password=password, retry=PATIENT, decode_responses=True) as client:
             assert client.ping()
+            assert client.config_get("maxmemory") == {"maxmemory": "700000000"}
             assert client.config_get("appendonly") == {"appendonly": "yes"}
         with Redis(port=port) as stranger, pytest.raises(AuthenticationError):
             stranger.ping()
     finally:
         child.stop()
-    assert f"cat {RUN}redis_password" in redis["healthcheck"]["test"][1]
+    [_, check] = redis["healthcheck"]["test"]
+    assert f"cat {RUN}redis_password" in check
+    assert "redis-cli -e ping" in check  # without -e a refusal exits with 0
+
+
+@needs_helm
+def test_the_charts_redis_is_the_same_and_stores_have_time_to_start() -> None:
+    specs = pod_specs(rendered())
+    [redis], [postgres] = (containers(specs[name]) for name in ("redis", "postgres"))
+    _, _, script = compose()["services"]["redis"]["command"]
+    requirepass = re.compile(" *requirepass .*\n")
+    assert requirepass.sub("", redis["command"][2]) == requirepass.sub("", script).replace(
+        "$$", "$"
+    )
+    assert "-e" in redis["readinessProbe"]["exec"]["command"]
+    for container in (redis, postgres):
+        probe = container["startupProbe"]
+        assert probe["periodSeconds"] * probe["failureThreshold"] >= 3_600
 
 
 @pytest.fixture

@@ -31,6 +31,8 @@ def serving(chosen: Settings) -> Iterator[str]:
         thread.start()
         while not server.started:
             time.sleep(0.01)
-        yield f"http://{HOST}:{port}"
-        server.should_exit = True
-        thread.join()
+        try:
+            yield f"http://{HOST}:{port}"
+        finally:  # a gateway that stays would keep the whole run from ending
+            server.should_exit = True
+            thread.join()

@@ -14,9 +14,12 @@ from sqlalchemy import Engine, text
 
 from services.registry import contracts
 from shared.contracts.answers import shown_result
+from shared.process.settings import Settings
 from shared.queue import broker
+from tests.answers import CheckedClient
 from tests.gateway.results import a_result
-from tests.patience import eventually
+from tests.gateway.serving import serving
+from tests.patience import SECONDS, eventually
 from tests.servers import finish_next
 
 GOOD: dict[str, Any] = {
@@ -54,6 +57,18 @@ def test_a_job_is_committed_and_the_queue_gets_a_hint(client: httpx.Client) -> N
     assert found | {"request": None} == job
     assert found["request"]["text"] == GOOD["text"]
     assert messages_of("hatexscore") == 1
+
+
+def test_a_metric_that_no_worker_serves_is_refused(chosen: Settings) -> None:
+    served = chosen.model_copy(update={"authentication": "none", "serve": "hatexscore sor"})
+    with serving(served) as url, CheckedClient(base_url=url, timeout=SECONDS) as client:
+        assert client.post(URL, json=GOOD).status_code == 202
+        example = next(iter(contracts()["hlv"].examples.values()))
+        batch = {"input_file_id": f"file_{0:032x}", "endpoint": "/v1/scores/hlv"}
+        for path, body in (("/v1/scores/hlv", example), ("/v1/batches", batch)):
+            answer = client.post(path, json=body)
+            assert answer.status_code == 503
+            assert "served are: hatexscore, sor" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(

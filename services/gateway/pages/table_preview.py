@@ -29,7 +29,7 @@ from services.gateway.table_mapping import (
 from shared.contracts.column_names import ID, SYNONYMS, guess_columns, plain_name
 from shared.contracts.elicitation import is_needed
 from shared.contracts.fields import field_paths
-from shared.contracts.problems import validation_problem
+from shared.contracts.problems import parse_strict, validation_problem
 from shared.contracts.redaction import repeats
 from shared.contracts.service import MetricContract
 from shared.ledger.files import File
@@ -132,7 +132,7 @@ class TableFaults:
 def validation_error(contract: MetricContract, body: dict[str, Any]) -> ValidationError | None:
     """Return why the body is no request."""
     try:
-        contract.request.model_validate_json(json.dumps(body))
+        parse_strict(contract.request, json.dumps(body), body)
     except ValidationError as error:
         return error
     return None

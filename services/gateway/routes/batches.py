@@ -98,6 +98,7 @@ async def create_batch(
     if body.endpoint not in by_path:
         offered = ", ".join(sorted(by_path))
         raise BadInput(f"there is no such endpoint; there are: {offered}", pointer="/endpoint")
+    gateway.check_served(by_path[body.endpoint])
     expiry = body.output_expires_after
     new = NewBatch(
         metric=by_path[body.endpoint].name,

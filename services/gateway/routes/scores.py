@@ -110,7 +110,9 @@ def retry_header(job: jobs.Job) -> dict[str, str]:
 
 
 def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
-    """Raise BadInput for faults that can be found without the ledger: model, work, privacy."""
+    """Raise BadInput for faults that can be found without the ledger: model, work, privacy. Raise
+    Unavailable if no worker serves the metric."""
+    gateway.check_served(contract)
     check_encryption_key(asked)
     if isinstance(asked, ExplainableRequest) and asked.explain is not None:
         with as_checked(contract, asked) as (service, request):
@@ -173,6 +175,7 @@ async def find_or_commit(
     )
     if existing is not None:
         return Accepted(existing, replayed=True)
+    gateway.check_served(contract)
     return await commit(contract, asked, gateway, key, owner)
 
 

@@ -173,6 +173,13 @@ def test_a_column_is_a_field_only_if_its_values_are_valid_there(
     assert "cannot be scored" not in shown.text
 
 
+def test_a_cell_that_the_batch_would_refuse_is_a_fault_of_its_line(scene: Scene) -> None:
+    table = "text,reason,flag\na,hateful,yes\na,hateful,1\na,hateful,true\n"
+    mapped = "&c.text=text&c.explanation=reason&c.do_not_store_text=flag"
+    shown = scene.client.get(uploaded(scene.client, table.encode()) + mapped).text
+    assert "2 lines cannot be scored" in shown
+
+
 def test_a_model_that_is_not_configured_is_told_before_anything_is_scored(scene: Scene) -> None:
     address = uploaded(scene.client, NATURAL.encode())
     mapped = "&c.text=post&c.explanation=reason&c.model=model"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -83,6 +84,21 @@ def test_the_key_may_change_while_jobs_are_open(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("TOUCHSTONE_SECRET_KEYS", both)
     settings.cache_clear()
     assert decrypted(stored) == request
+
+
+@pytest.mark.parametrize("place", [lambda one: one, lambda one: {"requests": [one]}])
+def test_a_fingerprint_cannot_be_guessed_without_the_key(
+    place: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`place` puts one request into what is hashed: itself, or a call with many."""
+    private, other = ({"text": "a", "do_not_store_text": flag} for flag in (True, False))
+    ours = [jobs.fingerprint("hlv", place(one)) for one in (private, other)]
+    assert jobs.fingerprint("hlv", place(private)) == ours[0]
+    monkeypatch.setenv("TOUCHSTONE_SECRET_KEYS", new_key())
+    settings.cache_clear()
+    theirs = [jobs.fingerprint("hlv", place(one)) for one in (private, other)]
+    assert theirs[0] != ours[0]
+    assert theirs[1] == ours[1]
 
 
 def test_the_ledger_never_holds_the_text(engine: Engine) -> None:

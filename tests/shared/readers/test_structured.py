@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from shared.readers.decision_words import side_of
@@ -18,8 +20,10 @@ def read(text: str) -> str | None:
     "text", ["❌✅" * 5_000 + "hateful: no", "✅ " * 5_000 + "Label: hateful", "\n-\n" * 5_000]
 )
 def test_marks_without_end_take_no_time(text: str) -> None:
-    """Work that grows with the square of the text would not end here."""
+    """Work that grows with the square of the text takes longer."""
+    started = time.thread_time()
     read(text)
+    assert time.thread_time() - started < 5
 
 
 @pytest.mark.parametrize("mark", [".", ","])
