@@ -60,7 +60,7 @@ from services.gateway.routes.batch_results import download_headers
 from services.gateway.routes.batches import check_input, find_batch
 from services.gateway.routes.scores import find_or_commit, wait_for_job
 from services.gateway.state import Gateway, State
-from services.registry import metrics, surprising_words
+from services.registry import contracts, metrics, surprising_words
 from shared.contracts.batches import MOST_FURTHER, Against
 from shared.contracts.errors import BadInput, UnknownBatch
 from shared.contracts.service import MetricContract
@@ -306,6 +306,7 @@ async def repeat_batch(request: Request, gateway: Gateway, caller: Viewer) -> Re
     check_scope(caller, "batch")
     form = await checked_form(request)
     old = await find_batch(form.get("batch", ""), gateway, caller.tenant)
+    gateway.check_served(contracts()[old.metric])
 
     def make(connection: Connection) -> Batch:
         check_input(connection, old.input_file_id, caller.tenant)
