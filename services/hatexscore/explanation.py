@@ -56,7 +56,7 @@ LABEL_UNKNOWN = (
 
 PRINTED: tuple[Language, ...] = get_args(Language)  # that the variants of old read
 READ: tuple[NameLanguage, ...] = get_args(NameLanguage)
-DECISION_ONLY = ("nl", "pl")  # decisions are read in them, but not well enough whom they defend
+DECISION_ONLY = ("nl",)  # the reader reads decisions in them, but not well enough whom they defend
 BY_RULES = HatexscoreReaderUse(by="rules")
 BY_READER = HatexscoreReaderUse(by="reader", model=READER.name)
 UNREAD: ReasonCode = "conclusion-unread"
