@@ -249,7 +249,22 @@ class TextGroups:
         """Return True if the text names this group; None if unknown, or in another language."""
         if not self.groups or not self.same_language:
             return None
-        return canonical_group(group) in self.groups
+        name = canonical_group(group)
+        return name in self.groups or any(_share_a_word(name, one) for one in self.groups)
+
+
+# Words of many names, which tell no group.
+_OF_MANY = frozenset(["people", "person", "persons", "community", "communities", "american"])
+_LEAST = 4  # letters of a beginning that two names share: transgender, trans people
+
+
+def _share_a_word(name: str, other: str) -> bool:
+    """Return True if a word of one name is a word of the other, or begins it: gay, gay people."""
+    return any(
+        a == b or (min(len(a), len(b)) >= _LEAST and (a.startswith(b) or b.startswith(a)))
+        for a in set(name.casefold().split()) - _OF_MANY
+        for b in set(other.casefold().split()) - _OF_MANY
+    )
 
 
 def canonical_group(group: str) -> str:

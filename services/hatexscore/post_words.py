@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
+from typing import get_args
 
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import ParsedExplanation
@@ -28,7 +29,8 @@ SHARE = 0.6  # of the post's own weight, which is enough in a short post
 SIMILARITY = "embedded-similarity"
 FREQUENT = 2_000  # English words that count half
 SHORT = {"zh": 1, "ko": 1}  # characters up to which a word of another language counts half
-SHORT_WORD = 4
+STEM = 5  # letters by which words of languages without an analyser are compared
+ANALYSED: tuple[Language, ...] = get_args(Language)  # whose words the analysers know
 
 
 def read_post_words(
@@ -78,13 +80,15 @@ def _without_words_of_the_post(request: HatexscoreRequest) -> str:
 def post_words(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscorePostWords:
     """Compare the words of the explanation with its post's."""
     code, language = parsed.languages.found_text.code, parsed.languages.text
-    post = _content(request.text, language)
-    shared = post & _content(request.explanation_text, language)
+    post, explanation = (
+        _stems(_content(text, language), code) for text in (request.text, request.explanation_text)
+    )
+    shared = post & explanation
     needed = min(ENOUGH, SHARE * sum(_weight(word, code) for word in post))
     quoted = {
         word
         for quote in parsed.quoting.evidence
-        if len(phrase := _content(quote.text, language)) > 1
+        if len(phrase := _stems(_content(quote.text, language), code)) > 1
         for word in phrase
     }
     weight = sum(1.0 if word in quoted else _weight(word, code) for word in shared)
@@ -102,10 +106,28 @@ def _content(text: str, language: Language) -> frozenset[str]:
     )
 
 
+def _stems(content: frozenset[str], code: str) -> frozenset[str]:
+    """Return the content words of a language that no analyser knows by their beginnings."""
+    if code.partition("-")[0] in ANALYSED:
+        return content
+    return frozenset(word[:STEM] for word in content - _function_words(code))
+
+
+@lru_cache
+def _function_words(code: str) -> frozenset[str]:
+    """Return the function words of a language that no analyser knows; empty without a list."""
+    from spacy.util import get_lang_class  # takes seconds
+
+    try:
+        return frozenset(get_lang_class(code.partition("-")[0]).Defaults.stop_words)
+    except ImportError:
+        return frozenset()
+
+
 def _weight(word: str, code: str) -> float:
     if code.partition("-")[0] == "en":
         return 0.5 if word in _frequent() else 1.0
-    return 0.5 if len(word) <= SHORT.get(code, SHORT_WORD) else 1.0
+    return 0.5 if len(word) <= SHORT.get(code, 0) else 1.0
 
 
 @lru_cache(maxsize=1)

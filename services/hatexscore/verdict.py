@@ -69,7 +69,10 @@ def finding(report: HatexscoreResult) -> Finding:
         carrying = CARRYING_DESCRIPTION
     else:
         carrying = CARRYING_QUOTES if quotes(report) else CARRYING_DESCRIPTION | {GROUP}
-    return conclude(checks(report), carrying)
+    found = list(checks(report))
+    if any(one.reason == "other-group" for one in found):
+        carrying |= {GROUP}
+    return conclude(found, carrying)
 
 
 def checks(report: HatexscoreResult) -> Iterator[Check]:
@@ -252,9 +255,7 @@ def _group_named(report: HatexscoreResult) -> Check:
     if any(mention.reason == QUOTED and mention.in_text for mention in mentions(report)):
         return passed(GROUP, "It quotes the name of the group.")
     if counting:
-        return inconclusive(
-            GROUP, "group-not-attacked", "It names a different group from the post."
-        )
+        return inconclusive(GROUP, "other-group", "It names a different group from the post.")
     if any(mention.by == "reader" for mention in mentions(report)):
         return inconclusive(
             GROUP, "group-not-attacked", "It mentions a group, but does not say it is attacked."

@@ -57,6 +57,7 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "small-effect": _MORE,
     "group-not-listed": "Send a `policy` that lists the group.",
     "group-not-attacked": "Say which group the post attacks.",
+    "other-group": "Compare the groups that post and explanation name: they may be the same.",
     "attack-told": "Say that the post does not attack the group.",
     "not-about-post": "Describe or quote the post.",
     "nothing-to-test": "Send an explanation that states which words lead to the label.",
