@@ -1125,6 +1125,18 @@ class HatexscoreGroupEvidence(Message):
     ] = None
 
 
+class HatexscoreWeights(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    htc: Annotated[float, Field(description='weight of the Hate-Type Check')] = 1.0
+    qf: Annotated[float, Field(description='weight of Quotation Faithfulness')] = 1.0
+    tgi: Annotated[
+        float, Field(description='weight of Target-Group Identification')
+    ] = 1.0
+    cc: Annotated[float, Field(description='weight of the Consistency Check')] = 1.0
+
+
 class HatexscoreQuoteEvidence(Message):
     kind: Literal['quote'] = 'quote'
     start: Annotated[
@@ -1145,18 +1157,6 @@ class HatexscoreQuoteEvidence(Message):
     quoted_as: Annotated[
         str, Field(description='the quote as the explanation writes it')
     ]
-
-
-class HatexscoreWeights(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    htc: Annotated[float, Field(description='weight of the Hate-Type Check')] = 1.0
-    qf: Annotated[float, Field(description='weight of Quotation Faithfulness')] = 1.0
-    tgi: Annotated[
-        float, Field(description='weight of Target-Group Identification')
-    ] = 1.0
-    cc: Annotated[float, Field(description='weight of the Consistency Check')] = 1.0
 
 
 class HatexscoreProbabilities(Message):
@@ -3962,6 +3962,67 @@ class HafResponses(Message):
     ] = None
 
 
+class HatexscoreOptions(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    labels: Annotated[
+        Literal['default', 'hate', 'toxicity', 'safety', 'policy', 'three-way', 'sentiment-free'] | dict[str, list[str]] | None,
+        Field(
+            description='words for the classes of the decision, which are searched in the explanation: a built-in vocabulary, or your own (capitals match capitals only; digits and single characters in a label line only); your own replaces it, and has words for `hateful`, `non-hateful` and, if you have them, further classes, as in `three-way`; absent: the vocabulary that `decision` belongs to, else `default`'
+        ),
+    ] = None
+    prompt: Annotated[
+        PromptKeys | None,
+        Field(
+            description="replaces keys of the model entry's `prompt`, if the entry has `allow_request_prompt`. For causal models and chat servers"
+        ),
+    ] = None
+    reader: Annotated[
+        Literal['rules', 'llm', 'auto'],
+        Field(
+            description="reader of the explanation's conclusion and groups (HTC, TGI); `rules`: its fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, but `reader_model`, if there is one, reads other languages and unsure cases"
+        ),
+    ] = 'auto'
+    reader_model: Annotated[
+        str | None,
+        Field(
+            description='configured language model that reads; absent: the one named in the entry of `model`'
+        ),
+    ] = None
+    policy: Annotated[
+        Literal['un', 'meta', 'twitter', 'youtube'] | dict[str, list[str]],
+        Field(
+            description='protected groups: a named list, or your own `{"category": ["term", ...]}`'
+        ),
+    ] = 'un'
+    tau: Annotated[
+        float, Field(description='threshold of the Consistency Check, probability')
+    ] = 0.3
+    consistency_rule: Annotated[
+        Literal['causal', 'eq5', 'reference'] | None,
+        Field(
+            description='the condition on the QF of a non-hateful decision in the Consistency Check: `causal` 1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: as in the variant'
+        ),
+    ] = None
+    weights: Annotated[
+        HatexscoreWeights | None,
+        Field(
+            description="Weights of the four components in the score; the default is the paper's mean (Eq. 6).",
+            title='HatexscoreWeights',
+        ),
+    ] = None
+    short_text_max_words: Annotated[
+        int, Field(description='maximum words of a text that may be quoted in full')
+    ] = 5
+    control_draws: Annotated[
+        int | None,
+        Field(
+            description='maximum number of random spans masked to measure chance; `robust` masks 19 first; for a hateful decision it continues to 39, 79, 139 and all, until the result is clear. Absent: 199 in `robust`, fewer for a `text` above 10,050 characters (2,000,000 characters of masked text at most); else 20'
+        ),
+    ] = None
+
+
 class HatexscoreRandomSpans(Null):
     kind: Annotated[
         Literal['spans'], Field(description='passages of as many words as the quotes')
@@ -4076,13 +4137,13 @@ class HatexscoreRequest(Message):
     language: Annotated[
         str,
         Field(
-            description='language of the text (BCP 47); `auto` identifies it. An explanation that is clearly in another language is read in that language. Explanations are read in en, de, fr, es, it, pt, zh and ko'
+            description='language of the text (BCP 47); `auto` identifies it. An explanation that is clearly in another language is read in that one. Explanations are read in en, de, fr, es, it, pt, zh and ko'
         ),
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='whether to ask the model about texts in a language that it did not learn, with a warning; else QF, CC and the score of such texts are null'
+            description='ask the model about a text in a language that it did not learn, with a warning; else QF, CC and the score of such a text are null'
         ),
     ] = False
     explain: Annotated[
@@ -4095,21 +4156,12 @@ class HatexscoreRequest(Message):
     explanation: Annotated[
         str | ExplanationFields,
         Field(
-            description='explanation of the decision, as a text or as fields. `robust` reads a text that is a JSON object of the fields as fields. An empty text scores 0. Required unless `explain` is set',
+            description='of the decision, as a text or as fields that need no reading; a text that is a JSON object of the fields is taken as these (`robust`); an empty text earns nothing; needed unless `explain`',
             validate_default=True,
         ),
     ] = ''
-    labels: Annotated[
-        Literal['default', 'hate', 'toxicity', 'safety', 'policy', 'three-way', 'sentiment-free'] | dict[str, list[str]] | None,
-        Field(
-            description='words for the classes of the decision, which are searched in the explanation: a built-in vocabulary, or your own (capitals match capitals only; digits and single characters in a label line only); your own replaces it, and has words for `hateful`, `non-hateful` and, if you have them, further classes, as in `three-way`; absent: the vocabulary that `decision` belongs to, else `default`'
-        ),
-    ] = None
-    prompt: Annotated[
-        PromptKeys | None,
-        Field(
-            description="replaces keys of the model entry's `prompt`, if the entry has `allow_request_prompt`. For causal models and chat servers"
-        ),
+    options: Annotated[
+        HatexscoreOptions | None, Field(description='how it is read, asked and scored')
     ] = None
     decision: Annotated[
         str | None,
@@ -4117,53 +4169,10 @@ class HatexscoreRequest(Message):
             description='the explained decision, `hateful`, `non-hateful`, or a class or word of `labels`; if absent, the one that the explanation states'
         ),
     ] = None
-    reader: Annotated[
-        Literal['rules', 'llm', 'auto'],
-        Field(
-            description="reader of the explanation's conclusion and groups (HTC, TGI); `rules`: its fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, but `reader_model`, if there is one, reads other languages and unsure cases"
-        ),
-    ] = 'auto'
-    reader_model: Annotated[
-        str | None,
-        Field(
-            description='configured language model that reads; absent: the one named in the entry of `model`'
-        ),
-    ] = None
-    policy: Annotated[
-        Literal['un', 'meta', 'twitter', 'youtube'] | dict[str, list[str]],
-        Field(
-            description='protected groups: a named list, or your own `{"category": ["term", ...]}`'
-        ),
-    ] = 'un'
-    tau: Annotated[
-        float, Field(description='threshold of the Consistency Check, probability')
-    ] = 0.3
-    consistency_rule: Annotated[
-        Literal['causal', 'eq5', 'reference'] | None,
-        Field(
-            description='the condition on the QF of a non-hateful decision in the Consistency Check: `causal` 1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: as in the variant'
-        ),
-    ] = None
-    weights: Annotated[
-        HatexscoreWeights | None,
-        Field(
-            description="Weights of the four components in the score; the default is the paper's mean (Eq. 6).",
-            title='HatexscoreWeights',
-        ),
-    ] = None
-    short_text_max_words: Annotated[
-        int, Field(description='maximum words of a text that may be quoted in full')
-    ] = 5
     probabilities: Annotated[
         HatexscoreProbabilities | None,
         Field(
-            description='your own probabilities; no model is called, and there is no control'
-        ),
-    ] = None
-    control_draws: Annotated[
-        int | None,
-        Field(
-            description='maximum number of random spans masked to measure chance; `robust` masks 19 first; for a hateful decision it continues to 39, 79, 139 and all, until the result is clear. Absent: 199 in `robust`, fewer for a `text` above 10,050 characters (2,000,000 characters of masked text at most); else 20'
+            description='bring your own: no model is called, and there is no control'
         ),
     ] = None
 
@@ -4454,68 +4463,10 @@ class IceNull(Null):
     ] = False
 
 
-class IceRequest(Message):
+class IceOptions(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
-        ),
-    ] = False
-    variant: Annotated[
-        Literal['robust', 'paper', 'reference'],
-        Field(
-            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
-        ),
-    ] = 'robust'
-    seed: Annotated[int, Field(description='seed of every random draw')] = 0
-    trace: Annotated[
-        Trace | None,
-        Field(
-            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
-        ),
-    ] = None
-    language: Annotated[
-        str,
-        Field(
-            description='language of all texts, BCP 47, used without a check; `auto` identifies it'
-        ),
-    ] = 'auto'
-    accept_untrained_languages: Annotated[
-        bool,
-        Field(
-            description='score a text in a language that the model did not learn, with a warning; else its score is null'
-        ),
-    ] = False
-    text: Annotated[str, Field(description='the text that the model judged')]
-    text_pair: Annotated[
-        str | None, Field(description='second text of a pair, for encoders')
-    ] = None
-    decision: Annotated[
-        str | None,
-        Field(
-            description="the explained decision, a label of the model, whose probability is the score; absent: the model's own"
-        ),
-    ] = None
     template: Annotated[
         Template | None, Field(description='prompt template, for causal models only')
     ] = None
@@ -4523,33 +4474,6 @@ class IceRequest(Message):
         PromptKeys | None,
         Field(
             description="replaces keys of the model entry's `prompt`, if the entry has `allow_request_prompt`. For causal models and chat servers; not together with `template`"
-        ),
-    ] = None
-    attribution: Annotated[
-        Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod | list[Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod] | None,
-        Field(description='explanations that the service computes: one, or a list'),
-    ] = None
-    attributions: Annotated[
-        list[IceAttributedSpan] | None,
-        Field(description='values that you computed; a token without a value has 0'),
-    ] = None
-    rationale: Annotated[
-        list[IceSpan | str] | str | None,
-        Field(
-            description='spans without values (quoted, highlighted), or quotations of the text as strings; their size is fixed. A passage can be tested exactly in a text of about 20 words or more, 40 where `alternative` is `two-sided`'
-        ),
-    ] = None
-    explanations: Annotated[
-        list[IceNamedExplanation],
-        Field(
-            description='further explanations of your own, by name',
-            validate_default=True,
-        ),
-    ] = []
-    human: Annotated[
-        list[IceSpan | str] | str | None,
-        Field(
-            description='spans that people marked, or quotations: for plausibility, in addition to faithfulness'
         ),
     ] = None
     rank_by: Annotated[
@@ -4643,6 +4567,99 @@ class IceRequest(Message):
             description='whether the report lists each token with its value by every explanation, for example for a heat map'
         ),
     ] = False
+
+
+class IceRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    model: Annotated[
+        str | None,
+        Field(description="a configured model's name; the service's default if absent"),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Field(description='at most 16 pairs, returned with the job'),
+    ] = None
+    context: Annotated[
+        Context | None, Field(description='audit fields, returned with the job')
+    ] = None
+    webhook: Annotated[
+        str | None,
+        Field(
+            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
+        ),
+    ] = None
+    do_not_store_text: Annotated[
+        bool,
+        Field(
+            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
+        ),
+    ] = False
+    variant: Annotated[
+        Literal['robust', 'paper', 'reference'],
+        Field(
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
+        ),
+    ] = 'robust'
+    seed: Annotated[int, Field(description='seed of every random draw')] = 0
+    trace: Annotated[
+        Trace | None,
+        Field(
+            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
+        ),
+    ] = None
+    language: Annotated[
+        str,
+        Field(
+            description='language of all texts, BCP 47, used without a check; `auto` identifies it'
+        ),
+    ] = 'auto'
+    accept_untrained_languages: Annotated[
+        bool,
+        Field(
+            description='score a text in a language that the model did not learn, with a warning; else its score is null'
+        ),
+    ] = False
+    text: Annotated[str, Field(description='what the model judged')]
+    text_pair: Annotated[str | None, Field(description='second text, for encoders')] = (
+        None
+    )
+    decision: Annotated[
+        str | None,
+        Field(
+            description="the explained decision, a label of the model, whose probability is the score; absent: the model's own"
+        ),
+    ] = None
+    attribution: Annotated[
+        Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod | list[Literal['attention', 'gradient', 'integrated_gradients', 'lime'] | AttributionMethod] | None,
+        Field(description='explanations that the service computes: one, or a list'),
+    ] = None
+    attributions: Annotated[
+        list[IceAttributedSpan] | None,
+        Field(description='values that you computed; a token without one has 0'),
+    ] = None
+    rationale: Annotated[
+        list[IceSpan | str] | str | None,
+        Field(
+            description='spans without values (quoted, highlighted), or quotations of the text as strings; their size is fixed. A passage can be tested exactly in a text of about 20 words or more, 40 where `alternative` is `two-sided`'
+        ),
+    ] = None
+    explanations: Annotated[
+        list[IceNamedExplanation],
+        Field(
+            description='more explanations of your own, by name', validate_default=True
+        ),
+    ] = []
+    human: Annotated[
+        list[IceSpan | str] | str | None,
+        Field(
+            description='spans that people marked, or quotations: for plausibility, in addition to faithfulness'
+        ),
+    ] = None
+    options: Annotated[IceOptions | None, Field(description='how the test is done')] = (
+        None
+    )
 
 
 class IceTest(Message):
@@ -5674,6 +5691,11 @@ class JudgeWords(Message):
 class ModelList(Message):
     object: Literal['list'] = 'list'
     data: list[Model]
+    first_id: str | None
+    last_id: Annotated[
+        str | None, Field(description='pass it as `after` to get the next page')
+    ]
+    has_more: bool
 
 
 class SorResult(MetricResult):
