@@ -267,9 +267,8 @@ class ExplainableRequest(LanguageRequest):
     explain: Annotated[Literal[True] | Explain | None, Parameter] = Field(
         default=None,
         exclude_if=lambda explain: explain is None,
-        description="instead of an explanation: a model decides and explains, and its "
-        "explanation is scored in the same job; `true`: the request's `model`, "
-        "with the metric's own prompt",
+        description="instead of an explanation: a model decides and explains, and the same job "
+        "scores it; `true`: the request's `model`, with the metric's prompt",
     )
 
     @field_validator("explain", mode="before")

@@ -159,24 +159,19 @@ class JobRequest(Message):
     """Fields of every request that becomes a job."""
 
     model: ModelName | None = Field(
-        default=None, description="a configured model's name; the service's default if absent"
+        default=None, description="a configured model; absent: the default"
     )
     metadata: dict[MetadataKey, MetadataValue] = Field(
         default_factory=dict,
         max_length=MOST_METADATA,
-        description=f"at most {MOST_METADATA} pairs, returned with the job",
+        description=f"at most {MOST_METADATA} pairs",
     )
     context: Context | None = Field(default=None, description="audit fields, returned with the job")
     webhook: EndpointId | None = Field(
         default=None,
-        description="the only webhook endpoint to notify; absent: every endpoint that listens"
-        " to the event",
+        description="the only webhook endpoint to notify; absent: all that listen to the event",
     )
-    do_not_store_text: bool = Field(
-        default=False,
-        description="keep no text after the job: of the request `model`, `variant`, `seed`, "
-        "`metadata`, `context` and `trace` stay, and of the result numbers and names",
-    )
+    do_not_store_text: bool = Field(default=False, description="keep no text after the job")
 
 
 class ScoreRequest(JobRequest):
@@ -190,8 +185,7 @@ class ScoreRequest(JobRequest):
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="seed of every random draw")
     trace: Trace | None = Field(
         default=None,
-        description="the judged answer in your tracing; it is returned with the job, and "
-        "pushes attach the score to it",
+        description="the judged answer in your tracing, to which pushes attach the score",
     )
 
 
@@ -205,12 +199,11 @@ class LanguageRequest(ScoreRequest):
     language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
         examples=["en", "de", "zh-Hant"],
-        description="language of all texts, BCP 47, used without a check; `auto` identifies it",
+        description="BCP 47, used without a check; `auto` identifies it",
     )
     accept_untrained_languages: bool = Field(
         default=False,
-        description="score a text in a language that the model did not learn, with a warning; else "
-        "its score is null",
+        description="score texts in languages that the model did not learn, with a warning",
     )
 
 

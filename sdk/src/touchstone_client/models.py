@@ -2377,12 +2377,10 @@ class SimilarityRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
+        str | None, Field(description='a configured model; absent: the default')
     ] = None
     metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
+        dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
         Context | None, Field(description='audit fields, returned with the job')
@@ -2390,14 +2388,11 @@ class SimilarityRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
+            description='the only webhook endpoint to notify; absent: all that listen to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
-        ),
+        bool, Field(description='keep no text after the job')
     ] = False
     pairs: Annotated[
         list[Pair],
@@ -2893,12 +2888,10 @@ class BatchReportRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
+        str | None, Field(description='a configured model; absent: the default')
     ] = None
     metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
+        dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
         Context | None, Field(description='audit fields, returned with the job')
@@ -2906,14 +2899,11 @@ class BatchReportRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
+            description='the only webhook endpoint to notify; absent: all that listen to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
-        ),
+        bool, Field(description='keep no text after the job')
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
     jobs: Annotated[
@@ -3193,12 +3183,10 @@ class Cot2elRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
+        str | None, Field(description='a configured model; absent: the default')
     ] = None
     metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
+        dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
         Context | None, Field(description='audit fields, returned with the job')
@@ -3206,14 +3194,11 @@ class Cot2elRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
+            description='the only webhook endpoint to notify; absent: all that listen to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
-        ),
+        bool, Field(description='keep no text after the job')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
@@ -3225,7 +3210,7 @@ class Cot2elRequest(Message):
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing, to which pushes attach the score'
         ),
     ] = None
     language: Annotated[
@@ -3237,7 +3222,7 @@ class Cot2elRequest(Message):
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='score a text in a language that the model did not learn, with a warning; else its score is null'
+            description='score texts in languages that the model did not learn, with a warning'
         ),
     ] = False
     question: Annotated[
@@ -3586,12 +3571,10 @@ class ExplanationsRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
+        str | None, Field(description='a configured model; absent: the default')
     ] = None
     metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
+        dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
         Context | None, Field(description='audit fields, returned with the job')
@@ -3599,14 +3582,11 @@ class ExplanationsRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
+            description='the only webhook endpoint to notify; absent: all that listen to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
-        ),
+        bool, Field(description='keep no text after the job')
     ] = False
     text: Annotated[str | None, Field(description='the text that is judged')] = None
     premise: Annotated[
@@ -3735,12 +3715,10 @@ class FtcRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
+        str | None, Field(description='a configured model; absent: the default')
     ] = None
     metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
+        dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
         Context | None, Field(description='audit fields, returned with the job')
@@ -3748,14 +3726,11 @@ class FtcRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
+            description='the only webhook endpoint to notify; absent: all that listen to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
-        ),
+        bool, Field(description='keep no text after the job')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
@@ -3767,25 +3742,22 @@ class FtcRequest(Message):
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing, to which pushes attach the score'
         ),
     ] = None
     language: Annotated[
-        str,
-        Field(
-            description='language of all texts, BCP 47, used without a check; `auto` identifies it'
-        ),
+        str, Field(description='BCP 47, used without a check; `auto` identifies it')
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='score a text in a language that the model did not learn, with a warning; else its score is null'
+            description='score texts in languages that the model did not learn, with a warning'
         ),
     ] = False
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and its explanation is scored in the same job; `true`: the request's `model`, with the metric's own prompt"
+            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: the request's `model`, with the metric's prompt"
         ),
     ] = None
     premise: Annotated[str, Field(description='the statement taken to be true')]
@@ -4099,12 +4071,10 @@ class HatexscoreRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
+        str | None, Field(description='a configured model; absent: the default')
     ] = None
     metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
+        dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
         Context | None, Field(description='audit fields, returned with the job')
@@ -4112,14 +4082,11 @@ class HatexscoreRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
+            description='the only webhook endpoint to notify; absent: all that listen to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
-        ),
+        bool, Field(description='keep no text after the job')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
@@ -4131,7 +4098,7 @@ class HatexscoreRequest(Message):
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing, to which pushes attach the score'
         ),
     ] = None
     language: Annotated[
@@ -4149,7 +4116,7 @@ class HatexscoreRequest(Message):
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and its explanation is scored in the same job; `true`: the request's `model`, with the metric's own prompt"
+            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: the request's `model`, with the metric's prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the moderated text')]
@@ -4215,12 +4182,10 @@ class HlvRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
+        str | None, Field(description='a configured model; absent: the default')
     ] = None
     metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
+        dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
         Context | None, Field(description='audit fields, returned with the job')
@@ -4228,14 +4193,11 @@ class HlvRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
+            description='the only webhook endpoint to notify; absent: all that listen to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
-        ),
+        bool, Field(description='keep no text after the job')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
@@ -4247,19 +4209,16 @@ class HlvRequest(Message):
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing, to which pushes attach the score'
         ),
     ] = None
     language: Annotated[
-        str,
-        Field(
-            description='language of all texts, BCP 47, used without a check; `auto` identifies it'
-        ),
+        str, Field(description='BCP 47, used without a check; `auto` identifies it')
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='score a text in a language that the model did not learn, with a warning; else its score is null'
+            description='score texts in languages that the model did not learn, with a warning'
         ),
     ] = False
     question: Annotated[
@@ -4574,12 +4533,10 @@ class IceRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
+        str | None, Field(description='a configured model; absent: the default')
     ] = None
     metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
+        dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
         Context | None, Field(description='audit fields, returned with the job')
@@ -4587,14 +4544,11 @@ class IceRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
+            description='the only webhook endpoint to notify; absent: all that listen to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
-        ),
+        bool, Field(description='keep no text after the job')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
@@ -4606,19 +4560,16 @@ class IceRequest(Message):
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing, to which pushes attach the score'
         ),
     ] = None
     language: Annotated[
-        str,
-        Field(
-            description='language of all texts, BCP 47, used without a check; `auto` identifies it'
-        ),
+        str, Field(description='BCP 47, used without a check; `auto` identifies it')
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='score a text in a language that the model did not learn, with a warning; else its score is null'
+            description='score texts in languages that the model did not learn, with a warning'
         ),
     ] = False
     text: Annotated[str, Field(description='what the model judged')]
@@ -5038,12 +4989,10 @@ class SorRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
+        str | None, Field(description='a configured model; absent: the default')
     ] = None
     metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
+        dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
         Context | None, Field(description='audit fields, returned with the job')
@@ -5051,14 +5000,11 @@ class SorRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
+            description='the only webhook endpoint to notify; absent: all that listen to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
-        ),
+        bool, Field(description='keep no text after the job')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
@@ -5070,25 +5016,22 @@ class SorRequest(Message):
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing, to which pushes attach the score'
         ),
     ] = None
     language: Annotated[
-        str,
-        Field(
-            description='language of all texts, BCP 47, used without a check; `auto` identifies it'
-        ),
+        str, Field(description='BCP 47, used without a check; `auto` identifies it')
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='score a text in a language that the model did not learn, with a warning; else its score is null'
+            description='score texts in languages that the model did not learn, with a warning'
         ),
     ] = False
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and its explanation is scored in the same job; `true`: the request's `model`, with the metric's own prompt"
+            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: the request's `model`, with the metric's prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the post that the decision is about')]
@@ -5298,12 +5241,10 @@ class ConsistencyRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
+        str | None, Field(description='a configured model; absent: the default')
     ] = None
     metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
+        dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
         Context | None, Field(description='audit fields, returned with the job')
@@ -5311,14 +5252,11 @@ class ConsistencyRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
+            description='the only webhook endpoint to notify; absent: all that listen to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
-        ),
+        bool, Field(description='keep no text after the job')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
@@ -5330,25 +5268,22 @@ class ConsistencyRequest(Message):
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing, to which pushes attach the score'
         ),
     ] = None
     language: Annotated[
-        str,
-        Field(
-            description='language of all texts, BCP 47, used without a check; `auto` identifies it'
-        ),
+        str, Field(description='BCP 47, used without a check; `auto` identifies it')
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='score a text in a language that the model did not learn, with a warning; else its score is null'
+            description='score texts in languages that the model did not learn, with a warning'
         ),
     ] = False
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and its explanation is scored in the same job; `true`: the request's `model`, with the metric's own prompt"
+            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: the request's `model`, with the metric's prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the text that the model answered')]
@@ -5476,12 +5411,10 @@ class HafRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
+        str | None, Field(description='a configured model; absent: the default')
     ] = None
     metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
+        dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
         Context | None, Field(description='audit fields, returned with the job')
@@ -5489,14 +5422,11 @@ class HafRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
+            description='the only webhook endpoint to notify; absent: all that listen to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
-        ),
+        bool, Field(description='keep no text after the job')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
@@ -5508,25 +5438,22 @@ class HafRequest(Message):
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing; it is returned with the job, and pushes attach the score to it'
+            description='the judged answer in your tracing, to which pushes attach the score'
         ),
     ] = None
     language: Annotated[
-        str,
-        Field(
-            description='language of all texts, BCP 47, used without a check; `auto` identifies it'
-        ),
+        str, Field(description='BCP 47, used without a check; `auto` identifies it')
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='score a text in a language that the model did not learn, with a warning; else its score is null'
+            description='score texts in languages that the model did not learn, with a warning'
         ),
     ] = False
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and its explanation is scored in the same job; `true`: the request's `model`, with the metric's own prompt"
+            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: the request's `model`, with the metric's prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the moderated text')]
@@ -5887,8 +5814,7 @@ class InferenceRequest(Message):
     )
     model: Annotated[str, Field(description='a configured classifier or causal model')]
     metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
+        dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
         Context | None, Field(description='audit fields, returned with the job')
@@ -5896,14 +5822,11 @@ class InferenceRequest(Message):
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: every endpoint that listens to the event'
+            description='the only webhook endpoint to notify; absent: all that listen to the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text after the job: of the request `model`, `variant`, `seed`, `metadata`, `context` and `trace` stay, and of the result numbers and names'
-        ),
+        bool, Field(description='keep no text after the job')
     ] = False
     ask: Annotated[
         Describe | Tokenize | JudgeExamples | ReadLabels | JudgeRows | JudgeWords | Probabilities | Truncated | Attribute | Generate | ScoreCompletions,
