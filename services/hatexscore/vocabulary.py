@@ -13,16 +13,17 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
 from services.hatexscore.report import Label, Side, VocabularyName
-from shared.process.cached import cached_property
+from shared.process.cached import cache_results, cached_property
 
 KINDS = ("first", "second", "one_way", "verbs", "actions")  # of a file: the first of a word holds
 FOLDER = Path(__file__).parent / "data" / "vocabularies"
 LONGEST_WORD = 60  # characters, after folding
+KEPT_BYTES, WORD_BYTES = 2**22, 4_000  # of what is kept of callers; a word with its patterns
 MOST_WORDS = 20  # a side, of a caller's own
 SIDES: tuple[Side, ...] = get_args(Side)
 MOST_CLASSES = 8
@@ -220,7 +221,7 @@ def custom_vocabulary(labels: Mapping[Label, Sequence[str]]) -> Vocabulary:
     )
 
 
-@lru_cache(maxsize=32)  # at most 160 words each, of about 4 kB
+@cache_results(KEPT_BYTES, lambda _vocabulary, words: WORD_BYTES * len(words))
 def _cached_custom(words: tuple[LabelWord, ...]) -> Vocabulary:
     return _vocabulary(None, words, _participles(words))
 

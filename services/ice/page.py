@@ -228,7 +228,7 @@ def test_views(report: IceResult) -> tuple[TestView, ...]:
             rivals=_null_text(report, test),
             reasons=tuple(_reasons(report, test)),
             operator=_operator(report, test),
-            chart=_chart(report, test) if index < MOST_CHARTS else None,
+            chart=_chart(report, test, index + 1) if index < MOST_CHARTS else None,
         )
         for index, test in enumerate(report.components.tests)
     )
@@ -263,13 +263,14 @@ def observed(report: IceResult, test: IceTest) -> float | None:
     return None if test.scores is None else test.scores.rationale
 
 
-def _chart(report: IceResult, test: IceTest) -> Chart | None:
-    """Return the chart; None without a null, and for old results without null counts."""
+def _chart(report: IceResult, test: IceTest, number: int) -> Chart | None:
+    """Return the chart of a numbered test; None without a null, and for old results without null
+    counts."""
     counted, score = test.null.histogram, observed(report, test)
     if counted is None or score is None:
         return None
     caption = Caption(
-        title=f"Random rationales, {_operator(report, test)}",
+        title=f"Random rationales of test {number}, {_operator(report, test)}",
         summary=_summary(report, test, score),
         unit=_unit(report, test),
     )

@@ -55,15 +55,16 @@ class CachedFunction(Generic[Asked, Value]):
     def __init__(
         self, compute: Callable[Asked, Value], most_bytes: int, weigh: Callable[..., int]
     ) -> None:
-        from cachetools import LRUCache  # not installed in the images of the models
-
         self.most_bytes = most_bytes
         self._compute, self._weigh = compute, weigh
-        self._entries: LRUCache[Hashable, tuple[Value, int]] = LRUCache(
-            most_bytes, getsizeof=lambda held: held[1]
-        )
         self._lock = Lock()
         update_wrapper(self, compute)
+
+    @cached_property
+    def _entries(self) -> LRUCache[Hashable, tuple[Value, int]]:
+        from cachetools import LRUCache  # images of the models lack it, and call no such function
+
+        return LRUCache(self.most_bytes, getsizeof=lambda held: held[1])
 
     def __call__(self, *args: Asked.args, **kwargs: Asked.kwargs) -> Value:
         key = (args, tuple(kwargs.items()))

@@ -246,7 +246,7 @@ def check_compatible(first: Sequence[Row], second: Sequence[Row]) -> None:
         if ours[name] and theirs[name] and ours[name] != theirs[name]:
             kinds = [", ".join(sorted(origins[name])) for origins in (ours, theirs)]
             raise BadInput(
-                f"the two have a different {name}: {kinds[0]} and {kinds[1]}; score both in the "
+                f"the two have different {name}: {kinds[0]} and {kinds[1]}; score both in the "
                 "same way to compare them",
                 pointer="/against",
             )

@@ -323,7 +323,9 @@ def test_the_page_says_how_often_the_model_was_asked() -> None:
 def test_the_legend_knows_what_a_decision_is_held_against() -> None:
     for target, said in (("label", True), ("sentence", False)):
         request = bring(**WHOLE, token_values=True, decision_target=target)
-        assert ("how unlike its label" in looked_at(request)[1].words) == said
+        assert (
+            "how far the rest of the sentence is from the label" in looked_at(request)[1].words
+        ) == said
 
 
 def test_hostile_text_is_text() -> None:

@@ -255,7 +255,7 @@ def test_where_nsr_turns_the_order_the_page_says_so(variant: str) -> None:
     assert all("NSR" in one.sentence for one in ice_page.view(request, up).first)
     assert "reverses the order" not in said
     assert "keeps the target label" not in said
-    assert "is NSR, the share of what" in said
+    assert "is NSR, the share of the whole" in said
 
 
 def test_the_score_is_named_with_its_chance() -> None:

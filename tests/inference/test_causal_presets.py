@@ -225,7 +225,7 @@ def test_the_prompt_has_a_hash_that_the_text_does_not_change(made: Made) -> None
     ("more", "reason"),
     [
         ("style = 'chat'", "no chat template"),
-        ("shots = [{ text = 'a', label = 'spam' }]", "'spam' is no label of this model"),
+        ("shots = [{ text = 'a', label = 'spam' }]", "'spam' is not a label of this model"),
     ],
 )
 def test_a_prompt_that_cannot_be_rendered_is_the_models_fault(

@@ -18,6 +18,7 @@ from services.inference.local_models import LocalModels
 from services.registry import contracts
 from shared.contracts.calls import Example, ExampleRows, ReadLabels, Row
 from shared.contracts.errors import BadInput
+from shared.contracts.fields import merge_fields, options_of
 from shared.contracts.prompt_table import PromptKeys
 from shared.models.catalogue.catalogue import load_catalogue
 from tests.inference.shapes import save_gpt2, save_llama
@@ -71,15 +72,18 @@ def test_a_prompt_that_was_kept_and_sent_replaces_no_key_that_it_left_out(
 ) -> None:
     """As the ledger and the queue have it: an absent key is the entry's, a stated one is not."""
     contract = contracts()[metric]
-    body = next(iter(contract.examples.values())) | {
-        "prompt": {"user": "Hm: {text}", "system": None}
-    }
+    keys = {"prompt": {"user": "Hm: {text}", "system": None}}
+    body = merge_fields(
+        next(iter(contract.examples.values())),
+        {"options": keys} if options_of(contract.request) else keys,
+    )
     asked = contract.request.model_validate(body)
     kept: Any = contract.request.model_validate(
         json.loads(json.dumps(asked.model_dump(mode="json")))
     )
-    assert kept.prompt.model_fields_set == {"user", "system"}
-    call = ReadLabels(examples=(Example(text=TEXT, prompt=kept.prompt),))
+    prompt = getattr(kept, "options", kept).prompt
+    assert prompt.model_fields_set == {"user", "system"}
+    call = ReadLabels(examples=(Example(text=TEXT, prompt=prompt),))
     [sent] = ReadLabels.model_validate_json(call.model_dump_json()).examples
     assert sent.prompt is not None
     assert sent.prompt.model_fields_set == {"user", "system"}

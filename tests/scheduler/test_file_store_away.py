@@ -176,7 +176,11 @@ def test_a_store_that_hangs_stops_nothing_else(
                 assert (refused.status_code, int(refused.headers["Retry-After"]) > 0) == (503, True)
         finally:
             released.set()
-        assert {download.result().status_code for download in downloads} <= {200, 503}
+        for download in downloads:
+            if not isinstance(
+                download.exception(), httpx.RemoteProtocolError
+            ):  # cut off, which shows
+                assert download.result().status_code in (200, 503)
         eventually(lambda: client.get(path).status_code == 200)
 
 

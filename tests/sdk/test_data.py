@@ -171,8 +171,8 @@ def test_csv_of_somebody_else(tmp_path: Path, bom: bytes, how: str) -> None:
     ("name", "content", "said"),
     [
         ("a.csv", b"text,explanation\na,b\nc\n", "line 3 has 1 cells"),
-        ("a.csv", b'text,explanation\n"a"b,c\n', "line 2 is no CSV"),
-        ("a.csv", b"text,explanation\na,b\0\n", "line 2 holds U\\+0000|line 2 is no CSV"),
+        ("a.csv", b'text,explanation\n"a"b,c\n', "line 2 is not CSV"),
+        ("a.csv", b"text,explanation\na,b\0\n", "line 2 holds U\\+0000|line 2 is not CSV"),
         ("a.csv", "text,explanation\na,\xfc\n".encode("latin-1"), "not UTF-8"),
         ("a.csv", b"text,text,explanation\n", "two columns are named text"),
         ("a.csv", b"", "the file is empty"),
@@ -185,7 +185,7 @@ def test_csv_of_somebody_else(tmp_path: Path, bom: bytes, how: str) -> None:
         ("a.jsonl", b'{"text": "a"}\n{"text": "\\u0000"}\n', "line 2 holds U\\+0000"),
         ("a.jsonl", b'{"text": "a"}\n[1]\n', "line 2 is not a JSON object"),
         ("a.jsonl", b'{"tau": NaN}\n', "line 1 is not JSON"),
-        ("a.jsonl", b'{"custom_id": "a", "url": "b"}\n', "line 1 is no line of a batch"),
+        ("a.jsonl", b'{"custom_id": "a", "url": "b"}\n', "line 1 is not a line of a batch"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(

@@ -452,7 +452,7 @@ def test_what_was_scored_otherwise_is_refused_with_the_side_to_score_again(
             connection.execute(update(jobs).where(jobs.c.id == job_id).values(result=result))
     client.get(f"/batches/{batches[0]}")  # which writes the rows of its table
     html = compared(client, engine, *batches)
-    assert "other metric versions" in html
+    assert "different metric versions" in html
     assert html.count("again</button>") == 1
     assert f'value="{batches[0]}"' in html
 
@@ -468,7 +468,7 @@ def test_another_variant_is_refused_with_a_button_for_either_side(
             values = {"request": request, "result": result}
             connection.execute(update(jobs).where(jobs.c.id == job_id).values(**values))
     html = compared(client, engine, left, right)
-    assert "other variants" in html
+    assert "different variants" in html
     assert html.count("again as ") == 2
     forms = [fields_of(one) for one in re.findall(r"<form method.*?</form>", html, re.S)]
     (chosen,) = [one for one in forms if one.get("like") == left]

@@ -195,8 +195,8 @@ def shard(file: Path) -> None:
     [
         (cut, "model.safetensors in .* is cut off"),
         (pointer, "a pointer of Git LFS, not the weights: run `git lfs pull`"),
-        (lambda file: file.write_bytes(b""), "no file of safetensors, or cut off: fetch or copy"),
-        (lambda file: file.write_bytes(b"\x02" + b"\0" * 7 + b"[]"), "no file of safetensors: fet"),
+        (lambda file: file.write_bytes(b""), "not a safetensors file, or cut off: fetch or copy"),
+        (lambda file: file.write_bytes(b"\x02" + b"\0" * 7 + b"[]"), "not a safetensors file: fet"),
         (shard, "files that its model.safetensors.index.json names are not in"),
     ],
 )

@@ -226,7 +226,7 @@ def test_an_answer_that_is_cut_is_asked_again(
         ("openai/2026-11/quota_used_up", BadInput, "quota or credit is used up"),
         ("openai/2026-11/credit_used_up", BadInput, "quota or credit is used up"),
         ("openai/2026-11/redirect", BadInput, "not followed"),
-        ("openai/2026-11/malformed", AnswerUnread, "no JSON"),
+        ("openai/2026-11/malformed", AnswerUnread, "not return JSON"),
         ("openai/2026-11/too_long", TextTooLong, "8192 tokens"),
         ("vllm/0.33/too_long", TextTooLong, "1014 tokens"),
         ("vllm/0.9/too_long", TextTooLong, "8192"),

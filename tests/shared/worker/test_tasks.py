@@ -227,7 +227,7 @@ def test_a_further_study_is_planned_from_the_results_and_from_both_systems(engin
     assert (planned["draws"], planned["one_sided_draws"]) == (None, None)
     assert "draws: echo compares with no random explanations" in planned["warnings"]
     assert planned["compared_texts"] is None  # it was compared with itself, and nothing bounds it
-    assert any("compared_texts: no spread" in one for one in planned["warnings"])
+    assert any("compared_texts: the spread" in one for one in planned["warnings"])
 
 
 def test_an_unknown_job_of_the_other_system_is_pointed_at(engine: Engine) -> None:

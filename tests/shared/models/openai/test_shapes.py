@@ -161,7 +161,7 @@ def test_a_probability_above_one_by_rounding_is_one(model: ServedLanguageModel, 
     ("answer", "kind", "reason"),
     [
         ({"hello": 1}, Unavailable, "not OpenAI's: choices"),
-        (b"<html>", Unavailable, "no JSON"),
+        (b"<html>", Unavailable, "not return JSON"),
         (choice(finish_reason="content_filter"), BadInput, "content filter"),
         (choice(finish_reason="abort"), Unavailable, "aborted the completion"),
     ],
