@@ -24,7 +24,7 @@ from services.gateway.refusals import problem_response
 from services.gateway.server import render_metrics
 from services.gateway.state import Gateway, State, requires_key
 from services.gateway.views import ALWAYS_SENT, ListPage, ProblemSchema, error_responses
-from shared.contracts.errors import BadInput, ModelState, NotThere, Unavailable
+from shared.contracts.errors import ModelState, NotThere, Unavailable
 from shared.contracts.problems import make
 from shared.models import server_records
 from shared.models.catalogue.availability import Status, read_statuses
@@ -177,13 +177,9 @@ def list_models(
     the model's files are not on this disk. `warnings` are in every report of the model.
     """
     check_filters(request)
-    cards = [card for card in _model_list(gateway) if id in (None, card["id"])]
-    names = [card["id"] for card in cards]
-    if after is not None and after not in names:
-        raise BadInput(f"there is no model {after[:64]!r}", pointer="/after")
-    start = 0 if after is None else names.index(after) + 1
-    page = cards[start : start + limit]
-    return JSONResponse(list_json(page, has_more=start + limit < len(cards)))
+    cards = sorted(_model_list(gateway), key=lambda card: str(card["id"]))
+    rest = [card for card in cards if id in (None, card["id"]) and card["id"] > (after or "")]
+    return JSONResponse(list_json(rest[:limit], has_more=len(rest) > limit))
 
 
 def _model_list(gateway: State) -> list[dict[str, Any]]:
