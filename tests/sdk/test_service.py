@@ -231,7 +231,7 @@ def test_the_command_line_from_a_table_to_a_comparison(
     assert f"A, the new one, is {batches[0]}; B, the baseline, is {batches[1]}" in said
     assert "5 lines in both" in said
     fields = ["--text", POST["text"], "--explanation", POST["explanation"]]
-    assert main(["score", "hatexscore", *fields, "--field", "control_draws=5"]) == 0
+    assert main(["score", "hatexscore", *fields, "--field", "options.control_draws=5"]) == 0
     assert capsys.readouterr().out.startswith("hatexscore: ")
     assert main(["doctor"]) == 0, capsys.readouterr().out
 
