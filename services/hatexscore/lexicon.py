@@ -255,7 +255,7 @@ class TextGroups:
 
 # Words of many names, which tell no group.
 _OF_MANY = frozenset(["people", "person", "persons", "community", "communities", "american"])
-_LEAST = 4  # letters of a beginning that two names share: transgender, trans people
+_LEAST = 5  # letters of a shared beginning: transgender, trans people; not Roma, Romanian
 
 
 def _share_a_word(name: str, other: str) -> bool:

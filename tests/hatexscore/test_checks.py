@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.lexicon import TextGroups
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
 from shared.contracts.messages import Check
@@ -151,6 +152,44 @@ def test_words_of_the_post_are_left_out_of_the_comparison() -> None:
         SERVICE.score(HatexscoreRequest(text=KIND, explanation=said, decision="non-hateful"))
     [pair] = alike.pairs
     assert "library" not in pair.a
+
+
+@pytest.mark.parametrize(
+    ("explanation", "outcome"),
+    [
+        ("No es odio. El autor ve una serie que no es para la familia.", "not_tested"),
+        ("No es odio. El autor se queja del casero y de que no hay agua caliente.", "passed"),
+    ],
+)
+def test_function_words_of_another_language_are_no_words_of_the_post(
+    explanation: str, outcome: str
+) -> None:
+    post = "Llevo tres días sin agua caliente y el casero dice que es bueno para la salud."
+    request = HatexscoreRequest(
+        text=post, explanation=explanation, decision="non-hateful", language="es"
+    )
+    with bound(FakeClassifier(languages=("*",))):
+        assert check(SERVICE.score(request), "about-this-post").outcome == outcome
+
+
+def test_a_hateful_explanation_of_another_group_does_not_hold_up() -> None:
+    said = 'It says "those lazy", which attacks Jews. Conclusion: hateful.'
+    report = judged(POST, said, "hateful")
+    assert check(report, "group-named").reason == "other-group"
+    assert report.verdict == "not_tested"
+
+
+@pytest.mark.parametrize(
+    ("post", "explanation", "same"),
+    [
+        ("gay", "gay people", True),
+        ("transgender", "trans people", True),
+        ("roma", "romanian", False),
+        ("african american", "native american", False),
+    ],
+)
+def test_a_group_has_longer_names_and_no_others(post: str, explanation: str, same: bool) -> None:
+    assert TextGroups(frozenset({post}), same_language=True).names(explanation) is same
 
 
 def test_a_post_without_content_words_makes_no_stock_sentence_hold_up() -> None:
