@@ -166,10 +166,11 @@ def test_a_store_that_hangs_stops_nothing_else(
         try:
             with monkeypatch.context() as patch:
                 patch.setattr(FileStore, "open_read", read)
-                patch.setattr(FileStore, "check", lambda _: released.wait(SECONDS))
                 downloads = [pool.submit(client.get, path) for _ in range(MORE_THAN_THREADS)]
                 for _ in range(file_store_watch.THREADS):
                     assert reading.acquire(timeout=SECONDS)
+                # only now: once a check has hung, no further download reads
+                patch.setattr(FileStore, "check", lambda _: released.wait(SECONDS))
                 eventually(lambda: client.get("/readyz").json()["files"] == HANGS)
                 assert client.get("/v1/files").status_code == 200
                 refused = client.get(path)
