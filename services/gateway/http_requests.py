@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any, BinaryIO, NoReturn, TypeVar
 
-from fastapi import Header, Query, Request
+from fastapi import Depends, Header, Query, Request
 from pydantic import BeforeValidator, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
@@ -34,7 +34,7 @@ from shared.contracts.problems import (
     unique_members,
     validation_problem,
 )
-from shared.ledger.engine import Order
+from shared.ledger.engine import Order, Slice
 from shared.ledger.file_store import PIECE_BYTES, FileStore, store_error
 
 M = TypeVar("M", bound=Message)
@@ -77,7 +77,6 @@ def _in_digits(sent: Any) -> Any:
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 InDigits = BeforeValidator(_in_digits)
 Limit = Annotated[int, Query(ge=1, le=MOST_ON_A_PAGE), InDigits]
-ById = Annotated[Order, Query(description="`desc`: newest first")]
 
 
 async def parse(request: Request, message: type[M] | Callable[[Any], type[M]], *, limit: int) -> M:
@@ -195,6 +194,11 @@ def key_header(effect: str) -> Any:
     return Header(description=effect, json_schema_extra={"pattern": f"^({KEY_FORM.pattern})$"})
 
 
+IdempotencyKey = Annotated[
+    str | None, key_header("repeating the same key and content returns the first answer")
+]
+
+
 def page_after(shape: re.Pattern[str]) -> Any:
     """Return the query parameter `after` of a list. shape: of its ids."""
     return Query(description=AFTER, pattern=f"^{shape.pattern}$")
@@ -203,7 +207,8 @@ def page_after(shape: re.Pattern[str]) -> Any:
 def check_filters(request: Request) -> None:
     """Raises BadInput for a filter that the operation does not declare and so would ignore."""
     route = request.scope["route"]
-    known = {field.alias for field in route.dependant.query_params}
+    dependants = (route.dependant, *route.dependant.dependencies)
+    known = {field.alias for dependant in dependants for field in dependant.query_params}
     more = (route.openapi_extra or {}).get("parameters", ())
     if any(parameter["name"] == "metadata" for parameter in more):
         known |= {name for name in request.query_params if METADATA.fullmatch(name)}
@@ -230,6 +235,22 @@ def metadata_filter(request: Request) -> dict[str, str]:
     """Return the keys and values of `metadata[KEY]=VALUE` in the query."""
     params = request.query_params.items()
     return {match[1]: value for name, value in params if (match := METADATA.fullmatch(name))}
+
+
+async def newest_slice(
+    request: Request,
+    created_after: Moment = None,
+    created_before: Moment = None,
+    limit: Limit = 20,
+    order: Annotated[Order, Query(description="`desc`: newest first")] = "desc",
+) -> Slice:
+    """Return the page of a list of files or batches; the caller adds `after` and the tenant."""
+    check_filters(request)
+    created = instant(created_after), instant(created_before)
+    return Slice(limit, None, order, None, *created, metadata_filter(request))
+
+
+ListedSlice = Annotated[Slice, Depends(newest_slice)]
 
 
 def list_json(data: list[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:

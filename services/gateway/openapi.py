@@ -8,6 +8,7 @@ recorded answers to the copy in `docs/openapi.json`.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -76,6 +77,7 @@ HEADERS: dict[str, tuple[str, Json]] = {
 }
 REPLAYED = {"create_judgements"}  # without a key: what says the same again is the first
 HEADER = "#/components/headers/"
+PARAMETER = "#/components/parameters/"
 LIMITED = ("RateLimit", "RateLimit-Policy")
 SIGNED = {
     "webhook-id": "the same in every attempt: use it to detect repetitions",
@@ -128,6 +130,7 @@ def build_description(app: FastAPI) -> Json:
                "schema": {"type": "string"}}
         for name, says in SIGNED.items()
     }  # fmt: skip
+    description["components"]["parameters"] |= _share_parameters(description)
     description["components"]["schemas"] = _components(description)
     description["components"]["responses"] = _share_problems(description)
     return openapi_schemas.finished(description)
@@ -141,12 +144,36 @@ def operations(description: Json) -> Iterator[tuple[str, Json]]:
                 yield path, methods[method]
 
 
+def parameters_of(description: Json, operation: Json) -> Iterator[Json]:
+    """Yield every parameter of the operation, and resolve references."""
+    shared = description["components"]["parameters"]
+    for parameter in operation.get("parameters", ()):
+        yield shared[parameter["$ref"].rpartition("/")[2]] if "$ref" in parameter else parameter
+
+
 def responses_of(description: Json, operation: Json) -> Iterator[tuple[str, Json]]:
     """Return every status with its response, and resolve references."""
     shared = description["components"]["responses"]
     for status, response in operation["responses"].items():
         reference = response.get("$ref", "").rpartition("/")[2]
         yield status, shared[reference] if reference else response
+
+
+def _share_parameters(made: Json) -> Json:
+    """Replace parameters that several operations have by references; return the components."""
+    uses = Counter(
+        json.dumps(parameter)
+        for _, operation in operations(made)
+        for parameter in operation.get("parameters", ())
+    )
+    repeated = [json.loads(parameter) for parameter, count in uses.items() if count > 1]
+    shared: Json = {parameter["name"]: parameter for parameter in repeated}
+    for _, operation in operations(made):
+        parameters = operation.get("parameters", [])
+        for index, parameter in enumerate(parameters):
+            if shared.get(parameter["name"]) == parameter:
+                parameters[index] = {"$ref": PARAMETER + parameter["name"]}
+    return shared
 
 
 def _share_problems(made: Json) -> Json:
@@ -266,7 +293,7 @@ def _webhook(event: str) -> Json:
             "summary": f"You are told of `{event}`",
             "description": "Answer within 20 seconds. Anything else is retried for up to 75 hours.",
             "security": [],
-            "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in SIGNED],
+            "parameters": [{"$ref": PARAMETER + name} for name in SIGNED],
             "requestBody": {"required": True, "content": {"application/json": body}},
             "responses": {status: {"description": says} for status, says in RECEIVED.items()},
         }

@@ -17,6 +17,7 @@ import pytest
 from fastapi.routing import APIRoute
 from sqlalchemy import Engine, update
 
+from services.gateway.openapi import parameters_of
 from services.gateway.pages.assets import PARTS
 from shared.ledger.keys import Scope
 from shared.ledger.tables import result_facts
@@ -77,9 +78,13 @@ Asked = tuple[str, str]  # method, path as it is declared
 
 
 def described(api: httpx.Client) -> dict[Asked, dict[str, Any]]:
-    """The operations of the API."""
-    paths = api.get("/openapi.json").json()["paths"]
-    return {(verb.upper(), path): one for path in paths for verb, one in paths[path].items()}
+    """The operations of the API, with whole parameters."""
+    description = api.get("/openapi.json").json()
+    return {
+        (verb.upper(), path): one | {"parameters": [*parameters_of(description, one)]}
+        for path, verbs in description["paths"].items()
+        for verb, one in verbs.items()
+    }
 
 
 def page_operations() -> Iterator[Asked]:
@@ -96,7 +101,7 @@ def sent_by(asked: Asked, told: dict[str, Any]) -> dict[str, Any]:
 
 
 def names_of(told: dict[str, Any]) -> set[str]:
-    return {one["name"] for one in told.get("parameters", ()) if one["in"] == "query"}
+    return {one["name"] for one in told["parameters"] if one["in"] == "query"}
 
 
 def test_what_an_address_names_is_not_there_for_another_tenant(opens: Opens, owned: Owned) -> None:

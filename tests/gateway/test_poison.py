@@ -11,6 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from services.gateway.openapi import parameters_of
 from services.registry import all_contracts
 from tests.batches import URL
 from tests.poison import TEXTS, places, planted, raw_values
@@ -69,9 +70,10 @@ def test_no_value_of_a_body_is_our_fault(client: httpx.Client, path: str) -> Non
 
 def operations(client: httpx.Client) -> Iterator[tuple[str, str, list[str]]]:
     """(method, path, names in the query) of all; names in the path stand in it in braces."""
-    for path, methods in client.get("/openapi.json").json()["paths"].items():
+    description = client.get("/openapi.json").json()
+    for path, methods in description["paths"].items():
         for method, operation in methods.items():
-            named = operation.get("parameters", [])
+            named = parameters_of(description, operation)
             yield method, path, [one["name"] for one in named if one["in"] == "query"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from services.gateway.openapi import responses_of
+from services.gateway.openapi import parameters_of, responses_of
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import page
 
@@ -60,18 +60,15 @@ def _operations(app: FastAPI) -> dict[str, list[Operation]]:
         for method in METHODS:
             if method in methods:
                 tag = methods[method].get("tags", ["other"])[0]
-                answers = responses_of(description, methods[method])
-                by_tag[tag].append(_operation(method, path, methods[method], messages, answers))
+                spec = methods[method] | {
+                    "parameters": list(parameters_of(description, methods[method])),
+                    "responses": dict(responses_of(description, methods[method])),
+                }
+                by_tag[tag].append(_operation(method, path, spec, messages))
     return dict(by_tag)
 
 
-def _operation(
-    method: str,
-    path: str,
-    spec: dict[str, Any],
-    messages: dict[str, Any],
-    answers: Iterable[tuple[str, dict[str, Any]]],
-) -> Operation:
+def _operation(method: str, path: str, spec: dict[str, Any], messages: dict[str, Any]) -> Operation:
     return Operation(
         id=spec["operationId"],
         method=method.upper(),
@@ -84,10 +81,12 @@ def _operation(
                 parameter.get("required", False),
                 parameter.get("description", ""),
             )
-            for parameter in spec.get("parameters", ())
+            for parameter in spec["parameters"]
         ],
         bodies={name: _fields(messages[name]) for name in _messages(spec.get("requestBody", {}))},
-        answers=[(status, response["description"]) for status, response in answers],
+        answers=[
+            (status, response["description"]) for status, response in spec["responses"].items()
+        ],
     )
 
 

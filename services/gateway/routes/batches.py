@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Literal
 
@@ -15,15 +16,10 @@ from services.gateway import http_requests, views
 from services.gateway.auth import Batcher
 from services.gateway.http_requests import (
     METADATA_PARAMETER,
-    ById,
-    Limit,
-    Moment,
-    check_filters,
-    instant,
-    key_header,
+    IdempotencyKey,
+    ListedSlice,
     key_of,
     list_json,
-    metadata_filter,
     page_after,
 )
 from services.gateway.refusals import AlreadyFinal
@@ -35,7 +31,6 @@ from shared.contracts.errors import BadInput, UnknownBatch, UnknownFile
 from shared.contracts.messages import LanguageTag, Message, MetadataKey, MetadataValue
 from shared.ledger import batches, files
 from shared.ledger.batches import Batch, NewBatch
-from shared.ledger.engine import Slice
 
 BATCH_ID = re.compile(r"batch_[0-9a-f]{32}")
 REFUSED = views.error_responses(403, 409, 413, 415, 422)
@@ -88,9 +83,7 @@ async def create_batch(
     request: Request,
     gateway: Gateway,
     caller: Batcher,
-    idempotency_key: Annotated[
-        str | None, key_header("repeating the same key and body returns the first batch")
-    ] = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> JSONResponse:
     """Commit the batch; the scheduler validates its file next."""
     body = await http_requests.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
@@ -143,19 +136,13 @@ def check_input(connection: Connection, file_id: str, tenant: str) -> None:
     openapi_extra={"parameters": [METADATA_PARAMETER]},
 )
 async def list_batches(
-    request: Request,
     gateway: Gateway,
     caller: Batcher,
-    created_after: Moment = None,
-    created_before: Moment = None,
-    limit: Limit = 20,
+    listed: ListedSlice,
     after: Annotated[str | None, page_after(BATCH_ID)] = None,
-    order: ById = "desc",
 ) -> JSONResponse:
     """A page of batches."""
-    check_filters(request)
-    created = instant(created_after), instant(created_before)
-    page = Slice(limit, after, order, caller.tenant, *created, metadata_filter(request))
+    page = replace(listed, after=after, tenant=caller.tenant)
     rows, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, page))
     return JSONResponse(list_json([batch_json(batch) for batch in rows], has_more=more))
 

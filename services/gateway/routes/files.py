@@ -17,15 +17,11 @@ from services.gateway import views
 from services.gateway.auth import Batcher
 from services.gateway.caller import Caller
 from services.gateway.http_requests import (
-    ById,
-    Limit,
-    Moment,
-    check_filters,
+    IdempotencyKey,
+    ListedSlice,
     declared_bytes,
     file_in,
     form_of,
-    instant,
-    key_header,
     key_of,
     list_json,
     missing,
@@ -37,7 +33,6 @@ from services.gateway.state import Gateway, State
 from services.gateway.views import Deleted, FileList, StoredFileSchema, file_json
 from shared.contracts.errors import QuotaExceeded, UnknownFile
 from shared.ledger import files
-from shared.ledger.engine import Slice
 from shared.ledger.files import File, NewFile, Purpose
 from shared.ledger.jobs import Owner, check_file_limit
 from shared.ledger.request_keys import KeyReused
@@ -83,9 +78,7 @@ async def create_file(
     request: Request,
     gateway: Gateway,
     caller: Batcher,
-    idempotency_key: Annotated[
-        str | None, key_header("repeating the same key and file returns the first file")
-    ] = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> JSONResponse:
     """The bytes are stored before the file appears."""
     key = key_of(idempotency_key)
@@ -171,20 +164,14 @@ def _parse_expiration(form: FormData) -> int | None:
     responses={200: {"model": FileList}, **views.error_responses(403, 422)},
 )
 async def list_files(
-    request: Request,
     gateway: Gateway,
     caller: Batcher,
+    listed: ListedSlice,
     purpose: Annotated[Purpose | None, Query()] = None,
-    created_after: Moment = None,
-    created_before: Moment = None,
-    limit: Limit = 20,
     after: Annotated[str | None, page_after(FILE_ID)] = None,
-    order: ById = "desc",
 ) -> JSONResponse:
     """A page of files."""
-    check_filters(request)
-    created = instant(created_after), instant(created_before)
-    page = Slice(limit, after, order, caller.tenant, *created)
+    page = replace(listed, after=after, tenant=caller.tenant)
     rows, more = await gateway.in_ledger(
         lambda connection: files.page_of(connection, page, purpose=purpose)
     )

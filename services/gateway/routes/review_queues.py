@@ -14,8 +14,8 @@ from services.gateway import http_requests, views
 from services.gateway.auth import Batcher, Reader, Reviewer
 from services.gateway.caller import Caller
 from services.gateway.http_requests import (
+    IdempotencyKey,
     Limit,
-    key_header,
     key_of,
     list_json,
     page_after,
@@ -75,9 +75,7 @@ async def create_review_queue(
     request: Request,
     gateway: Gateway,
     caller: Batcher,
-    idempotency_key: Annotated[
-        str | None, key_header("repeating the same key and body returns the first queue")
-    ] = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> JSONResponse:
     """The lines that match the filter and have a result, in the requested order."""
     body = await http_requests.parse(

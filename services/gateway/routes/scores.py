@@ -20,7 +20,7 @@ from services.explanations.explained_requests import as_checked
 from services.gateway import http_requests, views
 from services.gateway.auth import Scorer, check_access
 from services.gateway.caller import Caller
-from services.gateway.http_requests import OWN_KEY, key_header, key_of, parse_wait
+from services.gateway.http_requests import OWN_KEY, IdempotencyKey, key_of, parse_wait
 from services.gateway.refusals import UnknownMetric
 from services.gateway.state import Gateway, State
 from services.registry import metrics, reported
@@ -51,9 +51,6 @@ Expand = Annotated[
     Query(description="adds the metric's additional fields to the result"),
 ]
 LOCATION = ("Location",)
-IdempotencyKey = Annotated[
-    str | None, key_header("repeating the same key and body returns the first job")
-]
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 from services.gateway import http_requests, views
 from services.gateway.auth import Administrator
 from services.gateway.http_requests import (
+    IdempotencyKey,
     Limit,
     check_filters,
     key_header,
@@ -244,9 +245,7 @@ async def create(
     request: Request,
     gateway: Gateway,
     caller: Administrator,
-    idempotency_key: Annotated[
-        str | None, key_header("repeating the same key and body returns the first endpoint")
-    ] = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> JSONResponse:
     """Creates an endpoint."""
     body = await http_requests.parse(
