@@ -13,7 +13,7 @@ from pydantic import Field
 
 from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.elicitation import ExplainableReport
-from shared.contracts.messages import Count, Evidence, Message, MetadataKey, Word
+from shared.contracts.messages import Count, Evidence, Message, MetadataKey
 from shared.contracts.reports import Interval
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -215,7 +215,6 @@ class HafResult(ExplainableReport):
     or RN that are defined."""
 
     range: tuple[float, float] = (0.0, 1.0)
-    warnings: tuple[Annotated[str, Word], ...] = ()
     components: HafComponents
     evidence: tuple[HafReasonEvidence, ...]
     control: HafControls | None

@@ -2796,6 +2796,9 @@ class MetricResult(Result):
         Field(description='reasons why checks have no answer, with advice for each'),
     ]
     direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
+    warnings: Annotated[
+        list[str], Field(description='reasons why a value is null or doubtful')
+    ] = []
     languages: Annotated[
         Languages | None,
         Field(
@@ -3312,9 +3315,6 @@ class Cot2elResult(MetricResult):
         list[Cot2elRefinedPair], Field(description="EL filtered, in the parse's order")
     ]
     control: Cot2elShuffledWords | None
-    warnings: Annotated[
-        list[str], Field(description='reasons why a value is null or doubtful')
-    ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
@@ -4288,9 +4288,6 @@ class HlvResult(MetricResult):
     components: HlvComponents
     evidence: Annotated[list[Evidence], Field(validate_default=True)] = []
     control: HlvBaselines
-    warnings: Annotated[
-        list[str], Field(description='reasons why a value is null or doubtful')
-    ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
@@ -5383,9 +5380,6 @@ class FtcResult(MetricResult):
     components: FtcComponents
     evidence: list[FtcSpanEvidence]
     control: FtcBaselines | None
-    warnings: Annotated[
-        list[str], Field(description='reasons why a value is null or doubtful')
-    ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
@@ -5507,7 +5501,6 @@ class HafResult(MetricResult):
     components: HafComponents
     evidence: list[HafReasonEvidence]
     control: HafControls | None
-    warnings: list[str] = []
     reasons: Annotated[
         list[NullReason],
         Field(
@@ -5536,9 +5529,6 @@ class HatexscoreResult(MetricResult):
         HatexscoreRandomSpans | None,
         Field(description='null if undefined; see `warnings`'),
     ] = None
-    warnings: Annotated[
-        list[str], Field(description='reasons why a value is null or doubtful')
-    ] = []
     reasons: Annotated[
         list[HatexscoreReason],
         Field(
@@ -5582,9 +5572,6 @@ class IceResult(MetricResult):
     control: Annotated[
         IceChance | None, Field(description='null if undefined; see `warnings`')
     ]
-    warnings: Annotated[
-        list[str], Field(description='reasons why a value is null or doubtful')
-    ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
@@ -5633,9 +5620,6 @@ class SorResult(MetricResult):
     control: Annotated[
         SorNull | None, Field(description='the same statement for other posts')
     ]
-    warnings: Annotated[
-        list[str], Field(description='reasons why a value is null or doubtful')
-    ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
@@ -5770,9 +5754,6 @@ class ConsistencyResult(MetricResult):
     components: ConsistencyComponents
     evidence: list[ConsistencyEvidence]
     control: ConsistencyControl | None
-    warnings: Annotated[
-        list[str], Field(description='reasons why a value is null or doubtful')
-    ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
