@@ -80,6 +80,7 @@ TABLES = (  # what names another table stands before it
     "files",
     "batches",
     "api_keys",
+    "tenants",
 )
 
 

@@ -62,9 +62,9 @@ def _insert(
 ) -> Batch:
     file_id, size = file
     check_file_limit(connection, owner, size)
-    kept_for = files.max_age(None, gateway.settings.retention_hours)
+    hours = gateway.settings.retention_hours
     files.insert_file(
-        connection, NewFile(file_id, "batch", source.filename, size, kept_for, owner.tenant)
+        connection, NewFile(file_id, "batch", source.filename, size, hours, owner.tenant)
     )
     new = NewBatch(
         metric=source.contract.name,

@@ -1,4 +1,5 @@
-"""Create, list and revoke API keys: `touchstone keys`, or `python -m services.gateway.keys`.
+"""Create, list and revoke API keys, and set how long a tenant's data is kept: `touchstone keys`, or
+`python -m services.gateway.keys`.
 
 It writes into the ledger of `DATABASE_URL`; `--var var` finds the ledger of a stack on this
 machine. A key is printed once, alone on standard output. The ledger stores its SHA-256.
@@ -15,10 +16,10 @@ from typing import get_args
 
 from rich.console import Console
 from rich.table import Table
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from shared.contracts.errors import Unavailable
-from shared.ledger import keys
+from shared.ledger import keys, tenants
 from shared.ledger.engine import connect, ledger, transaction
 from shared.ledger.keys import MOST_REVIEWER, Key, NewKey, Scope
 from shared.ledger.tables import DEFAULT_TENANT
@@ -64,6 +65,20 @@ def parser() -> argparse.ArgumentParser:
     listing.add_argument("--tenant", type=_tenant, help="List only keys of this tenant.")
     revoke = commands.add_parser("revoke", help="Revoke a key.")
     revoke.add_argument("id", help="Id of the key, key_….")
+    retention = commands.add_parser("retention", help="Show or set how long data is kept.")
+    retention.add_argument("tenant", type=_tenant, help="Tenant whose data it is.")
+    value = retention.add_mutually_exclusive_group()
+    value.add_argument(
+        "--days",
+        type=_count,
+        help="Days until the tenant's ended jobs, batches, deliveries and files are deleted. Files "
+        "that are stored already are not kept for longer.",
+    )
+    value.add_argument(
+        "--default",
+        action="store_true",
+        help="Keep the tenant's data for TOUCHSTONE_RETENTION_HOURS again.",
+    )
     return result
 
 
@@ -102,6 +117,9 @@ def _run(options: argparse.Namespace, engine: Engine, console: Console) -> int:
                 listed = Console(width=None if sys.stdout.isatty() else PIPE_COLUMNS)
                 listed.print(table(keys.all_of(connection, options.tenant)))
                 return 0
+            case "retention":
+                console.print(_retention(connection, options))
+                return 0
             case _:
                 revoked = keys.revoke(connection, options.id)
                 if revoked is None:
@@ -112,6 +130,19 @@ def _run(options: argparse.Namespace, engine: Engine, console: Console) -> int:
     console.print("The key is shown only this once:")
     sys.stdout.write(secret + "\n")
     return 0
+
+
+def _retention(connection: Connection, options: argparse.Namespace) -> str:
+    """Set the tenant's retention if asked to; return it as a sentence."""
+    tenant = options.tenant
+    if tenant != DEFAULT_TENANT and not keys.all_of(connection, tenant):
+        raise ValueError(f"there is no tenant {tenant!r}: no key was created for it")
+    if options.days or options.default:
+        term = timedelta(days=options.days) if options.days else None
+        tenants.set_retention(connection, tenant, term)
+    own = tenants.retention_of(connection, tenant)
+    length = "TOUCHSTONE_RETENTION_HOURS, the default" if own is None else f"{own.days} d"
+    return f"Retention of the tenant {tenant}: {length}"
 
 
 def _engine(var: Path | None) -> Engine:

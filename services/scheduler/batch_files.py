@@ -214,7 +214,8 @@ class BatchFileWorker:
             purpose="batch_output",
             filename=f"{batch.id}_{kind}.jsonl",
             bytes=size,
-            kept_for=files.max_age(batch.output_seconds, self._settings.retention_hours),
+            kept_hours=self._settings.retention_hours,
+            requested_seconds=batch.output_seconds,
             tenant=batch.tenant,
         )
         return files.insert_file(connection, new).id

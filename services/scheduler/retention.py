@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from sqlalchemy import Connection, Engine
 
 from shared.contracts.errors import FileStoreAway, Unavailable
 from shared.contracts.redaction import PRIVATE, PRIVATE_BYTES
-from shared.ledger import files, partitions, retention, score_hours
+from shared.ledger import files, partitions, retention, score_hours, tenants
 from shared.ledger.engine import transaction
 from shared.ledger.file_store import FileStore
 from shared.ledger.retention import FinishedInput
@@ -43,14 +44,15 @@ class Retention:
 
     def round(self) -> None:
         """Delete everything whose retention is over. Raises Unavailable."""
-        webhooks = timedelta(hours=self._settings.retention_hours)
+        term = timedelta(hours=self._settings.retention_hours)
         purges: dict[str, Callable[[], int]] = {
-            **self._jobs(timedelta(hours=self._settings.retention_hours)),
+            **self._jobs(term),
+            "jobs of tenants": lambda: self._jobs_of_tenants(term),
             "keys": self._all(
                 lambda connection: retention.purge_idempotency(connection, IDEMPOTENCY_TERM)
             ),
             "deliveries": self._all(
-                lambda connection: retention.purge_deliveries(connection, webhooks)
+                lambda connection: retention.purge_deliveries(connection, term)
             ),
             "score hours": self._all(score_hours.delete_before),
             "files": self._files,
@@ -78,6 +80,15 @@ class Retention:
             "days": lambda: partitions.drop_expired(self._engine, term, now),
             "jobs": self._all(lambda connection: retention.purge_jobs(connection, late)),
         }
+
+    def _jobs_of_tenants(self, default: timedelta) -> int:
+        """Delete jobs of tenants whose retention is shorter, row by row; after their batches."""
+        with transaction(self._engine) as connection:
+            terms = tenants.shorter_terms(connection, default)
+        return sum(
+            self._all(partial(retention.purge_jobs, older_than=term, tenant=name))()
+            for name, term in terms
+        )
 
     def _referring(self, older_than: timedelta) -> int:
         """Delete rows that refer to expired jobs, since pages show them and keys repeat them.

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, delete, exists, func, or_, select, update
+from sqlalchemy import Connection, Row, delete, exists, func, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.contracts.errors import UnknownFile
 from shared.ledger.engine import Slice, fetch_page
 from shared.ledger.tables import DEFAULT_TENANT, OPEN, batches, file_stores, files
+from shared.ledger.tenants import kept_for
 
 Purpose = Literal["batch", "batch_output"]
 
@@ -36,12 +37,6 @@ SHOWN = tuple(files.c[name] for name in File.__dataclass_fields__)
 ALIVE = or_(files.c.expires_at.is_(None), files.c.expires_at > func.now())
 
 
-def max_age(seconds: int | None, otherwise_hours: float) -> timedelta:
-    """Return how long a file is kept: as requested, but no longer than configured."""
-    configured = timedelta(hours=otherwise_hours)
-    return configured if seconds is None else min(configured, timedelta(seconds=seconds))
-
-
 IN_USE = exists().where(batches.c.input_file_id == files.c.id, batches.c.status.in_(OPEN))
 
 
@@ -56,26 +51,31 @@ def file_of(row: Row[Any]) -> File:
 
 @dataclass(frozen=True)
 class NewFile:
-    """The row of a file, written once the bytes are safe."""
+    """The row of a file, written once the bytes are safe. kept_hours: retention of tenants without
+    their own. requested_seconds: a shorter time, if the caller wants one."""
 
     id: str
     purpose: Purpose
     filename: str
     bytes: int
-    kept_for: timedelta
+    kept_hours: float
     tenant: str = DEFAULT_TENANT
     key: str | None = None  # of the upload form
+    requested_seconds: int | None = None
 
 
 def insert_file(connection: Connection, new: NewFile) -> File:
     """Insert the row of this file; a second call finds the same file."""
+    term = kept_for(literal(new.tenant), timedelta(hours=new.kept_hours))
+    if new.requested_seconds is not None:
+        term = func.least(term, timedelta(seconds=new.requested_seconds))
     values = {
         "id": new.id,
         "tenant": new.tenant,
         "purpose": new.purpose,
         "filename": new.filename,
         "bytes": new.bytes,
-        "expires_at": func.now() + new.kept_for,
+        "expires_at": func.now() + term,
         "key": new.key,
     }
     row = connection.execute(

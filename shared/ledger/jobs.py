@@ -51,6 +51,7 @@ from shared.ledger.tables import (
     jobs,
     tried_attempts,
 )
+from shared.ledger.tenants import kept_for
 from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
 from shared.process.encryption import text_key
 from shared.process.settings import settings
@@ -243,15 +244,16 @@ def has_id(job_id: str) -> ColumnElement[bool]:
 
 
 def is_expired(older_than: timedelta) -> ColumnElement[bool]:
-    """Return the condition that a job ended longer ago than this and belongs to no existing
-    batch."""
-    return and_(jobs.c.finished_at < func.now() - older_than, ~_is_of_batch())
+    """Return the condition that a job ended longer ago than this, or than its tenant's own
+    retention, and belongs to no existing batch."""
+    term = kept_for(jobs.c.tenant, older_than)
+    return and_(jobs.c.finished_at < func.now() - term, ~_is_of_batch())
 
 
 def is_kept() -> ColumnElement[bool]:
     """Return the condition that a job may be read: an expired job may not, even if its row
     exists."""
-    term = timedelta(hours=settings().retention_hours)
+    term = kept_for(jobs.c.tenant, timedelta(hours=settings().retention_hours))
     is_young = jobs.c.finished_at >= func.now() - term
     return or_(jobs.c.finished_at.is_(None), is_young, _is_of_batch())
 

@@ -55,6 +55,7 @@ from shared.ledger.tables import (
     result_facts,
     review_items,
 )
+from shared.ledger.tenants import kept_for
 from shared.process import telemetry
 
 LAYOUT = 7_236_154_029  # an advisory lock: one process at a time changes the layout
@@ -186,7 +187,7 @@ def make_day(connection: Connection, day: datetime) -> bool:
 
 
 def _rows(name: str) -> TableClause:
-    columns = ("id", "status", "finished_at", "batch_id", "has_facts")
+    columns = ("id", "tenant", "status", "finished_at", "batch_id", "has_facts")
     return table(name, *(column(name) for name in columns))
 
 
@@ -245,7 +246,8 @@ def _drop(engine: Engine, part: JobPartition, older_than: timedelta) -> bool:
     lock."""
     job = _rows(part.name)
     of_batch = exists().where(batches.c.id == job.c.batch_id).correlate(job)
-    has_kept = exists().where(or_(job.c.finished_at >= func.now() - older_than, of_batch))
+    term = kept_for(job.c.tenant, older_than)
+    has_kept = exists().where(or_(job.c.finished_at >= func.now() - term, of_batch))
     with transaction(engine) as connection:
         if connection.execute(select(has_kept)).scalar_one():
             return False

@@ -20,19 +20,23 @@ from shared.ledger.tables import (
     jobs,
     review_queues,
 )
+from shared.ledger.tenants import kept_for
 
 PORTION = 1_000  # rows per transaction
 CLOCKS = timedelta(hours=1)  # ids of a gateway whose clock is ahead by no more are purged in time
 
 
-def purge_jobs(connection: Connection, older_than: timedelta) -> int:
-    """Delete jobs without a batch that ended longer ago than this; return how many.
+def purge_jobs(connection: Connection, older_than: timedelta, tenant: str | None = None) -> int:
+    """Delete jobs without a batch that ended longer ago than this, of one tenant or of all; return
+    how many.
 
-    They were accepted before they ended, so younger ids are not searched.
+    They were accepted before they ended, so younger ids are not searched. A tenant's own retention
+    replaces `older_than`.
     """
+    of_tenant = () if tenant is None else (jobs.c.tenant == tenant,)
     old = (
         select(jobs.c.id)
-        .where(jobs.c.id < latest_id(older_than), is_expired(older_than))
+        .where(jobs.c.id < latest_id(older_than), is_expired(older_than), *of_tenant)
         .order_by(jobs.c.id)
         .limit(PORTION)
         .with_for_update(skip_locked=True)
@@ -48,14 +52,17 @@ def latest_id(older_than: timedelta) -> str:
 def oldest_batch(
     connection: Connection, older_than: timedelta, but: Sequence[str] = ()
 ) -> str | None:
-    """Return the oldest batch that became final longer ago than this, without the excluded ones."""
+    """Return the oldest batch that became final longer ago than this, or than its tenant's own
+    retention, without the excluded ones."""
     ended = func.coalesce(
         batches.c.completed_at, batches.c.cancelled_at, batches.c.expired_at, batches.c.failed_at
     )
     old = (
         select(batches.c.id)
         .where(
-            batches.c.status.in_(ENDED), ended < func.now() - older_than, batches.c.id.not_in(but)
+            batches.c.status.in_(ENDED),
+            ended < func.now() - kept_for(batches.c.tenant, older_than),
+            batches.c.id.not_in(but),
         )
         .order_by(batches.c.id)
         .limit(1)
@@ -142,5 +149,5 @@ def purge_idempotency_keys(connection: Connection, older_than: timedelta) -> int
 
 def purge_deliveries(connection: Connection, older_than: timedelta) -> int:
     """Delete ended deliveries of this age; return how many."""
-    old = deliveries.c.ended_at < func.now() - older_than
+    old = deliveries.c.ended_at < func.now() - kept_for(deliveries.c.tenant, older_than)
     return connection.execute(delete(deliveries).where(old)).rowcount

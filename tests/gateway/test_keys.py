@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import Engine
 
 from services.gateway.keys import main
 from services.gateway.site_security import KeyRequiredError, is_loopback, keys_needed
-from shared.ledger import keys
+from shared.ledger import keys, tenants
 from shared.ledger.engine import connect
 from shared.process.settings import Settings
 from tests.answers import CheckedClient
@@ -47,6 +48,20 @@ def test_a_key_is_made_listed_and_revoked(
     assert main(["revoke", "key_0"]) == 1
 
 
+def test_a_tenant_s_retention_is_set_and_shown(
+    capsys: pytest.CaptureFixture[str], engine: Engine, chosen: Settings
+) -> None:
+    assert main(["retention", "acme", "--days", "1"]) == 1
+    assert "no key was created for it" in capsys.readouterr().err
+    made(capsys, "--tenant", "acme")
+    for words, days in (("--days", "7"), 7), ((), 7), (("--default",), None):
+        assert main(["retention", "acme", *words]) == 0
+        assert (str(days or "TOUCHSTONE_RETENTION_HOURS")) in capsys.readouterr().err
+        with engine.begin() as connection:
+            term = tenants.retention_of(connection, "acme")
+        assert term == (None if days is None else timedelta(days=days))
+
+
 def test_the_key_opens_the_service(capsys: pytest.CaptureFixture[str], chosen: Settings) -> None:
     secret = made(capsys)
     with serving(chosen) as url, CheckedClient(base_url=url, timeout=SECONDS) as client:
@@ -63,6 +78,9 @@ def test_the_key_opens_the_service(capsys: pytest.CaptureFixture[str], chosen: S
         ["create", "--scope", "everything"],
         ["create", "--requests-per-minute", "0"],
         ["create", "--days", "-1"],
+        ["retention", "acme", "--days", "0"],
+        ["retention", "acme", "--days", "1.5"],
+        ["retention", "acme", "--days", "7", "--default"],
         ["revoke"],
     ],
 )

@@ -21,7 +21,7 @@ from services.gateway.spool import Spool, SpoolFull
 from shared.contracts.errors import QuotaExceeded
 from shared.ledger import files, keys
 from shared.ledger.file_store import FileStore
-from shared.ledger.files import NewFile, max_age
+from shared.ledger.files import NewFile
 from shared.ledger.keys import NewKey
 from shared.process.settings import Settings
 from tests.answers import CheckedClient
@@ -145,12 +145,12 @@ def test_a_crowd_of_uploads_overruns_nothing_and_leaves_nothing(
 
 def test_bytes_are_counted_with_those_that_batches_wrote(opens: Opens, engine: Engine) -> None:
     client = opens("a")
-    output = NewFile(files.new_id(), "batch_output", "o", 9_000, max_age(None, 1), "a")
+    output = NewFile(files.new_id(), "batch_output", "o", 9_000, 1, "a")
     with engine.begin() as connection:
         files.insert_file(connection, output)
     assert send(client, b"x" * 1_000).status_code == 200
     refused(send(client, b"x"), "stored-bytes")
-    more = NewFile(files.new_id(), "batch_output", "o", 10**9, max_age(None, 1), "a")
+    more = NewFile(files.new_id(), "batch_output", "o", 10**9, 1, "a")
     with engine.begin() as connection:  # what a batch writes is never refused
         assert files.insert_file(connection, more).bytes == 10**9
 

@@ -49,7 +49,7 @@ def made(scene: Scene, tenant: str, content: list[Json], *, of: bytes | None = N
     raw = packed(content) if of is None else of
     with FileStore(scene.chosen.files_url, scene.engine).open_write(file_id) as stream:
         stream.write(raw)
-    new = NewFile(file_id, "batch", "in.jsonl", len(raw), HOUR, tenant)
+    new = NewFile(file_id, "batch", "in.jsonl", len(raw), 1, tenant)
     asked = NewBatch("hatexscore", URL, file_id, {}, None, HOUR, tenant)
     with transaction(scene.engine) as connection:
         files.insert_file(connection, new)

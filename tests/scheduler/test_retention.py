@@ -6,10 +6,10 @@ import os
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import select, text, update
 
 from services.scheduler.retention import PrivateInputs, Retention
-from shared.ledger import files
+from shared.ledger import files, tenants
 from shared.ledger.tables import batches, jobs
 from shared.ledger.tables import files as file_table
 from tests.batches import URL, Scene, line, store_folder, upload
@@ -143,6 +143,41 @@ def test_what_is_purged_comes_in_portions(
     retention.round()
     assert count(scene, "jobs") == 0
     assert timedelta(hours=scene.chosen.retention_hours) < timedelta(days=40)
+
+
+@pytest.mark.parametrize(("own_days", "age_days", "own_stays"), [(1, 2, False), (60, 40, True)])
+def test_a_tenant_s_own_retention_is_of_its_data_alone(
+    scene: Scene, retention: Retention, own_days: int, age_days: int, *, own_stays: bool
+) -> None:
+    """The default is 30 days."""
+    tables = (jobs, batches, file_table)
+    scene.finish(scene.make([line(str(n), f"text {n}") for n in range(3)]))
+    scene.client.post(URL, json=GOOD)
+    scene.work()
+    age = text(f"interval '{age_days} days'")
+    with scene.engine.begin() as connection:
+        for table in tables:
+            connection.execute(update(table).values(tenant="own"))
+        tenants.set_retention(connection, "own", timedelta(days=own_days))
+    scene.finish(scene.make([line("a", "a")]))
+    scene.client.post(URL, json=GOOD)
+    scene.work()
+    with scene.engine.begin() as connection:
+        made = files.NewFile(files.new_id(), "batch", "a", 1, 30 * 24, "own")
+        kept = files.insert_file(connection, made)
+        assert kept.expires_at == kept.created_at + timedelta(days=own_days)
+        later = file_table.c.expires_at - age
+        connection.execute(update(file_table).values(expires_at=later))
+        connection.execute(update(jobs).values(finished_at=jobs.c.finished_at - age))
+        connection.execute(update(batches).values(completed_at=batches.c.completed_at - age))
+    retention.round()
+    with scene.engine.begin() as connection:
+        left = {
+            table.name: set(connection.execute(select(table.c.tenant)).scalars())
+            for table in tables
+        }
+    stays = {"own"} if own_stays else {"default"}
+    assert left == {"jobs": stays, "batches": stays, "files": stays}
 
 
 @pytest.mark.parametrize("ending", ["a fault beside it", "its own fault", "cancelled", "too early"])

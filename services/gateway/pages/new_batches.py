@@ -80,8 +80,8 @@ async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response
             name, table = _table(form)
             digest = await run_in_threadpool(hashlib.file_digest, table, "sha256")  # type: ignore[arg-type]
             key = templates.once_key(sent, "file", f"{name} {digest.hexdigest()}")
-            kept_for = files.max_age(None, gateway.settings.retention_hours)
-            new = NewFile(files.new_id(), "batch", name, 0, kept_for, owner.tenant, key)
+            hours = gateway.settings.retention_hours
+            new = NewFile(files.new_id(), "batch", name, 0, hours, owner.tenant, key)
             file, _ = await file_routes.keep(table, new, gateway, owner, limit)
         except (BadInput, BodyTooLarge, QuotaExceeded) as error:
             return page(

@@ -96,7 +96,8 @@ async def create_file(
                 purpose="batch",
                 filename=(sent.filename or "input.jsonl").replace("\x00", "")[:LONGEST_NAME],
                 bytes=0,
-                kept_for=files.max_age(_parse_expiration(form), gateway.settings.retention_hours),
+                kept_hours=gateway.settings.retention_hours,
+                requested_seconds=_parse_expiration(form),
                 tenant=owner.tenant,
                 key=key,
             )

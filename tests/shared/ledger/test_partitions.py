@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from services.scheduler.retention import Retention
 from shared.contracts.errors import Unavailable, UnknownJob
 from shared.contracts.facts import FactPlan, SurprisingRules
-from shared.ledger import jobs, leases, partitions, recovery, result_facts
+from shared.ledger import jobs, leases, partitions, recovery, result_facts, tenants
 from shared.ledger.engine import SEAL, connect, transaction
 from shared.ledger.migrate import migrate
 from shared.ledger.partition_jobs import NotPartitioned, partition_jobs
@@ -287,6 +287,21 @@ def test_a_job_whose_term_is_over_is_not_read_while_its_day_is_there(
     left = "SELECT count(*) FROM {} WHERE job_id = ANY (ARRAY(SELECT id FROM jobs))"
     for name in ("result_facts", "idempotency_keys"):
         assert count(engine, left.format(name)) == 2
+
+
+def test_a_tenant_s_own_retention_holds_in_partitions(engine: Engine, retention: Retention) -> None:
+    with engine.begin() as connection:
+        tenants.set_retention(connection, "brief", DAY)
+        tenants.set_retention(connection, "long", 30 * DAY)
+    job_of(engine, 2 * DAY, tenant="brief")
+    job_of(engine, 8 * DAY)
+    stay = {job_of(engine, 2 * DAY), job_of(engine, 8 * DAY, tenant="long")}
+    retention.round()
+    assert rows(engine) == stay
+    with engine.begin() as connection:
+        page, _ = jobs.page_of(connection, jobs.JobPage(limit=9))
+    assert {job.id for job in page} == stay
+    assert count(engine, "SELECT count(*) FROM result_facts") == len(stay)
 
 
 def test_an_open_job_keeps_its_day_and_a_batch_its_jobs(
