@@ -153,8 +153,10 @@ def test_a_service_that_is_away_is_named(
     monkeypatch.setenv("TOUCHSTONE_URL", "http://127.0.0.1:9")
     assert main(["doctor"]) == 1
     said = capsys.readouterr().out
-    assert "http://127.0.0.1:9 cannot be reached" in said
-    assert "TOUCHSTONE_URL" in said
+    assert main(["list", "jobs"]) == 1
+    for words in (said, capsys.readouterr().err):
+        assert "http://127.0.0.1:9 cannot be reached" in words
+        assert "TOUCHSTONE_URL" in words
 
 
 def test_what_works_on_this_machine_says_so(capsys: pytest.CaptureFixture[str]) -> None:

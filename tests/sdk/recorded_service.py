@@ -32,7 +32,7 @@ IDS = ("job_", "batch_", "file_", "we_")
 class RecordedService(HttpServer):
     """silent: operations that are not answered while the test lasts; changed: operation -> what
     is answered in place of what was recorded (bytes as they are); asked: operations so far; sent:
-    operation -> the last body of a known length."""
+    operation -> the last body of a known length; queries: operation -> the last query."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -40,6 +40,7 @@ class RecordedService(HttpServer):
         self.changed: dict[str, Any] = {}
         self.asked: list[str] = []
         self.sent: dict[str, bytes] = {}
+        self.queries: dict[str, str] = {}
         self.over = threading.Event()
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
@@ -73,11 +74,12 @@ class Handler(BaseHTTPRequestHandler):
                 self.rfile.read(size + 2)
             self.rfile.readline()
         body_sent = self.rfile.read(left)
-        parts = self.path.partition("?")[0].split("/")
-        path = "/".join("ID" if part.startswith(IDS) else part for part in parts)
+        address, _, query = self.path.partition("?")
+        path = "/".join("ID" if part.startswith(IDS) else part for part in address.split("/"))
         operation = f"{self.command} {path}"
         self.server.asked.append(operation)
         self.server.sent[operation] = body_sent
+        self.server.queries[operation] = query
         if operation in self.server.silent:
             self.server.over.wait(60)
             self.close_connection = True

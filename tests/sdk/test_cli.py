@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -377,7 +378,9 @@ def test_columns_that_are_guessed_are_said(
 
 @pytest.mark.parametrize("since", ["2026-11-26", "2026-11-26T08:00:00Z", "1h30m", "2d"])
 def test_a_moment_is_a_date_or_a_time_ago(typed: RecordedService, since: str) -> None:
-    assert main(["list", "jobs", "--since", since]) == 0
+    for kind in ("jobs", "batches", "files"):
+        assert main(["list", kind, "--since", since]) == 0
+        assert re.search(r"created_after=\d{10}\b", typed.queries[f"GET /v1/{kind}"])
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,15 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 
+from services.gateway.openapi import operations, parameters_of
 from tests.end_to_end.service import ROOT
 from tests.gateway.results import recorded
 from tests.sdk.recorded_service import RecordedService, recorded_service
@@ -22,6 +25,7 @@ from touchstone_client._sync.handles import Batch, Job
 from touchstone_client._sync.resources import Pages
 from touchstone_client._wire import METRICS, job_of
 
+OTHERWISE = {"limit", "after", "order", "prefer", "expand", "id", "history"}  # or by other calls
 HEALTH = {"get_health", "get_readiness"}  # of who runs the service: `touchstone doctor` asks
 ID = "0" * 32
 ARGUMENTS: dict[str, Any] = {
@@ -97,6 +101,42 @@ def test_every_operation_has_its_call(service: RecordedService, tmp_path: Path) 
         if not any(re.fullmatch(pattern(method, path), seen) for seen in asked)
     }
     assert missing == HEALTH
+
+
+def test_lists_take_every_filter_of_the_api() -> None:
+    described = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))
+    with Touchstone("http://127.0.0.1:9") as client:
+        lists = {
+            "list_jobs": client.jobs.list,
+            "list_batches": client.batches.list,
+            "list_files": client.files.list,
+            "list_judgements": client.judgements.list,
+            "list_review_queues": client.review_queues.list,
+            "list_webhook_endpoints": client.webhooks.list,
+            "list_webhook_deliveries": client.webhooks.deliveries,
+        }
+    for _, operation in operations(described):
+        if operation["operationId"] in lists:
+            declared = {one["name"] for one in parameters_of(described, operation)}
+            taken = set(inspect.signature(lists.pop(operation["operationId"])).parameters)
+            assert declared - OTHERWISE == taken
+    assert not lists
+
+
+def test_filters_are_sent_as_the_api_reads_them() -> None:
+    moment = datetime(2026, 11, 26, tzinfo=UTC)
+    with recorded_service() as made, Touchstone(made.url) as client:
+        list(client.jobs.list(created_after=moment, created_before=9, metadata={"user": "ü 17"}))
+        list(client.batches.list(metadata={"a": "1", "b": "2"}))
+    assert parse_qs(made.queries["GET /v1/jobs"]) == {
+        "created_after": ["1795651200"],
+        "created_before": ["9"],
+        "metadata[user]": ["ü 17"],
+        "expand": ["result"],
+        "limit": ["100"],
+    }
+    asked = {"metadata[a]": ["1"], "metadata[b]": ["2"], "limit": ["100"]}
+    assert parse_qs(made.queries["GET /v1/batches"]) == asked
 
 
 def pattern(method: str, path: str) -> str:

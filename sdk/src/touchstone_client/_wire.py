@@ -7,6 +7,7 @@ import math
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -82,6 +83,18 @@ def fields_of(request: BaseModel | Fields | None, more: Fields) -> dict[str, Any
     if isinstance(request, BaseModel):
         request = request.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return {**(request or {}), **{name: value for name, value in more.items() if value is not None}}
+
+
+def query_of(filters: Fields) -> dict[str, Any]:
+    """Return the filters of a list as the API reads them: times in Unix seconds, and metadata as
+    one filter per key. A datetime without a zone is local."""
+    query: dict[str, Any] = {}
+    for name, value in filters.items():
+        if isinstance(value, Mapping):
+            query |= {f"{name}[{key}]": entry for key, entry in value.items()}
+        else:
+            query[name] = int(value.timestamp()) if isinstance(value, datetime) else value
+    return query
 
 
 def new_key() -> str:

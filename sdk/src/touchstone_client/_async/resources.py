@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime
 from os import PathLike
-from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Literal, TypeAlias, TypeVar, cast
 from urllib.parse import urlencode
 
 from pydantic import BaseModel
@@ -15,7 +16,16 @@ from touchstone_client._async.handles import AsyncBatch, AsyncJob
 from touchstone_client._http import Request
 from touchstone_client._lines import Source, batch_file
 from touchstone_client._messages import models
-from touchstone_client._wire import DETAILS, OTHERS, Fields, fields_of, job_of, new_key, read
+from touchstone_client._wire import (
+    DETAILS,
+    OTHERS,
+    Fields,
+    fields_of,
+    job_of,
+    new_key,
+    query_of,
+    read,
+)
 from touchstone_client.data.addresses import Place, created, name_of, opened
 from touchstone_client.data.mapping import Columns
 from touchstone_client.data.readers import AS_NAMED, Reading
@@ -23,6 +33,10 @@ from touchstone_client.errors import NotFound
 
 MOST_A_PAGE = 100
 UPLOAD_SECONDS = 600.0
+
+JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+VerdictWord = Literal["holds_up", "problem_found", "not_tested"]
+Time: TypeAlias = datetime | int | None  # of a filter; a number is Unix seconds
 
 P = TypeVar("P", bound=Place)
 T = TypeVar("T")
@@ -64,7 +78,7 @@ class AsyncResource:
         self._api = api
 
     def _pages(self, path: str, entry: Callable[[Any], T], **params: Any) -> AsyncPages[T]:
-        return AsyncPages(self._api, path, entry, params)
+        return AsyncPages(self._api, path, entry, query_of(params))
 
     async def _once(self, method: str, path: str, body: Any) -> Fields:
         """Send a request once, without a repeat after a lost answer."""
@@ -108,15 +122,33 @@ class AsyncJobs(AsyncResource):
         return [str(job["id"]) for job in json.loads(answer.body)["data"]]
 
     def list(
-        self, *, status: str | None = None, metric: str | None = None, batch: str | None = None
+        self,
+        *,
+        status: JobStatus | None = None,
+        metric: str | None = None,
+        batch: str | None = None,
+        verdict: VerdictWord | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> AsyncPages[AsyncJob[Any]]:
-        """Return jobs, newest first."""
+        """Return jobs, newest first. created_after is inclusive, created_before is not."""
 
         def entry(value: Any) -> AsyncJob[Any]:
             return AsyncJob(self._api, job_of(value))
 
-        filters = {"status": status, "metric": metric, "batch": batch, "expand": "result"}
-        return self._pages("/v1/jobs", entry, **filters)
+        return self._pages(
+            "/v1/jobs",
+            entry,
+            status=status,
+            metric=metric,
+            batch=batch,
+            verdict=verdict,
+            created_after=created_after,
+            created_before=created_before,
+            metadata=metadata,
+            expand="result",
+        )
 
     async def cancel(self, job_id: str) -> AsyncJob[Any]:
         """Cancel a job. Raises Conflict if it has ended."""
@@ -130,7 +162,7 @@ class AsyncJobs(AsyncResource):
 
     async def delete_where(self, metadata: Mapping[str, str]) -> models.DeletedJobs:
         """Delete all ended jobs and lines of batches with this metadata, with their texts."""
-        params = {f"metadata[{key}]": value for key, value in metadata.items()}
+        params = query_of({"metadata": metadata})
         return read(
             models.DeletedJobs,
             await self._api.ask(Request("DELETE", "/v1/jobs", params=params)),
@@ -160,9 +192,21 @@ class AsyncFiles(AsyncResource):
         """Raises NotFound."""
         return read(models.StoredFile, await self._api.get(f"/v1/files/{file_id}"))
 
-    def list(self, *, purpose: str | None = None) -> AsyncPages[models.StoredFile]:
-        """Return files, newest first. purpose: batch or batch_output."""
-        return self._pages("/v1/files", models.StoredFile.model_validate, purpose=purpose)
+    def list(
+        self,
+        *,
+        purpose: Literal["batch", "batch_output"] | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+    ) -> AsyncPages[models.StoredFile]:
+        """Return files, newest first. The times are as in `jobs.list`."""
+        return self._pages(
+            "/v1/files",
+            models.StoredFile.model_validate,
+            purpose=purpose,
+            created_after=created_after,
+            created_before=created_before,
+        )
 
     async def content(self, file_id: str) -> AsyncIterator[bytes]:
         """Yield the content in pieces."""
@@ -221,9 +265,21 @@ class AsyncBatches(AsyncResource):
         answer = await self._api.get(f"/v1/batches/{batch_id}")
         return AsyncBatch(self._api, json.loads(answer.body))
 
-    def list(self) -> AsyncPages[AsyncBatch]:
-        """Return batches, newest first."""
-        return self._pages("/v1/batches", lambda value: AsyncBatch(self._api, value))
+    def list(
+        self,
+        *,
+        created_after: Time = None,
+        created_before: Time = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> AsyncPages[AsyncBatch]:
+        """Return batches, newest first. The times are as in `jobs.list`."""
+        return self._pages(
+            "/v1/batches",
+            lambda value: AsyncBatch(self._api, value),
+            created_after=created_after,
+            created_before=created_before,
+            metadata=metadata,
+        )
 
     async def cancel(self, batch_id: str) -> AsyncBatch:
         """Cancel a batch. Raises Conflict if it has ended."""
@@ -314,9 +370,12 @@ class AsyncWebhooks(AsyncResource):
         return models.WebhookTest.model_validate(answer)
 
     def deliveries(
-        self, endpoint_id: str, *, status: str | None = None
+        self,
+        endpoint_id: str,
+        *,
+        status: Literal["pending", "succeeded", "failed"] | None = None,
     ) -> AsyncPages[models.Delivery]:
-        """Return deliveries, newest first. status: pending, succeeded or failed."""
+        """Return deliveries, newest first."""
         path = f"{_path_of(endpoint_id)}/deliveries"
         return self._pages(path, models.Delivery.model_validate, status=status)
 

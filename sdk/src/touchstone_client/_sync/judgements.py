@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlencode
 
 from touchstone_client._sync.handles import report_at
@@ -48,11 +48,18 @@ class Judgements(Resource):
         batch: str | None = None,
         queue: str | None = None,
         reviewer: str | None = None,
+        verdict: Literal["agree", "disagree", "unsure"] | None = None,
     ) -> Pages[models.ReviewerJudgement]:
         """Return judgements, newest first, except superseded and withdrawn ones."""
-        filters = {"job": job, "batch": batch, "queue": queue, "reviewer": reviewer}
-        entry = models.ReviewerJudgement.model_validate
-        return self._pages("/v1/judgements", entry, **filters)
+        return self._pages(
+            "/v1/judgements",
+            models.ReviewerJudgement.model_validate,
+            job=job,
+            batch=batch,
+            queue=queue,
+            reviewer=reviewer,
+            verdict=verdict,
+        )
 
     def withdraw(self, judgement_id: str) -> models.ReviewerJudgement:
         """Withdraw a judgement and delete its note. Raises NotFound."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Callable, Mapping, Sequence
+from datetime import datetime
 from os import PathLike
-from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Literal, TypeAlias, TypeVar, cast
 from urllib.parse import urlencode
 
 from pydantic import BaseModel
@@ -16,7 +17,16 @@ from touchstone_client._sync.handles import Batch, Job
 from touchstone_client._http import Request
 from touchstone_client._lines import Source, batch_file
 from touchstone_client._messages import models
-from touchstone_client._wire import DETAILS, OTHERS, Fields, fields_of, job_of, new_key, read
+from touchstone_client._wire import (
+    DETAILS,
+    OTHERS,
+    Fields,
+    fields_of,
+    job_of,
+    new_key,
+    query_of,
+    read,
+)
 from touchstone_client.data.addresses import Place, created, name_of, opened
 from touchstone_client.data.mapping import Columns
 from touchstone_client.data.readers import AS_NAMED, Reading
@@ -24,6 +34,10 @@ from touchstone_client.errors import NotFound
 
 MOST_A_PAGE = 100
 UPLOAD_SECONDS = 600.0
+
+JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+VerdictWord = Literal["holds_up", "problem_found", "not_tested"]
+Time: TypeAlias = datetime | int | None  # of a filter; a number is Unix seconds
 
 P = TypeVar("P", bound=Place)
 T = TypeVar("T")
@@ -65,7 +79,7 @@ class Resource:
         self._api = api
 
     def _pages(self, path: str, entry: Callable[[Any], T], **params: Any) -> Pages[T]:
-        return Pages(self._api, path, entry, params)
+        return Pages(self._api, path, entry, query_of(params))
 
     def _once(self, method: str, path: str, body: Any) -> Fields:
         """Send a request once, without a repeat after a lost answer."""
@@ -109,15 +123,33 @@ class Jobs(Resource):
         return [str(job["id"]) for job in json.loads(answer.body)["data"]]
 
     def list(
-        self, *, status: str | None = None, metric: str | None = None, batch: str | None = None
+        self,
+        *,
+        status: JobStatus | None = None,
+        metric: str | None = None,
+        batch: str | None = None,
+        verdict: VerdictWord | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+        metadata: Mapping[str, str] | None = None,
     ) -> Pages[Job[Any]]:
-        """Return jobs, newest first."""
+        """Return jobs, newest first. created_after is inclusive, created_before is not."""
 
         def entry(value: Any) -> Job[Any]:
             return Job(self._api, job_of(value))
 
-        filters = {"status": status, "metric": metric, "batch": batch, "expand": "result"}
-        return self._pages("/v1/jobs", entry, **filters)
+        return self._pages(
+            "/v1/jobs",
+            entry,
+            status=status,
+            metric=metric,
+            batch=batch,
+            verdict=verdict,
+            created_after=created_after,
+            created_before=created_before,
+            metadata=metadata,
+            expand="result",
+        )
 
     def cancel(self, job_id: str) -> Job[Any]:
         """Cancel a job. Raises Conflict if it has ended."""
@@ -131,7 +163,7 @@ class Jobs(Resource):
 
     def delete_where(self, metadata: Mapping[str, str]) -> models.DeletedJobs:
         """Delete all ended jobs and lines of batches with this metadata, with their texts."""
-        params = {f"metadata[{key}]": value for key, value in metadata.items()}
+        params = query_of({"metadata": metadata})
         return read(
             models.DeletedJobs,
             self._api.ask(Request("DELETE", "/v1/jobs", params=params)),
@@ -161,9 +193,21 @@ class Files(Resource):
         """Raises NotFound."""
         return read(models.StoredFile, self._api.get(f"/v1/files/{file_id}"))
 
-    def list(self, *, purpose: str | None = None) -> Pages[models.StoredFile]:
-        """Return files, newest first. purpose: batch or batch_output."""
-        return self._pages("/v1/files", models.StoredFile.model_validate, purpose=purpose)
+    def list(
+        self,
+        *,
+        purpose: Literal["batch", "batch_output"] | None = None,
+        created_after: Time = None,
+        created_before: Time = None,
+    ) -> Pages[models.StoredFile]:
+        """Return files, newest first. The times are as in `jobs.list`."""
+        return self._pages(
+            "/v1/files",
+            models.StoredFile.model_validate,
+            purpose=purpose,
+            created_after=created_after,
+            created_before=created_before,
+        )
 
     def content(self, file_id: str) -> Iterator[bytes]:
         """Yield the content in pieces."""
@@ -222,9 +266,21 @@ class Batches(Resource):
         answer = self._api.get(f"/v1/batches/{batch_id}")
         return Batch(self._api, json.loads(answer.body))
 
-    def list(self) -> Pages[Batch]:
-        """Return batches, newest first."""
-        return self._pages("/v1/batches", lambda value: Batch(self._api, value))
+    def list(
+        self,
+        *,
+        created_after: Time = None,
+        created_before: Time = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Pages[Batch]:
+        """Return batches, newest first. The times are as in `jobs.list`."""
+        return self._pages(
+            "/v1/batches",
+            lambda value: Batch(self._api, value),
+            created_after=created_after,
+            created_before=created_before,
+            metadata=metadata,
+        )
 
     def cancel(self, batch_id: str) -> Batch:
         """Cancel a batch. Raises Conflict if it has ended."""
@@ -315,9 +371,12 @@ class Webhooks(Resource):
         return models.WebhookTest.model_validate(answer)
 
     def deliveries(
-        self, endpoint_id: str, *, status: str | None = None
+        self,
+        endpoint_id: str,
+        *,
+        status: Literal["pending", "succeeded", "failed"] | None = None,
     ) -> Pages[models.Delivery]:
-        """Return deliveries, newest first. status: pending, succeeded or failed."""
+        """Return deliveries, newest first."""
         path = f"{_path_of(endpoint_id)}/deliveries"
         return self._pages(path, models.Delivery.model_validate, status=status)
 

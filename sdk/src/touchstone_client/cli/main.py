@@ -28,6 +28,7 @@ WITHOUT_SERVICE = ("convert", "completion")
 LIST = ("list", "--json")
 USAGE = 2  # of argparse
 VERSION_SECONDS = 2.0
+OTHER_ADDRESS = "Set TOUCHSTONE_URL to the address of the service, if it has another one."
 MOST_LANGUAGES = 3  # of a model, in a row of the list
 
 
@@ -51,6 +52,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail(f"the service's answer cannot be read: {detail}", REFUSED)
     except (ValueError, OSError) as error:
         return _fail(_words(error), WRONG)
+    except ConnectionFailed as error:
+        return _fail(f"{error}. {OTHER_ADDRESS}", REFUSED)
     except TouchstoneError as error:
         return _fail(str(error), REFUSED)
 
@@ -147,7 +150,7 @@ def _version(url: str | None) -> int:
     try:
         answer = http.send(Request("GET", "/v1/models", seconds=VERSION_SECONDS))
     except ConnectionFailed as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{error}. {OTHER_ADDRESS}\n")
         return DONE
     finally:
         http.close()

@@ -6,7 +6,6 @@ import json
 import re
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -34,16 +33,16 @@ def moment(seconds: int | None) -> str:
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def since(text: str | None) -> float:
+def since(text: str | None) -> int:
     """Return the earliest moment: `2d` or `1h30m` ago, or a date with or without a time, which is
     local unless it names its zone. Raises WrongUse."""
     if text is None:
-        return 0.0
+        return 0
     if SPANS.fullmatch(text):
         parts = SPAN.findall(text)
-        return time.time() - sum(int(count) * SECONDS[unit] for count, unit in parts)
+        return max(0, int(time.time()) - sum(int(count) * SECONDS[unit] for count, unit in parts))
     try:
-        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+        return max(0, int(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()))
     except ValueError:
         raise WrongUse(
             f"--since {text!r} is not a time: 30m, 1h30m, 2d, 2026-11-26, 2026-11-26T08:00"
@@ -84,28 +83,11 @@ def form_of(target: str) -> str:
     return target_form(name)
 
 
-def _until(
-    listed: Iterable[Any],
-    options: Namespace,
-    fits: Callable[[Any], bool],
-    created_at: Callable[[Any], int],
-) -> list[Any]:
-    """Return the matching entries back to `--since`."""
-    earliest = since(options.since)
-
-    def fresh() -> Iterator[Any]:
-        for entry in listed:
-            if created_at(entry) < earliest:
-                return
-            if fits(entry):
-                yield entry
-
-    return list(islice(fresh(), options.limit))
-
-
 def _jobs(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
-    listed = ts.jobs.list(status=options.status, metric=options.metric)
-    jobs = _until(listed, options, lambda _: True, lambda job: job.data.created_at)
+    listed = ts.jobs.list(
+        status=options.status, metric=options.metric, created_after=since(options.since)
+    )
+    jobs = list(islice(listed, options.limit))
     rows = [
         (job.id, job.metric, job.status, _score_of(job.result),
          moment(job.data.created_at))
@@ -125,7 +107,8 @@ def _batches(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
     def fits(batch: Any) -> bool:
         return options.status in (None, batch.status) and options.metric in (None, batch.metric)
 
-    batches = _until(ts.batches.list(), options, fits, lambda batch: batch.created_at)
+    listed = ts.batches.list(created_after=since(options.since))
+    batches = list(islice(filter(fits, listed), options.limit))
     rows = []
     for batch in batches:
         counts = batch.request_counts
@@ -137,7 +120,7 @@ def _batches(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
 
 
 def _files(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
-    files = _until(ts.files.list(), options, lambda _: True, lambda file: file.created_at)
+    files = list(islice(ts.files.list(created_after=since(options.since)), options.limit))
     rows = [
         (file.id, file.filename, file.purpose, file.bytes, moment(file.created_at))
         for file in files
