@@ -106,7 +106,7 @@ def test_every_operation_has_its_call(service: RecordedService, tmp_path: Path) 
 def test_lists_take_every_filter_of_the_api() -> None:
     described = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))
     with Touchstone("http://127.0.0.1:9") as client:
-        lists = {
+        lists: dict[str, Callable[..., Any]] = {
             "list_jobs": client.jobs.list,
             "list_batches": client.batches.list,
             "list_files": client.files.list,
