@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,9 +15,12 @@ from services.hatexscore.report import (
     HatexscoreGroupEvidence,
     HatexscoreQuoteEvidence,
     HatexscoreResult,
+    Label,
     Part,
     QuotationReason,
+    VocabularyName,
 )
+from services.hatexscore.vocabulary import SIDES, built_in, fold, vocabulary_of_decision
 from shared.contracts.language_names import language_name
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import strip
@@ -151,6 +154,33 @@ def _strip(report: HatexscoreResult) -> Chart | None:
         unit="movement of P(hateful)",
     )
     return strip(control.drops, control.quoted_drop, caption, says="the quotes")
+
+
+def third_classes(words: Sequence[str]) -> list[str]:
+    """Return the words for neither hate nor its absence, if other words are for each of the two."""
+    of_hate = {word: built_in("hate").label_of(word) for word in words}
+    sides = {word: vocabulary_of_decision(word).label_of(word) for word in words}
+    if "hateful" not in of_hate.values() or "non-hateful" not in sides.values():
+        return []
+    return [word for word in words if of_hate[word] is None and sides[word] != "non-hateful"]
+
+
+def labels_with(word: str) -> VocabularyName | dict[Label, list[str]]:
+    """Return labels that have this word as a class of its own, beside the two sides.
+
+    A Chinese or Korean word is left out if a part of it is in the list.
+    """
+    three_way = built_in("three-way")
+    if three_way.label_of(word) not in (None, *SIDES):
+        return "three-way"
+    sides: dict[Label, list[str]] = {}
+    for side in SIDES:
+        texts = three_way.side(side)
+        stems = [text for text in texts if not text.isascii()]
+        sides[side] = [
+            text for text in texts if not any(stem != text and stem in text for stem in stems)
+        ]
+    return {**sides, fold(word): [fold(word)]}
 
 
 def design(report: Record) -> Iterator[Block]:

@@ -554,6 +554,7 @@ _ROUGH = (
 _QUOTED = 'exists($.evidence[*] ? (@.kind == "quote"))'
 FACETS = (
     ("group", "$.groups[*]"),
+    ("class", "$.decision"),
     ("category", '$.evidence[*] ? (@.kind == "group" && @.counts == true).category'),
     ("conclusion", '"as sent" ? ($.decision_match == true)'),
     ("conclusion", '"another" ? ($.decision_match == false)'),

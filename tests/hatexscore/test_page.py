@@ -11,11 +11,19 @@ from hypothesis import HealthCheck, given, settings
 from services.gateway.pages.templates import render, style_sheet
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.page import TEMPLATE, HatexscoreView, design, view
+from services.hatexscore.page import (
+    TEMPLATE,
+    HatexscoreView,
+    design,
+    labels_with,
+    third_classes,
+    view,
+)
 from services.hatexscore.report import (
     HatexscoreComponents,
     HatexscoreResult,
 )
+from services.hatexscore.vocabulary import SIDES
 from shared.contracts.messages import Variant
 from shared.contracts.redaction import without_text
 from shared.reports.charts.engine import Caption
@@ -260,3 +268,13 @@ def test_a_part_that_does_not_apply_is_not_called_undefined() -> None:
     assert '<span class="none">does not apply</span>' in shown(request, report)
     told = report.model_copy(update={"not_applicable": {}})
     assert "does not apply" not in shown(request, told)
+
+
+@pytest.mark.parametrize("word", ["offensive", "toxic", "TOXIC", "harassment", "abusive"])
+def test_a_third_class_is_told_and_gets_labels_of_its_own(word: str) -> None:
+    assert third_classes(["hate speech", word, "normal"]) == [word]
+    assert third_classes([word, "normal"]) == third_classes(["hate speech", word]) == []
+    for decision, side in (("hateful", "hateful"), ("normal", "non-hateful"), (word, None)):
+        body = {"text": "a b", "decision": decision, "options": {"labels": labels_with(word)}}
+        classed = HatexscoreRequest.model_validate(body).decision_class
+        assert classed == side or (side is None and classed not in (None, *SIDES))

@@ -20,7 +20,13 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.caller import Caller
 from services.gateway.pages import reviewers
-from services.gateway.pages.answer_card import AnswerCard, CardItem, card_of, clusters_of
+from services.gateway.pages.answer_card import (
+    AnswerCard,
+    CardItem,
+    card_of,
+    clusters_of,
+    folded_words,
+)
 from services.gateway.pages.batch_outcome import MOST_REASONS, outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, charts_at_once, design_of, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
@@ -308,12 +314,13 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
         counts = every = result_pages.card_counts(connection, view.filter)
         if view.any_failure.pairs != view.pairs:
             every = result_pages.card_counts(connection, view.any_failure.filter)
+        folded = folded_words(connection, view, list(whole.counts.values["decision_sent"]))
         return Results(
             view=view,
             rows=fitted_rows(rows, view),
             count=count,
             whole=whole,
-            card=card_of(view, reported().get(batch.metric), counts),
+            card=card_of(view, reported().get(batch.metric), counts, folded),
             clusters=clusters_of(view.any_failure, every),
             judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),
