@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from services.hatexscore import verdict as sentences
-from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.contract import HATEFUL, HatexscoreRequest
 from services.hatexscore.report import (
     HatexscoreCategoryEvidence,
     HatexscoreComponents,
@@ -20,7 +20,13 @@ from services.hatexscore.report import (
     QuotationReason,
     VocabularyName,
 )
-from services.hatexscore.vocabulary import SIDES, built_in, fold, vocabulary_of_decision
+from services.hatexscore.vocabulary import (
+    SIDES,
+    built_in,
+    fold,
+    other_side,
+    vocabulary_of_decision,
+)
 from shared.contracts.language_names import language_name
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import strip
@@ -41,6 +47,7 @@ from shared.reports.pages.report_design import (
 )
 
 TEMPLATE = "hatexscore/page.html"
+LENS_DRAWS = 19  # random phrases: enough for a look, and soon there
 
 MASK = re.compile(re.escape("[MASK]"))
 QUOTATION_KINDS: dict[QuotationReason, str] = {
@@ -154,6 +161,66 @@ def _strip(report: HatexscoreResult) -> Chart | None:
         unit="movement of P(hateful)",
     )
     return strip(control.drops, control.quoted_drop, caption, says="the quotes")
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """P(label) of a post with and without some words of it.
+
+    others: P(label) without random phrases of that length. why: why there is no `without`, or why
+    there are no `others`.
+    """
+
+    words: str
+    label: str
+    model: str
+    whole: float | None
+    without: float | None
+    others: list[float]
+    why: str
+
+
+def lens_request(
+    request: HatexscoreRequest, report: HatexscoreResult, words: str
+) -> dict[str, Any]:
+    """Return a request whose explanation quotes these words alone.
+
+    The decision is the judge's own, since random phrases are compared only with that one.
+    """
+    decision = report.decision or HATEFUL
+    if report.model_agrees is False:
+        decision = other_side(decision)
+    kept = {"text", "model", "language", "accept_untrained_languages", "do_not_store_text"}
+    options = request.options.model_dump(mode="json", include={"labels", "prompt"})
+    body = request.model_dump(mode="json", include=kept) | {
+        "decision": decision,
+        "explanation": {"decision": decision, "quotes": [words]},
+        "options": {**options, "control_draws": LENS_DRAWS},
+    }
+    return body if report.language == UNDECIDED else body | {"language": report.language}
+
+
+def lens(request: HatexscoreRequest, report: HatexscoreResult) -> Lens:
+    """Return the answer to a request of `lens_request`."""
+    fields, control, models = request.explanation_fields, report.control, report.provenance.models
+    whole, without = report.probability_original, report.probability_masked
+    drops = control.signed_drops if control is not None and whole is not None else ()
+    why = ""
+    if report.hallucinated_quotes:
+        why = "These words are not in the post."
+    elif without is None:
+        why = report.reason
+    elif not drops:
+        why = "The post has no other phrases of that length to compare with."
+    return Lens(
+        words=" ".join(fields.quotes or ()) if fields else "",
+        label=report.decision if report.decision and report.decision not in SIDES else HATEFUL,
+        model=models[0].name if models else "",
+        whole=whole,
+        without=without,
+        others=[(whole or 0.0) - drop for drop in drops],
+        why=why,
+    )
 
 
 def third_classes(words: Sequence[str]) -> list[str]:
