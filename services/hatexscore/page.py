@@ -204,12 +204,12 @@ def lens(request: HatexscoreRequest, report: HatexscoreResult) -> Lens:
     """Return the answer to a request of `lens_request`."""
     fields, control, models = request.explanation_fields, report.control, report.provenance.models
     whole, without = report.probability_original, report.probability_masked
-    drops = control.signed_drops if control is not None and whole is not None else ()
+    drops = () if control is None else control.signed_drops
     why = ""
     if report.hallucinated_quotes:
         why = "These words are not in the post."
-    elif without is None:
-        why = report.reason
+    elif whole is None or without is None:
+        why, without = report.reason, None
     elif not drops:
         why = "The post has no other phrases of that length to compare with."
     return Lens(

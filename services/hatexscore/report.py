@@ -553,8 +553,8 @@ _ROUGH = (
 )
 _QUOTED = 'exists($.evidence[*] ? (@.kind == "quote"))'
 FACETS = (
-    ("group", "$.groups[*]"),
     ("class", "$.decision"),
+    ("group", "$.groups[*]"),
     ("category", '$.evidence[*] ? (@.kind == "group" && @.counts == true).category'),
     ("conclusion", '"as sent" ? ($.decision_match == true)'),
     ("conclusion", '"another" ? ($.decision_match == false)'),

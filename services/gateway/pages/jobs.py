@@ -34,7 +34,7 @@ from services.gateway.routes.jobs import BATCH_ID, JOB_ID, find_job, validate_id
 from services.gateway.routes.scores import check_request, find_or_commit, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import all_contracts, metrics
-from shared.contracts.errors import UnknownJob
+from shared.contracts.errors import BadInput, UnknownJob
 from shared.contracts.messages import EDITED, JobRequest, Message
 from shared.contracts.problems import validation_problem
 from shared.contracts.redaction import all_internal, repeats, sent
@@ -148,9 +148,11 @@ async def ask_lens(request: Request, job_id: str, gateway: Gateway, caller: View
     lens_request = getattr(registry.page(job.metric), "lens_request", None)
     if contract is None or source is None or report is None or lens_request is None:
         raise UnknownJob("the text of this job was not kept, or its metric has no lens")
-    owner = caller.owner(gateway.settings)
+    words, owner = form.get("words", "").strip(), caller.owner(gateway.settings)
+    if not words:
+        raise BadInput("name some words of the post", pointer="/words")
     for _ in range(2):  # again if the model decides otherwise: it is compared by its own decision
-        body = lens_request(source, report, form.get("words", ""))
+        body = lens_request(source, report, words)
         body["metadata"] = {EDITED: job.id}
         try:
             asked = caller.apply_defaults(contract.request.model_validate(body))
