@@ -134,7 +134,7 @@ docs: guide
 bases:  ## the newest digests of all base images, written where they are named; old and new are printed
 	sh requirements/bases.sh
 
-pictures: $(VENV)/dev  ## the README's pictures, taken of a running service
+pictures: $(VENV)/dev  ## the README's picture, taken of a running service
 	$(RUN) -m tests.browser.pictures
 
 lock:  ## pin every version anew from pyproject.toml, with the hashes of its files

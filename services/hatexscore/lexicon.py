@@ -268,8 +268,20 @@ def _share_a_word(name: str, other: str) -> bool:
 
 
 def canonical_group(group: str) -> str:
+    """Return a name to compare groups by, which need not be a word."""
+    return _synonym(group) or singular(group.lower())
+
+
+def group_name(group: str) -> str:
+    """Return the name under which a group is counted: of synonyms the first of `_SAME`."""
+    return _synonym(group) or group
+
+
+def _synonym(group: str) -> str | None:
     lower = group.lower()
-    return _SAME.get(lower) or _SAME.get(singular(lower)) or singular(lower)
+    bare = " ".join(word for word in lower.split() if word not in _OF_MANY)
+    forms = (lower, singular(lower), bare, singular(bare))
+    return next((_SAME[form] for form in forms if form in _SAME), None)
 
 
 def lexicon_names(policy: str | dict[str, Any], language: Language) -> frozenset[str]:

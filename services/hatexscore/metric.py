@@ -19,6 +19,7 @@ from services.hatexscore.explanation import (
     not_applicable,
     total_score,
 )
+from services.hatexscore.lexicon import group_name
 from services.hatexscore.model_calls import (
     HatexscoreCollected,
     RandomPlacements,
@@ -129,7 +130,7 @@ class HateXScore(
             reader=parsed.reader,
             language=parsed.languages.found_text.code,
             explanation_language=parsed.languages.explanation_code,
-            groups=tuple(sorted({mention.group for mention in parsed.groups if mention.counts})),
+            groups=_counting_groups(request, parsed),
             text_groups=parsed.text_groups,
             post_words=collected.post_words,
             control=control,
@@ -386,6 +387,12 @@ def _check_quotations(request: HatexscoreRequest) -> None:
             f"the explanation quotes {different:,} different passages, more than {MOST_QUOTATIONS}",
             pointer="/explanation",
         )
+
+
+def _counting_groups(request: HatexscoreRequest, parsed: ParsedExplanation) -> tuple[str, ...]:
+    """Return the groups that count, under one name each; a caller's own list keeps its names."""
+    named = group_name if isinstance(request.options.policy, str) else str
+    return tuple(sorted({named(mention.group) for mention in parsed.groups if mention.counts}))
 
 
 def _named_groups(parsed: ParsedExplanation) -> kernel.NamedGroups | None:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from services.hatexscore import verdict as sentences
-from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.contract import HATEFUL, HatexscoreRequest
 from services.hatexscore.report import (
     HatexscoreCategoryEvidence,
     HatexscoreComponents,
     HatexscoreGroupEvidence,
     HatexscoreQuoteEvidence,
     HatexscoreResult,
+    Label,
     Part,
     QuotationReason,
+    VocabularyName,
+)
+from services.hatexscore.vocabulary import (
+    SIDES,
+    built_in,
+    fold,
+    other_side,
+    vocabulary_of_decision,
 )
 from shared.contracts.language_names import language_name
 from shared.reports.charts.engine import Caption, Chart
@@ -38,6 +47,7 @@ from shared.reports.pages.report_design import (
 )
 
 TEMPLATE = "hatexscore/page.html"
+LENS_DRAWS = 19  # random phrases: enough for a look, and soon there
 
 MASK = re.compile(re.escape("[MASK]"))
 QUOTATION_KINDS: dict[QuotationReason, str] = {
@@ -151,6 +161,93 @@ def _strip(report: HatexscoreResult) -> Chart | None:
         unit="movement of P(hateful)",
     )
     return strip(control.drops, control.quoted_drop, caption, says="the quotes")
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """P(label) of a post with and without some words of it.
+
+    others: P(label) without random phrases of that length. why: why there is no `without`, or why
+    there are no `others`.
+    """
+
+    words: str
+    label: str
+    model: str
+    whole: float | None
+    without: float | None
+    others: list[float]
+    why: str
+
+
+def lens_request(
+    request: HatexscoreRequest, report: HatexscoreResult, words: str
+) -> dict[str, Any]:
+    """Return a request whose explanation quotes these words alone.
+
+    The decision is the judge's own, since random phrases are compared only with that one.
+    """
+    decision = report.decision or HATEFUL
+    if report.model_agrees is False:
+        decision = other_side(decision)
+    kept = {"text", "model", "language", "accept_untrained_languages", "do_not_store_text"}
+    options = request.options.model_dump(mode="json", include={"labels", "prompt"})
+    body = request.model_dump(mode="json", include=kept) | {
+        "decision": decision,
+        "explanation": {"decision": decision, "quotes": [words]},
+        "options": {**options, "control_draws": LENS_DRAWS},
+    }
+    return body if report.language == UNDECIDED else body | {"language": report.language}
+
+
+def lens(request: HatexscoreRequest, report: HatexscoreResult) -> Lens:
+    """Return the answer to a request of `lens_request`."""
+    fields, control, models = request.explanation_fields, report.control, report.provenance.models
+    whole, without = report.probability_original, report.probability_masked
+    drops = () if control is None else control.signed_drops
+    why = ""
+    if report.hallucinated_quotes:
+        why = "These words are not in the post."
+    elif whole is None or without is None:
+        why, without = report.reason, None
+    elif not drops:
+        why = "The post has no other phrases of that length to compare with."
+    return Lens(
+        words=" ".join(fields.quotes or ()) if fields else "",
+        label=report.decision if report.decision and report.decision not in SIDES else HATEFUL,
+        model=models[0].name if models else "",
+        whole=whole,
+        without=without,
+        others=[(whole or 0.0) - drop for drop in drops],
+        why=why,
+    )
+
+
+def third_classes(words: Sequence[str]) -> list[str]:
+    """Return the words for neither hate nor its absence, if other words are for each of the two."""
+    of_hate = {word: built_in("hate").label_of(word) for word in words}
+    sides = {word: vocabulary_of_decision(word).label_of(word) for word in words}
+    if "hateful" not in of_hate.values() or "non-hateful" not in sides.values():
+        return []
+    return [word for word in words if of_hate[word] is None and sides[word] != "non-hateful"]
+
+
+def labels_with(word: str) -> VocabularyName | dict[Label, list[str]]:
+    """Return labels that have this word as a class of its own, beside the two sides.
+
+    A Chinese or Korean word is left out if a part of it is in the list.
+    """
+    three_way = built_in("three-way")
+    if three_way.label_of(word) not in (None, *SIDES):
+        return "three-way"
+    sides: dict[Label, list[str]] = {}
+    for side in SIDES:
+        texts = three_way.side(side)
+        stems = [text for text in texts if not text.isascii()]
+        sides[side] = [
+            text for text in texts if not any(stem != text and stem in text for stem in stems)
+        ]
+    return {**sides, fold(word): [fold(word)]}
 
 
 def design(report: Record) -> Iterator[Block]:

@@ -402,7 +402,7 @@ class HatexscoreResult(ExplainableReport):
         "1.2. Parts of an answer that could not be used are null even if this is not",
     )
     groups: tuple[Annotated[str, Word], ...] = Field(
-        default=(), description="groups that count as identified, sorted"
+        default=(), description="groups that count as identified, synonyms under one name, sorted"
     )
     text_groups: tuple[Annotated[str, Word], ...] | None = Field(
         default=None,
@@ -553,6 +553,7 @@ _ROUGH = (
 )
 _QUOTED = 'exists($.evidence[*] ? (@.kind == "quote"))'
 FACETS = (
+    ("class", "$.decision"),
     ("group", "$.groups[*]"),
     ("category", '$.evidence[*] ? (@.kind == "group" && @.counts == true).category'),
     ("conclusion", '"as sent" ? ($.decision_match == true)'),

@@ -181,5 +181,5 @@ def put(
 
 
 def screenshot_folder() -> Path:
-    """Where the README's pictures are."""
+    """Where the README's picture is."""
     return ROOT / "docs" / "pictures"

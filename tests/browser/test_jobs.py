@@ -9,8 +9,11 @@ from playwright.sync_api import expect
 from sqlalchemy import Engine
 
 from services.registry import metrics
+from shared.ledger.tables import jobs
 from tests.browser.conftest import Filled, Visits, example, put
+from tests.browser.keyboard import grave
 from tests.browser.timing import Record, elements, tell
+from tests.servers import finish_next
 
 HOSTILE = "<script>alert(1)</script> \"quoted\" 'too' \u202eright to left\u202c مرحبا \U0001f600"
 TOKENS = 1_000
@@ -47,6 +50,28 @@ def test_a_text_is_blurred_until_it_is_asked_for(filled: Filled, visits: Visits)
     page.get_by_label("Always show texts").check()
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".sensitive").first).to_have_css("filter", "none")
+
+
+def test_a_word_of_the_post_is_asked_about_by_enter(
+    filled: Filled, engine: Engine, visits: Visits, results: dict[str, dict[str, Any]]
+) -> None:
+    page = visits(filled.url)
+    address = f"/jobs/{filled.jobs['hatexscore', 'succeeded']}"
+    page.goto(address)
+    with engine.begin() as connection:  # the only job that waits is the lens's
+        connection.execute(jobs.delete().where(jobs.c.status == "queued"))
+    page.get_by_role("button", name="Show texts").click()
+    page.locator("[data-of=text]").first.dblclick()
+    word = page.locator("#lens-words").input_value()
+    assert word in example("hatexscore")["text"]
+    page.keyboard.press("Enter")
+    answer = {"probability_original": 0.93, "probability_masked": 0.08}
+    finish_next(engine, results["hatexscore"] | answer)
+    expect(page.locator("#lens table")).to_contain_text("0.08")
+    expect(page.locator("#lens table")).to_contain_text(word)
+    expect(page.locator("#news")).to_contain_text("without these words")
+    assert page.url.endswith(address)
+    assert grave(page) == []
 
 
 def test_a_hostile_text_is_shown_as_text(

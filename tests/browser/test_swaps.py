@@ -9,8 +9,10 @@ from playwright.sync_api import Page, Route, expect
 from sqlalchemy import Engine
 
 from bench.pages import PATH, fill
-from tests.browser.conftest import Visits, example, put
+from shared.ledger.tables import batches
+from tests.browser.conftest import Visits
 from tests.browser.waiting import heard
+from tests.gateway.judged import make_batch
 from tests.gateway.results import a_report
 
 STORED = "Object.keys({...localStorage, ...sessionStorage})"
@@ -21,19 +23,23 @@ PROBLEM = (
 
 @pytest.fixture
 def waiting(open_gateway: str, engine: Engine, visits: Visits) -> Page:
-    """The page of a job that waits; it remembers that it has not been loaded again."""
+    """The page of a batch in progress; it remembers that it has not been loaded again."""
     page = visits(open_gateway)
-    page.goto(f"/jobs/{put(engine, 'hatexscore', 'queued', example('hatexscore'), {})}")
+    batch_id, _ = make_batch(engine, [0.5])
+    with engine.begin() as connection:
+        is_it = batches.c.id == batch_id
+        connection.execute(batches.update().where(is_it).values(status="in_progress"))
+    page.goto(f"/batches/{batch_id}")
     page.evaluate("window.stays = true")
     return page
 
 
-def test_a_job_is_cancelled_in_place(waiting: Page) -> None:
+def test_a_batch_is_cancelled_in_place(waiting: Page) -> None:
     address = waiting.url
     tokens: list[str | None] = []
     waiting.on("request", lambda one: tokens.append(one.headers.get("x-csrf-token")))
-    waiting.get_by_role("button", name="Cancel this job").press("Enter")
-    expect(waiting.locator("#live")).to_contain_text("This job was cancelled")
+    waiting.get_by_role("button", name="Cancel this batch").press("Enter")
+    expect(waiting.locator("#live")).to_contain_text("cancelling")
     expect(waiting.locator("#content")).to_be_focused()
     assert waiting.url == address
     assert waiting.evaluate("window.stays") is True
@@ -46,18 +52,18 @@ def test_a_refusal_stands_on_the_page(waiting: Page) -> None:
     waiting.route(
         "**/cancel", lambda one: one.fulfill(status=404, body=PROBLEM, content_type="text/html")
     )
-    waiting.get_by_role("button", name="Cancel this job").click()
+    waiting.get_by_role("button", name="Cancel this batch").click()
     expect(waiting.locator("h1")).to_have_text("It is gone")
     assert waiting.evaluate("window.stays") is True
 
 
 def test_without_a_network_the_page_says_that_nothing_was_sent(waiting: Page) -> None:
     waiting.route("**/cancel", lambda one: one.abort())
-    waiting.get_by_role("button", name="Cancel this job").click()
+    waiting.get_by_role("button", name="Cancel this batch").click()
     expect(waiting.locator("form [role=alert]")).to_contain_text("nothing was sent")
     waiting.unroute("**/cancel")
-    waiting.get_by_role("button", name="Cancel this job").click()
-    expect(waiting.locator("#live")).to_contain_text("This job was cancelled")
+    waiting.get_by_role("button", name="Cancel this batch").click()
+    expect(waiting.locator("#live")).to_contain_text("cancelling")
 
 
 def test_the_last_of_two_searches_counts(open_gateway: str, engine: Engine, visits: Visits) -> None:

@@ -139,6 +139,23 @@ def test_lines_are_worked_through_by_failure(analyst: Analyst, mixed: str) -> No
     assert analyst.clicks == 4
 
 
+def test_a_third_class_becomes_its_own_by_one_press(
+    analyst: Analyst, mixed: str, engine: Engine
+) -> None:
+    page = analyst.page
+    change = text(
+        "UPDATE result_facts SET decision_sent = (ARRAY['hateful', 'offensive', 'normal'])"
+        "[line % 3 + 1], facets = facets || '{class=hateful}' WHERE batch_id = :batch"
+    )
+    with engine.begin() as connection:
+        connection.execute(change, {"batch": mixed.rpartition("/")[2]})
+    page.goto(mixed)
+    assert grave(page) == []
+    analyst.click(page.get_by_role("button", name="Score as a class of its own"))
+    expect(page.locator("#live")).to_contain_text("validating")
+    assert analyst.clicks == 1
+
+
 def test_the_answer_follows_a_group(analyst: Analyst, mixed: str) -> None:
     page = analyst.page
     page.goto(mixed)

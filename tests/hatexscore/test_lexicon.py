@@ -16,7 +16,9 @@ from services.hatexscore.lexicon import (
     WITHOUT_TABLE,
     Lexicon,
     available,
+    canonical_group,
     custom_lexicon,
+    group_name,
     load_lexicon,
 )
 from shared.contracts.errors import BadInput
@@ -32,6 +34,25 @@ needs_source = pytest.mark.skipif(not SOURCE.exists(), reason="golden data is no
 @pytest.fixture(params=PAIRS, ids=lambda pair: ".".join(pair))
 def lexicon(request: pytest.FixtureRequest) -> Lexicon:
     return load_lexicon(*request.param)
+
+
+def test_a_name_of_a_group_is_its_own_name_and_synonyms_share_it(lexicon: Lexicon) -> None:
+    groups = {entry.group for entry in lexicon.entries()}
+    for group in groups:
+        name = group_name(group)
+        assert group_name(name) == name
+        assert canonical_group(name) == canonical_group(group)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("gays, gay people, homosexuals", "gay"), ("Africans, African Americans, blacks", "black"),
+     ("Islam, Muslims, Muslim people", "muslim"), ("women, girls", "women")],
+)  # fmt: skip
+def test_synonyms_are_one_group(text: str, name: str) -> None:
+    matches = find_terms(text, "en", load_lexicon("un", "en"))
+    assert {group_name(match.entry.group) for match in matches} == {name}
+    assert len(matches) == text.count(",") + 1
 
 
 def test_six_lists() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import product
 from typing import Any, get_args
 from xml.etree import ElementTree
@@ -11,11 +12,21 @@ from hypothesis import HealthCheck, given, settings
 from services.gateway.pages.templates import render, style_sheet
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.page import TEMPLATE, HatexscoreView, design, view
+from services.hatexscore.page import (
+    TEMPLATE,
+    HatexscoreView,
+    design,
+    labels_with,
+    lens,
+    lens_request,
+    third_classes,
+    view,
+)
 from services.hatexscore.report import (
     HatexscoreComponents,
     HatexscoreResult,
 )
+from services.hatexscore.vocabulary import SIDES
 from shared.contracts.messages import Variant
 from shared.contracts.redaction import without_text
 from shared.reports.charts.engine import Caption
@@ -23,7 +34,7 @@ from shared.reports.charts.shapes import strip
 from shared.reports.pages.page_text import MarkedText
 from shared.reports.pages.report_design import CountBars
 from tests.flat_requests import flat_request
-from tests.hatexscore.fake import FakeClassifier, bound, surely
+from tests.hatexscore.fake import FakeClassifier, bound, by_hash, surely
 from tests.hatexscore.test_metric import ask, requests
 
 score = SERVICE.score
@@ -260,3 +271,50 @@ def test_a_part_that_does_not_apply_is_not_called_undefined() -> None:
     assert '<span class="none">does not apply</span>' in shown(request, report)
     told = report.model_copy(update={"not_applicable": {}})
     assert "does not apply" not in shown(request, told)
+
+
+@pytest.mark.parametrize("word", ["offensive", "toxic", "TOXIC", "harassment", "abusive"])
+def test_a_third_class_is_told_and_gets_labels_of_its_own(word: str) -> None:
+    assert third_classes(["hate speech", word, "normal"]) == [word]
+    assert third_classes([word, "normal"]) == third_classes(["hate speech", word]) == []
+    for decision, side in (("hateful", "hateful"), ("normal", "non-hateful"), (word, None)):
+        body = {"text": "a b", "decision": decision, "options": {"labels": labels_with(word)}}
+        classed = HatexscoreRequest.model_validate(body).decision_class
+        assert classed == side or (side is None and classed not in (None, *SIDES))
+
+
+POST = "These lazy tourists are ruining our lovely old town again and again"
+
+
+@pytest.mark.parametrize("probability", [surely, lambda text: by_hash(text) / 2])
+@pytest.mark.parametrize("decision", ["hateful", "non-hateful"])
+def test_the_lens_masks_its_words_alone_and_random_phrases_like_them(
+    probability: Callable[[str], float], decision: str
+) -> None:
+    request = HatexscoreRequest(text=POST, explanation=f"It is {decision}.", decision=decision)
+    with bound(FakeClassifier(probability)):
+        report = score(request)
+        for _ in range(2):  # the second time by the decision of the model
+            body = lens_request(request, report, "ruining our")
+            asked = HatexscoreRequest.model_validate(body)
+            report = score(asked)
+    answer = lens(asked, report)
+    assert (answer.words, answer.label, answer.model, answer.why) == (
+        "ruining our", "hateful", "fake", "",
+    )  # fmt: skip
+    assert re.split(r"(?:\[MASK\] ?)+", report.masked_text or "") == POST.split("ruining our ")
+    assert answer.whole == pytest.approx(probability(POST))
+    assert answer.without == pytest.approx(probability(report.masked_text or ""))
+    assert 5 <= len(answer.others) <= 19
+    assert all(0 <= other <= 1 for other in answer.others)
+
+
+@pytest.mark.parametrize("words", ["not in it", POST, "are"])
+def test_the_lens_says_why_it_has_no_answer(words: str) -> None:
+    request = HatexscoreRequest(text=POST, explanation="It is hateful.", decision="hateful")
+    with bound(FakeClassifier(surely)):
+        body = lens_request(request, score(request), words)
+        asked = HatexscoreRequest.model_validate(body)
+        answer = lens(asked, score(asked))
+    assert answer.without is None
+    assert answer.why

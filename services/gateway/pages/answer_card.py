@@ -6,12 +6,15 @@ It counts the lines that the page's filter leaves.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from sqlalchemy import Connection
+
 from services.gateway.pages.result_query import ResultQuery, value_name
+from services.gateway.results import result_pages
 from services.gateway.results.result_pages import CardCounts
-from services.registry import surprising_words
+from services.registry import page, surprising_words
 from shared.contracts.checks import ACTIONS
 from shared.contracts.fields import options_of
 from shared.contracts.service import ReportedContract
@@ -21,7 +24,11 @@ MOST_SHOWN = 3  # problems, and reasons for no test
 OPPOSITE = "opposite-decision"  # the problem that the first sentence counts by itself
 NO_RESULT = {"failed": "failed", "cancelled": "cancelled", "expired": "not scored in time"}
 
-Control = Literal["language", "accept_untrained_languages", "reader_model", "model", "without"]
+FOLDED = ("facet", "class=hateful")  # lines whose decision counts as hateful
+
+Control = Literal[
+    "language", "accept_untrained_languages", "reader_model", "model", "without", "further_class"
+]
 CONTROLS: Mapping[str, Control] = {  # reason for no test → the field of the form that resolves it
     "language-undecided": "language",
     "untrained-language": "accept_untrained_languages",
@@ -51,16 +58,24 @@ class CardItem:
 
 @dataclass(frozen=True)
 class AnswerCard:
-    """A summary sentence with lists of problems and of untested checks."""
+    """A summary sentence with lists of problems, of untested checks, and of decisions that count
+    as hateful although they name a third class."""
 
     sentence: str
     missing: Sequence[CardItem]
     problems: Sequence[CardItem]
     untested: Sequence[CardItem]
+    folded: Sequence[CardItem]
 
 
-def card_of(view: ResultQuery, contract: ReportedContract | None, counts: CardCounts) -> AnswerCard:
-    """Build the card from the counts of the filtered lines."""
+def card_of(
+    view: ResultQuery,
+    contract: ReportedContract | None,
+    counts: CardCounts,
+    folded: Mapping[str, int] = {},
+) -> AnswerCard:
+    """Build the card from the counts of the filtered lines. folded: word of a third class → lines
+    that count as hateful."""
     phrases = {} if contract is None else contract.problems
     problems = {code: counts.problems[code] for code in counts.problems if code in phrases}
     return AnswerCard(
@@ -78,7 +93,29 @@ def card_of(view: ResultQuery, contract: ReportedContract | None, counts: CardCo
             _untested(view, contract, code, count)
             for code, count in list(counts.untested.items())[:MOST_SHOWN]
         ],
+        [
+            CardItem(
+                word,
+                count,
+                view.within(("decision_sent", word), FOLDED),
+                query=view.query_within(("decision_sent", word), FOLDED),
+                control="further_class",
+            )
+            for word, count in list(folded.items())[:MOST_SHOWN]
+        ],
     )
+
+
+def folded_words(connection: Connection, view: ResultQuery, words: Sequence[str]) -> dict[str, int]:
+    """Return word of a third class → lines of the view whose decision it is, counted as hateful.
+    words: all decisions of the batch."""
+    third_classes = getattr(page(view.metric), "third_classes", None)
+    third = third_classes(words) if third_classes is not None else ()
+    if not third:
+        return {}
+    selection = replace(view.filter, facets=[*view.filter.facets, FOLDED[1]])
+    counts = result_pages.split_counts(connection, selection, "decision_sent")
+    return {count.value: count.rows for count in counts if count.value in third}
 
 
 def clusters_of(view: ResultQuery, counts: CardCounts) -> list[CardItem]:

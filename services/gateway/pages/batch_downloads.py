@@ -39,7 +39,13 @@ from services.gateway.results import result_exports, result_pages, saved_views
 from services.gateway.results.result_exports import ExportedRow
 from services.gateway.routes import batch_results
 from services.gateway.routes import judgements as judgement_routes
-from services.gateway.routes.batch_results import find_plot, report_job, unknown_plot, write_facts
+from services.gateway.routes.batch_results import (
+    find_plot,
+    lines_report_job,
+    report_job,
+    unknown_plot,
+    write_facts,
+)
 from services.gateway.routes.batches import find_batch
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
@@ -48,6 +54,7 @@ from shared.contracts.column_names import PARTS
 from shared.contracts.errors import BadInput, NotThere, UnknownFile
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
+from shared.ledger.jobs import Job, Owner
 from shared.ledger.judgements import JudgementFilter
 from shared.ledger.keys import TENANT
 from shared.reports.charts.engine import in_the_dark
@@ -128,7 +135,7 @@ def file_chunks(
     No transaction stays open between them. ending: `csv` or `jsonl`.
     """
     with transaction(engine) as connection:
-        keys = result_pages.metadata_keys(connection, view.filter)
+        keys = result_pages.metadata_keys(connection, view.filter.batch_filter)
     columns = (
         ExportColumns((), list(keys), text_columns(batch))
         if texts
@@ -171,13 +178,25 @@ async def results_html(
 ) -> Response:
     """The chosen lines in one file with the report, without anybody's text."""
     batch = await get_batch(batch_id, gateway, caller)
-    return await lines_html(batch, request.query_params.multi_items(), gateway)
+    owner = caller.owner(gateway.settings)
+    return await lines_html(batch, request.query_params.multi_items(), gateway, owner)
 
 
-async def lines_html(batch: Batch, pairs: Sequence[tuple[str, str]], gateway: State) -> Response:
-    """Return the report with the lines of a view. Raises BadInput, NoReport."""
+async def lines_html(
+    batch: Batch, pairs: Sequence[tuple[str, str]], gateway: State, owner: Owner
+) -> Response:
+    """Return the lines of a view with the report on them. Raises BadInput, NoReport."""
     view = query_to_take(batch, batch.tenant, pairs)
-    report = await _finished_report(batch, gateway)
+    if view.is_whole:
+        report = await _finished_report(batch, gateway)
+    else:
+        await write_facts(gateway, batch)
+        try:
+            job = await lines_report_job(batch, gateway, owner, view.filter, REPORT_SECONDS)
+        except NoReport:  # none of the lines has a result
+            report = {}
+        else:
+            report = _result(job)
     return await batch_results.as_html(batch, report, gateway, view.filter, MOST_IN_FILE)
 
 
@@ -197,7 +216,8 @@ async def shared_lines(
     for link in await gateway.in_ledger(read):
         if time.time() < link["until"]:
             batch = await find_batch(link["batch"], gateway, tenant)
-            response = await lines_html(batch, parse_qsl(link["query"]), gateway)
+            owner = Owner(tenant, most_open=gateway.settings.open_jobs)
+            response = await lines_html(batch, parse_qsl(link["query"]), gateway, owner)
             response.headers["Content-Disposition"] = "inline"
             return response
     raise NotThere("This link has expired, or its owner has deleted it.")
@@ -297,9 +317,12 @@ async def _finished_report(
     batch: Batch, gateway: State, seconds: int = REPORT_SECONDS
 ) -> dict[str, Any]:
     """The finished report. Raises NoReport."""
-    job = await report_job(batch, gateway, seconds)
+    return _result(await report_job(batch, gateway, seconds))
+
+
+def _result(job: Job) -> dict[str, Any]:
     if job.error is not None:
         raise NoReport(str(job.error.get("detail", "the report failed")))
     if job.result is None:
         raise NoReport("the report is still being made; ask again in a moment")
-    return job.result or {}
+    return job.result

@@ -51,7 +51,7 @@ class PartRow:
 
 @dataclass(frozen=True)
 class BatchOutcome:
-    """The finding over a whole batch, with its pictures."""
+    """The finding over the lines of a view, with its pictures."""
 
     sentences: Sequence[str]
     histogram: HistogramBars | None

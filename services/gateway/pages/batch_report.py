@@ -324,8 +324,8 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
 
 @dataclass(frozen=True)
 class FileLines:
-    """The lines in a file. rows: the first of the chosen lines. counts, why: of the batch.
-    provenance: of the chosen lines."""
+    """The lines in a file. rows: the first of the chosen lines. counts,
+    why, provenance: of all chosen lines."""
 
     rows: Sequence[ResultRow]
     counts: ResultCounts

@@ -116,7 +116,7 @@ MOST = result_pages.MOST_VALUES
 async def split_of(
     batch: Batch, gateway: State, caller: Caller, view: ResultQuery
 ) -> BatchSplit | None:
-    """Return the split of the whole batch by the address's key; None without one."""
+    """Return the split of the view's lines by the address's key; None without one."""
     contract = metrics().get(batch.metric)
     if not view.split or contract is None:
         return None
@@ -154,7 +154,7 @@ async def _report(
     contract = metrics()[batch.metric].batch
     try:
         body = contract.request.model_validate(
-            {"batch": batch.id, "by": (view.split,), "pairwise": view.pairwise}
+            {**await _source(gateway, view), "by": (view.split,), "pairwise": view.pairwise}
         )
     except ValidationError:
         return None, "There are no intervals: no report splits by such a name."
@@ -168,6 +168,17 @@ async def _report(
     return job, ""
 
 
+async def _source(gateway: State, view: ResultQuery) -> dict[str, Any]:
+    """Return the results to report on: those of the batch, or of the filtered jobs."""
+    if view.is_whole:
+        return {"batch": view.filter.batch_id}
+    return {
+        "jobs": await gateway.in_ledger(
+            lambda connection: result_pages.job_ids(connection, view.filter)
+        )
+    }
+
+
 def _row(view: ResultQuery, count: result_pages.SplitCount, score: Any) -> SplitRow:
     value = count.value or ""
     interval = {"value": count.mean, "low": None, "high": None, "of": count.scored}
@@ -175,7 +186,7 @@ def _row(view: ResultQuery, count: result_pages.SplitCount, score: Any) -> Split
         interval |= {"value": score.value, "low": score.low, "high": score.high}
     key = view.split.removeprefix("metadata.")
     pair = ("meta", f"{key}={value}") if key != view.split else (view.split, value)
-    address = view.only(pair) if len(pair[1]) <= LONGEST else ""
+    address = view.within(pair) if len(pair[1]) <= LONGEST else ""
     named = value_name(view.split, value)
     return SplitRow(named, count.rows, 1 - count.scored / count.rows, interval, address)
 

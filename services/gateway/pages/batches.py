@@ -1,7 +1,7 @@
 """`/batches` lists batches; `/batches/{id}` shows progress, then the answer and the worst lines.
 
-The address of the page is its view. `/batches/{id}/statistics` has the report, and
-`batch_downloads` the files.
+The address of the page is its view. `/batches/{id}/statistics` has the report on
+its lines, and `batch_downloads` the files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.caller import Caller
 from services.gateway.pages import reviewers
-from services.gateway.pages.answer_card import AnswerCard, CardItem, card_of, clusters_of
+from services.gateway.pages.answer_card import (
+    AnswerCard,
+    CardItem,
+    card_of,
+    clusters_of,
+    folded_words,
+)
 from services.gateway.pages.batch_outcome import MOST_REASONS, outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, charts_at_once, design_of, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
@@ -37,10 +43,9 @@ from services.gateway.pages.review import batch_agreement
 from services.gateway.pages.row_excerpts import SNIPPET, excerpt, fitted_rows
 from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import checked_form, page
-from services.gateway.refusals import NoReport
 from services.gateway.results import result_pages
 from services.gateway.results.result_pages import ResultCounts, ResultRow, ResultSummary
-from services.gateway.routes.batch_results import report_job, write_facts
+from services.gateway.routes.batch_results import lines_report_job, report_job, write_facts
 from services.gateway.routes.batches import BATCH_ID, find_batch, validate_id
 from services.gateway.routes.events import stream
 from services.gateway.state import Gateway, State
@@ -51,6 +56,7 @@ from services.registry import (
     reported,
     surprising_words,
 )
+from shared.contracts.errors import ScoringError
 from shared.ledger import batches, files, judgements
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
@@ -185,7 +191,7 @@ async def batch_statistics(
     caller: Viewer,
     charts: Annotated[int, Query(ge=0, lt=LARGEST)] = 0,
 ) -> Response:
-    """The report over a whole batch: means with intervals, charts, and a split by any value.
+    """The report over the lines of a view: means with intervals, charts, and a split by any value.
 
     charts: the first one to draw of many of a kind.
     """
@@ -194,8 +200,13 @@ async def batch_statistics(
         return RedirectResponse(f"/batches/{batch.id}", 303)
     complete = await write_facts(gateway, batch, FACT_SECONDS)
     view = parse_query(batch, batch.tenant, request.query_params.multi_items())
-    whole = await known_of(batch, gateway, complete=complete)
-    report = await _report(batch, gateway, caller)
+    whole = shown = await known_of(batch, gateway, complete=complete)
+    if not view.is_whole:
+        edges = edges_of(reported().get(batch.metric))
+        shown = await gateway.in_ledger(
+            lambda connection: result_pages.summary_of(connection, view.filter, edges, MOST_REASONS)
+        )
+    report = await _report(batch, gateway, caller, view)
     contract = reported().get(batch.metric)
     is_metric = batch.metric in metrics()
     return page(
@@ -205,17 +216,18 @@ async def batch_statistics(
         contract=contracts().get(batch.metric),
         complete=complete,
         view=view,
-        whole=whole,
+        lines=whole.counts.rows,
+        provenance=shown.provenance,
         report=report,
         is_metric=is_metric,
-        finding=outcome_of(contract, whole.counts, whole.why, report.report),
+        finding=outcome_of(contract, shown.counts, shown.why, report.report),
         charts_shown=charts_at_once(
             design_of(batch.metric, report.report), charts, view.charts_from
         ),
         seconds=_elapsed_time(batch),
         split=await split_of(batch, gateway, caller, view),
-        split_keys=split_keys(view, whole.keys, whole.counts.values) if is_metric else {},
-        people=await batch_agreement(batch, gateway, caller),
+        split_keys=split_keys(view, shown.keys, shown.counts.values) if is_metric else {},
+        people=await batch_agreement(batch, gateway, caller) if view.is_whole else None,
         gold=gold_section(report.report),
     )
 
@@ -264,13 +276,21 @@ async def batch_cancel(
     return RedirectResponse(f"/batches/{batch_id}", 303)
 
 
-async def _report(batch: Batch, gateway: State, caller: Caller) -> BatchReportState:
+async def _report(
+    batch: Batch, gateway: State, caller: Caller, view: ResultQuery
+) -> BatchReportState:
     """Return the report's state. A key that only judges starts no report."""
-    if batch.report_job_id is None and not caller.has_scope("batch"):
+    is_made = view.is_whole and batch.report_job_id is not None
+    if not is_made and not caller.has_scope("batch"):
         return BatchReportState(why_not="this key makes no reports")
+    owner = caller.owner(gateway.settings)
     try:
-        job = await report_job(batch, gateway)
-    except NoReport as error:
+        job = await (
+            report_job(batch, gateway)
+            if view.is_whole
+            else lines_report_job(batch, gateway, owner, view.filter)
+        )
+    except ScoringError as error:
         return BatchReportState(why_not=error.detail)
     if job.error is not None:
         return BatchReportState(job=job, why_not=str(job.error.get("detail", "")))
@@ -278,9 +298,8 @@ async def _report(batch: Batch, gateway: State, caller: Caller) -> BatchReportSt
         return BatchReportState(
             job=job, why_not="" if not job.is_final else "its job was cancelled"
         )
-    return BatchReportState(
-        await run_in_threadpool(summary_of, batch, job.result, inside=False), job.result, job
-    )
+    summary = await run_in_threadpool(summary_of, batch, job.result, inside=not view.is_whole)
+    return BatchReportState(summary, job.result, job)
 
 
 async def _results(batch: Batch, gateway: State, request: Request) -> Results:
@@ -295,12 +314,13 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
         counts = every = result_pages.card_counts(connection, view.filter)
         if view.any_failure.pairs != view.pairs:
             every = result_pages.card_counts(connection, view.any_failure.filter)
+        folded = folded_words(connection, view, list(whole.counts.values["decision_sent"]))
         return Results(
             view=view,
             rows=fitted_rows(rows, view),
             count=count,
             whole=whole,
-            card=card_of(view, reported().get(batch.metric), counts),
+            card=card_of(view, reported().get(batch.metric), counts, folded),
             clusters=clusters_of(view.any_failure, every),
             judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),

@@ -15,6 +15,7 @@ from services.gateway.pages.comparison_view import PartChange, part_changes
 from services.gateway.pages.job_texts import plain_text, texts_of
 from services.registry import metrics
 from shared.contracts.errors import UnknownJob
+from shared.contracts.messages import EDITED
 from shared.ledger import jobs
 from shared.ledger.jobs import Job
 from shared.ledger.tables import jobs as jobs_table
@@ -108,6 +109,7 @@ def other_results(connection: Connection, job: Job, tenant: str) -> list[OtherRe
         select(facts.job_id, facts.variant, facts.model, facts.score, facts.finished_at)
         .where(facts.tenant == tenant, facts.text_key == key, facts.metric == job.metric)
         .where(facts.job_id.is_not(None), facts.job_id != job.id)
+        .where(func.coalesce(facts.metadata[EDITED].astext, "") != job.id)  # versions, and the lens
         .distinct()  # lines of a batch may share a job
         .order_by(facts.finished_at.desc(), facts.job_id)
         .limit(MOST_OTHERS)

@@ -28,11 +28,15 @@ from services.gateway.pages import result_tables, reviewers, templates
 from services.gateway.pages.job_versions import compared, other_results, version_history
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import base_url, checked_form, page, render
+from services.gateway.refusals import InvalidBody
 from services.gateway.routes.events import stream
 from services.gateway.routes.jobs import BATCH_ID, JOB_ID, find_job, validate_id
+from services.gateway.routes.scores import check_request, find_or_commit, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import all_contracts, metrics
-from shared.contracts.messages import JobRequest
+from shared.contracts.errors import BadInput, UnknownJob
+from shared.contracts.messages import EDITED, JobRequest, Message
+from shared.contracts.problems import validation_problem
 from shared.contracts.redaction import all_internal, repeats, sent
 from shared.contracts.service import BatchReportContract, MetricContract, ServiceContract
 from shared.ledger import jobs
@@ -85,6 +89,7 @@ async def job_list(
 
 MOST_LINES = 5  # of a batch that share a job, shown on its page
 MOST_PASTED = 50_000  # characters
+LENS_SECONDS = 10  # that a page waits for the model
 
 
 @router.get("/jobs/{job_id}")
@@ -94,8 +99,12 @@ async def job_page(
     gateway: Gateway,
     caller: Viewer,
     beside: Annotated[str, Query(alias="with", max_length=64)] = "",
+    lens: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
-    """Show the page of a job; `with` another job of its metric, show the differences."""
+    """Show the page of a job; `with` another job of its metric, show the differences.
+
+    lens: the job that asked about some words of its post.
+    """
     job = await find_job(job_id, gateway, caller.tenant)
     lines = await _lines(job, gateway)
 
@@ -112,9 +121,50 @@ async def job_page(
     context = await run_in_threadpool(_context, job, request, with_key=caller.key is not None)
     is_scored = job.result is not None and "range" in job.result
     context["judged"] = await reviewers.of_job(job, request, gateway, caller) if is_scored else None
+    asked = await find_job(lens, gateway, caller.tenant) if lens else None
+    if asked is not None and (asked.request.get("metadata") or {}).get(EDITED) != job.id:
+        raise UnknownJob("this job does not ask about words of the other one")
+    context["lens"] = asked and {"job": asked, "answer": _lens(asked)}
     return page(
         request, "job.html", lines=lines, metadata=_metadata(job, lines), **related, **context
     )
+
+
+def _lens(asked: Job) -> Any:
+    """Return the answer of a job that asks about words; None if there is none."""
+    source, report = request_of(asked), report_of(asked)
+    lens = getattr(registry.page(asked.metric), "lens", None)
+    return None if lens is None or source is None or report is None else lens(source, report)
+
+
+@router.post("/jobs/{job_id}/lens")
+async def ask_lens(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
+    """Ask the job's model about its post without the form's words, in a job of its own. Raises
+    UnknownJob if the text was not kept, BadInput, QuotaExceeded, Unavailable."""
+    check_scope(caller, "score")
+    form = await checked_form(request)
+    job = await find_job(job_id, gateway, caller.tenant)
+    contract, source, report = metrics().get(job.metric), request_of(job), report_of(job)
+    lens_request = getattr(registry.page(job.metric), "lens_request", None)
+    if contract is None or source is None or report is None or lens_request is None:
+        raise UnknownJob("the text of this job was not kept, or its metric has no lens")
+    words, owner = form.get("words", "").strip(), caller.owner(gateway.settings)
+    if not words:
+        raise BadInput("name some words of the post", pointer="/words")
+    for _ in range(2):  # again if the model decides otherwise: it is compared by its own decision
+        body = lens_request(source, report, words)
+        body["metadata"] = {EDITED: job.id}
+        try:
+            asked = caller.apply_defaults(contract.request.model_validate(body))
+        except ValidationError as error:
+            raise InvalidBody(validation_problem(error, body)) from None
+        check_request(contract, asked, gateway)
+        accepted = await find_or_commit(contract, asked, gateway, owner)
+        found = await wait_for_job(accepted, gateway, LENS_SECONDS)
+        if found.result is None or found.result.get("model_agrees") is not False:
+            break
+        report = report_of(found) or report
+    return RedirectResponse(f"/jobs/{job.id}?lens={found.id}#lens", 303)
 
 
 @router.get("/jobs/{job_id}/result.json")
@@ -175,6 +225,7 @@ def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
         "failed": failed(job),
         "text_key": ((job.result or {}).get("provenance") or {}).get("text_key"),
         "may_edit": job.metric in metrics() and request_of(job) is not None,
+        "has_lens": hasattr(registry.page(job.metric), "lens_request"),
         "models": ((job.result or {}).get("provenance") or {}).get("models") or [],
         "style": sheet if templates.style_sheet(sheet := f"{job.metric}.css") else None,
         "body": result_html(job),
@@ -298,12 +349,8 @@ def result_html(job: Job) -> str | None:
 
     Waits for pictures: not for the event loop.
     """
-    contract = all_contracts().get(job.metric)
-    if contract is None or job.result is None:
-        return None
-    try:
-        report = contract.report.model_validate(job.result)
-    except ValidationError:  # of another version of the service
+    contract, report = all_contracts().get(job.metric), report_of(job)
+    if contract is None or report is None:
         return None
     own_page = registry.page(job.metric)
     page = result_tables if own_page is None or not hasattr(own_page, "TEMPLATE") else own_page
@@ -311,6 +358,17 @@ def result_html(job: Job) -> str | None:
     if request is not None and isinstance(contract, MetricContract):
         request = contract.as_scored(request, report)  # with the elicited explanation
     return render(page.TEMPLATE, view=page.view(request, report), report=report)
+
+
+def report_of(job: Job) -> Message | None:
+    """Return the result; None without one, and for one of another version of the service."""
+    contract = all_contracts().get(job.metric)
+    if contract is None or job.result is None:
+        return None
+    try:
+        return contract.report.model_validate(job.result)
+    except ValidationError:
+        return None
 
 
 def request_of(job: Job) -> JobRequest | None:

@@ -103,6 +103,11 @@ class ResultQuery:
         return tuple(pair for pair in self.pairs if pair[0] not in NO_FILTERS)
 
     @property
+    def is_whole(self) -> bool:
+        """True if the view has every line."""
+        return not self.filters and not self.filter.lines
+
+    @property
     def any_failure(self) -> ResultQuery:
         """The same view without the filter of one failure or reason."""
         pairs = tuple(pair for pair in self.pairs if pair[0] not in ("reason", "why"))
@@ -150,12 +155,14 @@ class ResultQuery:
 
     @property
     def statistics(self) -> str:
-        """The address of the batch's statistics."""
-        return f"{self.path}/statistics"
+        """The address of the statistics of these lines."""
+        query = urlencode(list(self.filters))
+        return f"{self.path}/statistics{'?' if query else ''}{query}"
 
     def charts_from(self, number: int) -> str:
         """Return the address of the statistics with the report's charts from this number on."""
-        return f"{self.statistics}?{urlencode([*self.pairs, ('charts', str(number))])}#report"
+        query = urlencode([*self.pairs, ("charts", str(number))])
+        return f"{self.path}/statistics?{query}#report"
 
     @property
     def first(self) -> str:
@@ -174,8 +181,9 @@ class ResultQuery:
 
     def query_within(self, *pairs: Pair) -> str:
         """Return the query of the rows in this view that also pass these filters."""
-        names = {name for name, _ in pairs} - REPEATED
-        return urlencode([*(pair for pair in self.filters if pair[0] not in names), *pairs])
+        replaced = {_subject(*pair) for pair in pairs}
+        kept = [pair for pair in self.filters if _subject(*pair) not in replaced]
+        return urlencode([*kept, *pairs])
 
     def within(self, *pairs: Pair) -> str:
         """Return the address of the rows in this view that also pass these filters."""

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from starlette.responses import RedirectResponse, Response
 
+from services import registry
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.batch_input import BatchInput, Line, make_batch
 from services.gateway.pages import templates
@@ -56,6 +57,7 @@ NOUNS = {
 }
 AT_ONCE = 500  # lines that are read
 SETTINGS = ("model", "language", "accept_untrained_languages")  # of the form
+OPTIONS = ("reader_model", "labels")  # of the form, inside `options` where a metric has them
 Settings = Mapping[str, Any]
 router = page_router()
 
@@ -249,9 +251,9 @@ async def score_selected(
     settings: dict[str, Any] = {
         name: value for name in SETTINGS if (value := form.get(name, "").strip())
     }
-    if reader := form.get("reader_model", "").strip():
-        field = {"reader_model": reader}
-        settings |= {"options": field} if options_of(target.request) else field
+    options = {name: value for name in OPTIONS if (value := _option(target, form, name))}
+    if options:
+        settings |= {"options": options} if options_of(target.request) else options
     if "accept_untrained_languages" in settings:
         settings["accept_untrained_languages"] = True
     batch_input = BatchInput(
@@ -267,6 +269,13 @@ async def score_selected(
     except (BadInput, BodyTooLarge, QuotaExceeded) as error:
         return await _choice(request, batch, gateway, pairs, error)
     return RedirectResponse(f"/batches/{new.id}", 303)
+
+
+def _option(target: MetricContract, form: Mapping[str, str], name: str) -> Any:
+    """Return the value of an option; labels are those with the form's further class."""
+    word = form.get("further_class" if name == "labels" else name, "").strip()
+    labels_with = getattr(registry.page(target.name), "labels_with", None)
+    return labels_with(word) if word and name == "labels" and labels_with else word
 
 
 @dataclass(frozen=True)

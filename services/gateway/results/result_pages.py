@@ -320,9 +320,16 @@ def count_of(connection: Connection, selection: ResultFilter) -> int:
     return int(connection.execute(counted).scalar_one())
 
 
+def job_ids(connection: Connection, selection: ResultFilter) -> list[str]:
+    """Return the jobs with a result, in the order of their first lines."""
+    of_result = (FACTS.status == "succeeded", FACTS.job_id.is_not(None))
+    query = select(FACTS.job_id).where(*filters(selection), *of_result).group_by(FACTS.job_id)
+    return list(connection.execute(query.order_by(func.min(FACTS.line))).scalars())
+
+
 @dataclass(frozen=True)
 class ResultCounts:
-    """Counts over a whole batch.
+    """Counts of a selection.
 
     values: column → value → rows, most frequent first. bins: rows by bin of the score, lowest
     first. reasons: reason → rows. numbers: `chance` or a part → rows that have it.
@@ -339,14 +346,14 @@ class ResultCounts:
 def counts_of(
     connection: Connection, selection: ResultFilter, edges: Sequence[float]
 ) -> ResultCounts:
-    """Count with two statements, each over the batch once. edges: of the bins, ascending; the last
+    """Count with two statements, each over the rows once. edges: of the bins, ascending; the last
     edge belongs to the last bin."""
     inner = type_coerce(literal(list(edges[:-1]), ARRAY(Double)), ARRAY(Double))
     bucket = func.width_bucket(FACTS.score, inner).label("bucket")
     numbers = _numbers(selection.parts)
     labels = [number.label(f"number {name}") for name, number in numbers.items()]
     some = select(*(FACTS[name] for name in COUNTED), bucket, *labels)
-    facts = some.where(*filters(selection.batch_filter)).subquery("facts")
+    facts = some.where(*filters(selection)).subquery("facts")
     names = (*COUNTED, "bucket")
     grouped = select(
         func.grouping(*(facts.c[name] for name in names)).label("by"),
@@ -386,18 +393,18 @@ def _most_common(counted: Mapping[str, int]) -> dict[str, int]:
 
 def _reasons(connection: Connection, selection: ResultFilter) -> dict[str, int]:
     reason = func.unnest(FACTS.reasons).label("reason")
-    each = select(reason).where(*filters(selection.batch_filter)).subquery("each")
+    each = select(reason).where(*filters(selection)).subquery("each")
     rows = connection.execute(select(each.c.reason, func.count()).group_by(each.c.reason))
     return _most_common({name: count for name, count in rows})
 
 
 def metadata_keys(connection: Connection, selection: ResultFilter) -> dict[str, int]:
-    """Map each metadata key of the batch's rows to its number of values, in the order of the
+    """Map each metadata key of these rows to its number of values, in the order of the
     keys.
     """
     pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
     each = select(pair.c.key, pair.c.value).select_from(result_facts.join(pair, true()))
-    distinct = each.where(*filters(selection.batch_filter)).distinct().subquery("each")
+    distinct = each.where(*filters(selection)).distinct().subquery("each")
     counted = select(distinct.c.key, func.count()).group_by(distinct.c.key)
     rows = connection.execute(counted.order_by(distinct.c.key).limit(MOST_VALUES))
     return {str(key): int(values) for key, values in rows}
@@ -406,7 +413,7 @@ def metadata_keys(connection: Connection, selection: ResultFilter) -> dict[str, 
 def metadata_values(
     connection: Connection, selection: ResultFilter, keys: Mapping[str, int]
 ) -> dict[str, dict[str, int]]:
-    """Return key → value → rows of the batch, for keys with 2 to 50 values to choose from. A cell
+    """Return key → value → rows, for keys with 2 to 50 values to choose from. A cell
     may list several values, as `women, migrants`; each counts separately."""
     some = [key for key, values in keys.items() if 1 < values <= MOST_CELLS]
     pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
@@ -414,7 +421,7 @@ def metadata_values(
     each = (
         select(pair.c.key, parts)
         .select_from(result_facts.join(pair, true()))
-        .where(*filters(selection.batch_filter), pair.c.key.in_(some))
+        .where(*filters(selection), pair.c.key.in_(some))
         .subquery("each")
     )
     both = each.c.key, each.c.part
@@ -438,13 +445,13 @@ class SplitCount(NamedTuple):
 
 
 def split_counts(connection: Connection, selection: ResultFilter, by: str) -> list[SplitCount]:
-    """Count the whole batch by value, lowest mean first. by: `metadata.<key>`, or of `COUNTED`."""
+    """Count the rows by value, lowest mean first. by: `metadata.<key>`, or of `COUNTED`."""
     key = by.removeprefix("metadata.")
     value = (FACTS[by] if key == by else FACTS.metadata[key].astext).label("value")
     mean = func.avg(FACTS.score).label("mean")
     rows = connection.execute(
         select(value, func.count(), func.count(FACTS.score), mean)
-        .where(*filters(selection.batch_filter))
+        .where(*filters(selection))
         .group_by(value)
         .order_by(mean.asc().nulls_last(), value)
         .limit(MOST_VALUES + 1)
@@ -486,9 +493,9 @@ def card_counts(connection: Connection, selection: ResultFilter) -> CardCounts:
 
 
 def count_untested(connection: Connection, selection: ResultFilter, most: int) -> dict[str, int]:
-    """Return reason code → rows of the batch that it leaves untested, most frequent first."""
+    """Return reason code → rows that it leaves untested, most frequent first."""
     facet = func.unnest(FACTS.facets).label("facet")
-    each = select(facet).where(*filters(selection.batch_filter)).subquery("each")
+    each = select(facet).where(*filters(selection)).subquery("each")
     rows = connection.execute(
         select(each.c.facet, func.count())
         .where(each.c.facet.startswith(UNTESTED))
@@ -512,7 +519,7 @@ def provenance_of(connection: Connection, selection: ResultFilter) -> dict[str, 
             FACTS.line,
         )
         .join(result_facts, FACTS.job_id == jobs.c.id)
-        .where(*filters(selection.batch_filter), FACTS.status == "succeeded")
+        .where(*filters(selection), FACTS.status == "succeeded")
         .order_by(FACTS.line)
         .limit(FIRST_LINES)
         .subquery()
@@ -523,7 +530,7 @@ def provenance_of(connection: Connection, selection: ResultFilter) -> dict[str, 
 
 @dataclass(frozen=True)
 class ResultSummary:
-    """The summary of a whole batch, for any filter. why: reason code → results not tested. keys:
+    """The summary of a selection. why: reason code → results not tested. keys:
     metadata key → number of values. provenance: of the first result. choices: as `metadata_values`
     returns them."""
 
@@ -542,11 +549,8 @@ def summary_of(
     previous: ResultSummary | None = None,
 ) -> ResultSummary:
     """Return the summary. previous: a recent one, which is valid while the number of rows is the
-    same. Its seven statements over all rows dominate the cost of a page, and filters and orders do
-    not change it."""
-    if previous is not None and previous.counts.rows == count_of(
-        connection, selection.batch_filter
-    ):
+    same. Its seven statements over all rows dominate the cost of a page."""
+    if previous is not None and previous.counts.rows == count_of(connection, selection):
         return previous
     keys = metadata_keys(connection, selection)
     return ResultSummary(

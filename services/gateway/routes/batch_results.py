@@ -29,7 +29,13 @@ from services.gateway.refusals import NoReport, UnknownPlot, problem_response
 from services.gateway.results import result_pages
 from services.gateway.results.result_pages import ResultFilter, ResultOrder
 from services.gateway.routes.batches import find_batch
-from services.gateway.routes.scores import LOCATION, Prefer, retry_header, wait_for_job
+from services.gateway.routes.scores import (
+    LOCATION,
+    Prefer,
+    find_or_commit,
+    retry_header,
+    wait_for_job,
+)
 from services.gateway.state import Gateway, State
 from services.registry import fact_plan, reported, surprising_rules
 from shared.contracts.answers import shown_result
@@ -38,7 +44,7 @@ from shared.contracts.service import ServiceContract
 from shared.ledger import batches, result_facts
 from shared.ledger.batches import Batch
 from shared.ledger.job_json import job_json
-from shared.ledger.jobs import Job
+from shared.ledger.jobs import Job, Owner
 from shared.ledger.score_hours import edges_of
 from shared.process.telemetry import JOBS_ACCEPTED
 
@@ -137,6 +143,21 @@ async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
     if not accepted.replayed:
         JOBS_ACCEPTED.labels(contract.name).inc()
     return await wait_for_job(accepted, gateway, seconds)
+
+
+async def lines_report_job(
+    batch: Batch, gateway: State, owner: Owner, selection: ResultFilter, seconds: int = 0
+) -> Job:
+    """Return the job that reports on these lines, after waiting for its end for `seconds`. Raises
+    NoReport if none of them has a result, QuotaExceeded, TooCostly, Unavailable."""
+    ids = await gateway.in_ledger(lambda connection: result_pages.job_ids(connection, selection))
+    if batch.metric not in reported() or not ids:
+        raise NoReport("none of the lines has a result")
+    contract = reported()[batch.metric].batch
+    body = contract.request.model_validate({"jobs": ids})
+    return await wait_for_job(
+        await find_or_commit(contract, body, gateway, owner), gateway, seconds
+    )
 
 
 def job_response(job: Job, seconds: int) -> JSONResponse:

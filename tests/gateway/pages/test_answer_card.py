@@ -125,6 +125,39 @@ def test_one_form_sets_the_language_of_its_lines_and_scores_them_again(
         assert old.request["language"] == "auto"
 
 
+def test_a_third_class_that_counts_as_hateful_becomes_a_class_of_its_own(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, _ = make_batch(engine, [0.9, 0.8, 0.7, 0.2], decision="toxic")
+    path = f"/batches/{batch_id}"
+    client.get(path).raise_for_status()
+    change = text(
+        "UPDATE result_facts SET decision_sent = :word, facets = ARRAY['class=' || :side] "
+        "WHERE batch_id = :batch AND line = :line"
+    )
+    words = (("hate speech", "hateful"), ("toxic", "hateful"), ("toxic", "toxic"))
+    with engine.begin() as connection:
+        for line, (word, side) in enumerate(words, 1):
+            named = {"word": word, "side": side, "batch": batch_id, "line": line}
+            connection.execute(change, named)
+    assert "Counted as hateful" not in client.get(path).text  # two classes
+    with engine.begin() as connection:
+        named = {"word": "normal", "side": "non-hateful", "batch": batch_id, "line": 4}
+        connection.execute(change, named)
+    page = client.get(path).text
+    form = page.partition("Counted as hateful")[2].partition("<form")[2].partition("</form>")[0]
+    sent = FormFields(f"<form{form}").sent
+    assert client.get(f"{path}?{sent['query']}").text.count("We checked 1 of 1") == 1
+    made = client.post(f"{path}/again", data=sent)
+    assert made.status_code == 303
+    lines = client.get(f"/v1/batches/{made.headers['location'].rpartition('/')[2]}").json()
+    [content] = client.get(f"/v1/files/{lines['input_file_id']}/content").text.splitlines()
+    body = HATEXSCORE.request.model_validate(json.loads(content)["body"])
+    assert body.decision_class == "toxic"
+    refused = client.post(f"{path}/again", data=sent | {"metric": "ice", "once": "x" * 32})
+    assert (refused.status_code, "takes no labels" in refused.text) == (422, True)
+
+
 def test_a_language_that_is_none_is_refused_in_place(client: httpx.Client, untested: str) -> None:
     page = client.get(f"/batches/{untested}")
     sent = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 from urllib.parse import urlencode
 
 import httpx
@@ -14,7 +15,15 @@ from services.gateway.pages.batch_report import design_of
 from services.gateway.pages.page_route import POLICY
 from services.gateway.pages.result_query import NAMES
 from services.gateway.results import saved_views
-from services.gateway.results.result_pages import ResultFilter, count_untested
+from services.gateway.results.result_pages import (
+    ResultFilter,
+    card_counts,
+    count_of,
+    count_untested,
+    counts_of,
+    job_ids,
+    split_counts,
+)
 from services.gateway.results.saved_views import MOST
 from services.registry import metrics
 from shared.ledger import leases
@@ -73,6 +82,47 @@ def test_a_split_shows_counts_at_once_and_intervals_when_their_job_ends(
     assert "decision_sent" not in options.partition('name="split"')[2].partition("</select>")[0]
 
 
+def test_statistics_are_those_of_the_lines_that_the_filter_leaves(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, ids = make_batch(engine, [0.9, 0.8, 0.7, 0.2, None])
+    path, query = f"/batches/{batch_id}", "verdict=holds_up"
+    assert f'href="{path}/statistics?{query}"' in client.get(f"{path}?{query}").text
+    first = client.get(f"{path}/statistics?{query}").text
+    assert "3 of 5 lines" in first
+    assert "Of 3 explanations" in first
+    [report] = run_reports(engine)
+    with engine.connect() as connection:
+        [made] = connection.execute(jobs.select().where(jobs.c.id == report)).all()
+    assert (made.request["jobs"], made.result["scored"]) == (ids[:3], 3)
+    second = client.get(f"{path}/statistics?{query}").text
+    assert f"?{query}&amp;score_from=" in second  # a bar leads to its lines in this view
+    assert "n = 3" in second
+    none = client.get(f"{path}/statistics?text=nowhere").text
+    assert "none of the lines has a result" in none
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [{}, {"equal": {"verdict": "holds_up"}}, {"ranges": {"score": (0.3, 0.85)}}, {"lines": [1, 5]}],
+)
+def test_all_counts_are_of_the_same_lines(
+    client: httpx.Client, engine: Engine, wanted: dict[str, Any]
+) -> None:
+    batch_id, _ = make_batch(engine, [0.9, 0.8, 0.7, 0.2, None])
+    client.get(f"/batches/{batch_id}").raise_for_status()
+    selection = ResultFilter(tenant="default", batch_id=batch_id, **wanted)
+    with engine.connect() as connection:
+        counts = counts_of(connection, selection, [0.0, 0.5, 1.0])
+        card = card_counts(connection, selection)
+        assert counts.rows == count_of(connection, selection) == sum(card.verdicts.values())
+        assert counts.values["verdict"] == card.verdicts
+        assert sum(counts.bins) == counts.scored
+        assert len(job_ids(connection, selection)) == counts.rows
+        split = split_counts(connection, selection, "verdict")
+    assert {one.value: one.rows for one in split} == card.verdicts
+
+
 @pytest.mark.usefixtures("_filled")
 def test_reasons_for_no_test_are_counted_and_lead_to_their_lines(
     client: httpx.Client, engine: Engine
@@ -129,7 +179,7 @@ def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
     own, other = entered(opens, "own", "batch"), entered(opens, "other", "batch")
     nobody = stranger(opens)
     batch_id = make_batch(engine, [0.9, 0.1, 0.8], tenant="own")[0]
-    own.get(f"/batches/{batch_id}/statistics").raise_for_status()
+    own.get(f"/batches/{batch_id}/statistics?verdict=holds_up").raise_for_status()
     run_reports(engine)
     page = own.get(f"/batches/{batch_id}?verdict=holds_up")
     form = {

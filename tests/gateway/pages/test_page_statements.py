@@ -70,6 +70,7 @@ PANELS = {  # the function that asks → the panel; the one that is deepest coun
     "find_batch": "the batch",
     "_side": "the batch",
     "report_job": "what the results say together",
+    "job_ids": "whose report",
     "write_facts": "rows of lines that have none yet",
     "counts_of": "verdicts, scores and filters",
     "count_untested": "why there is no score",
@@ -139,6 +140,7 @@ BATCH_PAGES = {
 PAGES = {
     **{name: Look(address) for name, address in BATCH_PAGES.items()},
     "statistics": Look(f"{PATH}/statistics", "how far people agree"),
+    "statistics of a filter": Look(f"{PATH}/statistics?meta=market%3Dm3", "the filtered report"),
     "split": Look(f"{SECOND}/statistics?split=metadata.market", "split"),
     "compare": Look(COMPARE, "the comparison"),
     "compare: verdicts": Look(f"{COMPARE}&verdicts=holds_up,holds_up", "the comparison"),

@@ -114,5 +114,5 @@ const marks = (() => {
     kept = String(chosen);
     last = chosen.getRangeAt(0).cloneRange();
   });
-  return { add, button, labelOf, listed, news, prepare };
+  return { add, bare, button, labelOf, listed, news, prepare };
 })();
