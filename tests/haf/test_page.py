@@ -163,7 +163,7 @@ def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
     _, page, _ = looked_at(bring(internal=MORE))
     assert "its response was not sent" in page.words
     assert "– undefined" in page.words
-    assert "Not there: its response was not sent." in page.words
+    assert "This stage is missing: its response was not sent." in page.words
 
 
 def test_the_path_has_its_stages_in_order_and_says_who_read_the_decision() -> None:
@@ -281,7 +281,7 @@ def test_neighbours_of_one_step_are_one_mark_and_only_the_maximum_is_outlined() 
         (" fou", ""),
     ]
     assert "relevance 1" not in html
-    assert "The 3 strongest of 4 tokens" in page.words
+    assert "The 3 most relevant of 4 tokens" in page.words
 
 
 def test_very_many_tokens_stay_a_light_page_that_says_what_it_leaves_out() -> None:
@@ -311,7 +311,7 @@ def test_without_any_relevance_nothing_is_shaded() -> None:
     kinds = {mark.kind for piece in view.cards[0].text for mark in piece.marks}
     assert kinds <= {"unsure-1", "unsure-2", "unsure-3"}
     assert view.cards[0].heaviest == ()
-    assert "none of its tokens is relevant" in page.words
+    assert "the statement has no relevant token" in page.words
 
 
 def test_the_page_says_how_often_the_model_was_asked() -> None:

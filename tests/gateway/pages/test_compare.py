@@ -178,9 +178,9 @@ def test_a_line_without_a_partner_says_why(
     set_text_keys(engine, *batches)
     compared(client, engine, left, right)
     html = client.get("/compare", params={"left": left, "right": right, "out": "1"}).text
-    assert "its text is there, but paired by custom ids already" in html
-    assert "no result there has its custom id, or its text" in html
-    assert html.count("its text is there under another decision") == 2  # one of each side
+    assert "Its line with this text is already paired by custom id" in html
+    assert "no result with this custom id or this text" in html
+    assert html.count("It has this text with another decision") == 2  # one of each side
 
 
 def _name(batch_id: str) -> str:
@@ -437,7 +437,7 @@ def test_a_text_changed_under_one_custom_id_is_counted_out(
     assert "out=1#left-out" in html
     asked = {"left": batches[0], "right": changed, "out": "1"}
     found = client.get("/compare", params=asked).text.partition('id="left-out"')[2]
-    assert found.partition("</section>")[0].count("another text under this custom id") == 2
+    assert found.partition("</section>")[0].count("a different text under this custom id") == 2
     assert f'href="/jobs/{ids[0]}"' in found
 
 

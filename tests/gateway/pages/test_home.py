@@ -79,7 +79,7 @@ def test_workers_that_start_and_jobs_that_lost_theirs_are_said(
             .values(lease_expires_at=func.now() - timedelta(seconds=1))
         )
     page = client.get("/").text
-    assert "1 of them lost their worker" in page
+    assert "1 of these jobs lost their worker" in page
     assert "its worker is warming up" in page
     assert "no worker" in page
     eventually(lambda: client.get("/readyz").json()["workers"]["ice"] == "its worker is warming up")

@@ -63,7 +63,7 @@ def test_a_number_that_says_nothing_is_grey(
     result["decision_match"] = not problems
     text = client.get(f"/jobs/{put(engine, 'hatexscore', result)}").text
     assert ('class="score unsure"' in text) is grey
-    assert ("scored as if it spoke for <em>hateful</em>" in text) is (verdict == "problem_found")
+    assert ("scored as an argument for <em>hateful</em>" in text) is (verdict == "problem_found")
 
 
 @pytest.mark.parametrize("metric", sorted(metrics()))

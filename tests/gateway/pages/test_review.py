@@ -50,10 +50,10 @@ def test_a_blind_queue_tells_score_and_verdict_after_the_answer(
     assert all(score not in page.text for score in scores.values())
     assert "greets" in page.text
     assert ("Underlined: words that" in page.text) == ("mark-evidence" in page.text)
-    assert "The decision that is explained</dt><dd><bdi>non-hateful" in page.text
+    assert "Explained decision</dt><dd><bdi>non-hateful" in page.text
     page = posted(client, judge, page, action="disagree", note="It greets.", **first)
     assert "You do not call it a good one. The metric says" in page.text
-    assert ("you and the metric differ" in page.text) == (first["job"] == ids[0])  # 0.912
+    assert ("You and the metric differ" in page.text) == (first["job"] == ids[0])  # 0.912
     assert scores[first["job"]] in page.text
     page = posted(client, judge, page, action="undo")
     assert hidden(page)["job"] == first["job"]
@@ -61,7 +61,7 @@ def test_a_blind_queue_tells_score_and_verdict_after_the_answer(
     page = client.get(judge)
     assert "2 of 2" in page.text
     page = posted(client, judge, page, action="skip", **hidden(page))
-    assert "Nothing is left for you" in page.text
+    assert "You have no lines left to judge" in page.text
     history = client.get("/v1/judgements", params={"history": True}).json()["data"]
     assert [one["verdict"] for one in history] == ["agree", "withdrawn", "disagree"]
     assert {one["verified"] for one in history} == {False}
