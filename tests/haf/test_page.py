@@ -224,8 +224,8 @@ def test_tokens_are_marked_where_they_stand() -> None:
         weights = [each.weight for each in card.heaviest]
         assert weights == sorted(weights, reverse=True)
         assert sum(weights) <= 1 + 1e-9
-    assert "Ask with token_values" not in page.words
-    assert "Ask with token_values" in looked_at(bring(**WHOLE))[1].words
+    assert "Send token_values" not in page.words
+    assert "Send token_values" in looked_at(bring(**WHOLE))[1].words
 
 
 def kinds_by_character(text: list[MarkedText]) -> list[set[str]]:
@@ -290,7 +290,7 @@ def test_very_many_tokens_stay_a_light_page_that_says_what_it_leaves_out() -> No
     view, page, html = shown(bring(), with_tokens(tokens, text, reasons=2))
     assert [card.pale for card in view.cards] == [True, True]
     assert view.pale == 2
-    assert "2 of the statements are without" in page.words
+    assert "Statements without colours: 2." in page.words
     assert len(html) < 300_000
     assert all(len(card.heaviest) == STRONGEST for card in view.cards)
 
@@ -362,7 +362,7 @@ def test_without_the_text_the_numbers_stay() -> None:
     view, page, _ = shown(None, kept)
     assert not view.kept
     assert "The text was not kept." in page.words
-    assert "neighbours" not in page.words
+    assert "Neighbouring tokens" not in page.words
     for value in numbers(report.components):
         assert as_shown(value) in page.words
     assert all(card.heaviest == () for card in view.cards)
@@ -374,7 +374,7 @@ def test_results_of_before_have_a_page() -> None:
     del wire["similarities"]
     view, page, _ = shown(request, HafResult.model_validate(wire))
     assert view.matrix is None
-    assert "holds no similarities" in page.words
+    assert "does not contain the similarities" in page.words
 
 
 def test_the_matrix_has_a_number_in_every_cell_and_says_which_pair_is_most_alike() -> None:

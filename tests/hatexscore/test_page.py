@@ -118,7 +118,10 @@ def test_a_model_that_disagrees_is_told_above_the_parts() -> None:
         probabilities={"original": 0.2, "masked": 0.1},
     )
     html = shown(request, scored(request))
-    banner, parts = html.index("The asked model disagrees"), html.index(">QF</span>")
+    banner, parts = (
+        html.index("does not agree with the explained decision"),
+        html.index(">QF</span>"),
+    )
     assert banner < parts
 
 
@@ -243,8 +246,8 @@ def test_the_sheet_styles_marks_of_texts_and_no_mark_of_a_chart() -> None:
 
 def test_a_model_that_disagrees_is_a_banner() -> None:
     html = page(decision="hateful", probabilities={"original": 0.3, "masked": 0.1})
-    assert "The asked model disagrees" in html
-    assert "The asked model disagrees" not in page(
+    assert "does not agree with the explained decision" in html
+    assert "does not agree with the explained decision" not in page(
         decision="hateful", probabilities={"original": 0.9, "masked": 0.1}
     )
 

@@ -139,7 +139,7 @@ def test_tokens_are_coloured_by_their_share_of_the_largest_and_the_rationale_is_
         'dir="auto"><mark class="rationale"><span class="heat-p9">w0 w1</span></mark> '
         '<span class="heat-n4">w2</span> w3 w4' in html
     )
-    assert "magnitude <span" in html
+    assert "has magnitude <span" in html
 
 
 def test_without_token_values_the_spans_are_outlined_and_the_page_says_how_to_ask() -> None:
@@ -195,7 +195,7 @@ def test_every_component_of_the_report_is_on_the_page() -> None:
         assert table.count("<caption>") == 1
     assert len(report.components.tests) == 20
     assert html.count("<svg aria-hidden") == MOST_CHARTS == 8
-    assert "4 more pictures" in html
+    assert "4 more charts" in html
     assert str(report.forward_rows) in words(html)
 
 
@@ -324,7 +324,7 @@ def test_results_of_before_have_a_page() -> None:
     for test in wire["components"]["tests"]:
         del test["null"]["histogram"]
     html = shown(request, IceResult.model_validate(wire))
-    assert "older than the pictures" in html
+    assert "made before charts existed" in html
     assert "<svg aria-hidden" not in html
 
 

@@ -1,4 +1,4 @@
-"""Decisions compared with gold labels: every result is in one cell, and the sentence counts as they do."""
+"""Decisions compared with gold labels: every result is in one cell, as the sentence counts."""
 
 from __future__ import annotations
 

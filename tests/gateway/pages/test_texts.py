@@ -105,9 +105,7 @@ def test_a_request_is_edited_and_its_versions_know_each_other(
         assert leases.succeed(connection, claim, found)
     page = client.get(f"/jobs/{second}").text
     assert "2 versions, best score 0.75" in page
-    assert (
-        "2 versions, best score 0.75" in client.get(f"/jobs/{first}").text
-    )  # its parent says so
+    assert "2 versions, best score 0.75" in client.get(f"/jobs/{first}").text  # its parent says so
     assert page.index('id="versions"') < page.index("Provenance")
     assert client.get(f"/v1/jobs/{second}").json()["metadata"]["edited_from"] == first
     after = page.partition('id="versions"')[2]
