@@ -267,7 +267,7 @@ async def batch_cancel(
 async def _report(batch: Batch, gateway: State, caller: Caller) -> BatchReportState:
     """Return the report's state. A key that only judges starts no report."""
     if batch.report_job_id is None and not caller.has_scope("batch"):
-        return BatchReportState(why_not="this key makes no reports")
+        return BatchReportState(why_not="your API key may not make reports")
     try:
         job = await report_job(batch, gateway)
     except NoReport as error:

@@ -235,7 +235,7 @@ def check_csrf(request: Request, form: Mapping[str, str]) -> None:
         or not hmac.compare_digest(_derive_token(secret), _unmasked(sent))
         or not is_same_origin(request.headers)
     ):
-        raise Forbidden("this form is out of date; load the page again and repeat")
+        raise Forbidden("this form is out of date. Reload the page and try again")
 
 
 def set_cookie(
@@ -302,7 +302,7 @@ async def form_of(
     except ValueError:
         raise InvalidBody.at_root(f"the body is not {MEDIA_TYPE}") from None
     if any("\0" in text for pair in pairs for text in pair):
-        raise InvalidBody.at_root("the form holds U+0000, which is not kept")
+        raise InvalidBody.at_root("the form contains the character U+0000, which cannot be stored")
     form = SentForm(pairs)
     request.state.form = form  # to be shown again where it is refused
     return form

@@ -264,7 +264,7 @@ def test_a_part_of_a_score_is_judged_on_the_page_of_its_job(
 def test_who_only_judges_makes_no_report_by_looking(opens: Opens, engine: Engine) -> None:
     batch_id, _ = make_batch(engine, [0.9, 0.2, 0.5], tenant="a")
     page = entered(opens, "a", "review").get(f"/batches/{batch_id}/statistics").raise_for_status()
-    assert "this key makes no reports" in page.text
+    assert "your API key may not make reports" in page.text
     with engine.connect() as connection:
         reports = select(func.count()).where(jobs.c.metric == "hatexscore-report")
         assert connection.execute(reports).scalar_one() == 0

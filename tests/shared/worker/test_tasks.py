@@ -124,7 +124,7 @@ def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_count_once(
     assert "1 result repeats others and counts once" in result["warnings"]
     assert result["finding"].startswith(
         "Of 3 explanations 3 could not be tested. Too few for a conclusion. 1 of the 3 repeats "
-        "others and counts once: means are over 2 with a score."
+        "other results and counts once. Means are over 2 results with a score."
     )
 
 
