@@ -58,8 +58,8 @@ def test_without_an_interval_nothing_is_better() -> None:
     alone = {"value": 0.9, "low": None, "high": None, "of": 1}
     sentence = found(1, report=by_decision(hateful=alone))[1]
     assert sentence == (
-        "Hateful decisions (1): there are too few results to tell whether their quotes move the model better than "
-        "random spans do (90 %; chance 50 %)."
+        "Hateful decisions (1): there are too few results to tell whether their quotes "
+        "move the model better than random spans do (90 %; chance 50 %)."
     )
 
 

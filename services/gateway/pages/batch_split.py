@@ -88,8 +88,8 @@ class BatchSplit:
         shares = [row.undefined for row in self.rows]
         if self.by != "verdict" and shares and max(shares) - min(shares) > MUCH:
             sentences.append(
-                f"Between {min(shares):.0%} and {max(shares):.0%} of the lines under a value have no score. "
-                "The means leave these lines out, so the lines that could be scored may differ."
+                f"Depending on the value, {min(shares):.0%} to {max(shares):.0%} of the lines have no "
+                "score. The means leave these lines out, so they may not be comparable."
             )
         return sentences
 
@@ -148,10 +148,7 @@ async def _report(
 ) -> tuple[Job | None, str]:
     """Return the job with the intervals, or why there is none. values: number in the split."""
     if not FEWEST <= values <= MOST:
-        return (
-            None,
-            f"There is no split: the key has {values} values, but a split needs 2 to {MOST}.",
-        )
+        return None, f"There is no split: the key has {values} values instead of 2 to {MOST}."
     if not caller.has_scope("batch"):
         return None, "There are no intervals: your API key may not make reports."
     contract = metrics()[batch.metric].batch

@@ -151,9 +151,7 @@ def _ignored(sent: Sequence[Pair], ranges: frozenset[str]) -> list[str]:
         if not value or known or _is_known(name, value):
             continue
         is_own = name in (*OWN, "verdicts")
-        faults.append(
-            ignored_pair(name, value, "this value cannot be read" if is_own else NO_FILTER)
-        )
+        faults.append(ignored_pair(name, value, "it cannot be read" if is_own else NO_FILTER))
     return faults
 
 
@@ -243,9 +241,7 @@ async def _compared(
         again = await sides_to_repeat(wanted.sides, gateway, caller)
         return _refused(request, left, rights, job.error.get("detail", ""), again)
     if job.is_final and job.result is None:
-        reason = (
-            "the comparison was cancelled. You can request it again when the service has deleted it"
-        )
+        reason = "the comparison was cancelled. You can repeat it after its job is deleted"
         return _refused(request, left, rights, reason, [])
     if job.result is None:
         context: dict[str, Any] = {"left": left, "rights": rights, "refused": ""}

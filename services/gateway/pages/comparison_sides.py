@@ -257,7 +257,7 @@ def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
             return f"{both}: both sides are the same lines, so nothing differs."
     for one in (left, *rights):
         if not one.batch.is_final:
-            return f"{one.name} is {one.batch.status.replace('_', ' ')}: compare it after it has ended."
+            return f"{one.name} is {one.batch.status.replace('_', ' ')}. Compare it after it ends."
         if one.batch.metric not in metrics():
             return f"{one.name} has no scores."
         if one.batch.metric != left.batch.metric:

@@ -221,7 +221,8 @@ def sentence_of(shift: ScoreShift) -> str:
     """Return the shift in words; "moved" only if the interval excludes 0."""
     if shift.difference is None:
         before, now = shift.earlier.scored, shift.later.scored
-        return f"There are too few scores: {before:,} before and {now:,} now. Each window needs {FEWEST}."
+        counts = f"{before:,} before and {now:,} now"
+        return f"There are too few scores: {counts}. Each window needs {FEWEST}."
     between = f"{significant(shift.low or 0.0)} to {significant(shift.high or 0.0)}"
     if not shift.has_shift:
         sentence = f"The mean has not moved more than expected by chance (interval {between})."

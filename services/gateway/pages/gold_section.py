@@ -79,7 +79,7 @@ def _sentence(labels: Record, cells: Cells) -> str:
     text = f"{right:,} of {read:,} decisions agree with the gold label"
     chance = labels.get("chance")
     if isinstance(chance, int | float):
-        text += f". Always choosing the most frequent label would be right in {percent(chance)} of cases"
+        text += f". Always choosing the most frequent label is right in {percent(chance)}"
     if (left := results - read) > 0:
         text += f". {left:,} more results have a gold label, but no decision that could be read"
     return f"{text}."

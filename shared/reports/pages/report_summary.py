@@ -113,9 +113,7 @@ def _untested(tally: ResultTally) -> list[str]:
         return []
     code, count = max(tally.untested.items(), key=lambda item: item[1])
     reason, action = code.replace("-", " "), ACTIONS.get(code, "")
-    return [
-        f"The most frequent reason why a test was not possible is: {reason} ({count:,}). {action}".strip()
-    ]
+    return [f"Most results without a test have the reason: {reason} ({count:,}). {action}".strip()]
 
 
 def _repeated(tally: ResultTally, report: Mapping[str, Any]) -> str:
@@ -126,8 +124,8 @@ def _repeated(tally: ResultTally, report: Mapping[str, Any]) -> str:
     verbs = ("repeats", "counts") if repeats == 1 else ("repeat", "count")
     distinct = (report.get("score") or {}).get("of", 0)
     return (
-        f" {repeats:,} of the {tally.results:,} {verbs[0]} other results and {verbs[1]} once. Means are "
-        f"over {distinct:,} results with a score."
+        f" {repeats:,} of the {tally.results:,} {verbs[0]} other results and {verbs[1]} once. "
+        f"Means are over {distinct:,} results with a score."
     )
 
 
@@ -215,7 +213,8 @@ def _against(
     share, chance = percent(beaten["value"]), f"chance {percent(level)}"
     has_ends = low is not None and high is not None
     if not has_ends and p_value is None:
-        return f"There are too few results to tell whether {claim} better than {others} ({share}; {chance})."
+        figures = f"({share}; {chance})"
+        return f"There are too few results to tell whether {claim} better than {others} {figures}."
     ends = f", interval {percent(low)} to {percent(high)}" if has_ends else ""
     test = ""
     if p_value is not None:

@@ -58,7 +58,7 @@ def test_the_sentences_count_the_rows_that_the_page_shows() -> None:
     assert told.sentences[0] == "Of 123 explanations 120 hold up and 3 could not be tested."
     assert told.sentences[1] == "The only problem is: misquotes the post (2)."
     assert told.sentences[2].startswith(
-        "The most frequent reason why a test was not possible is: label unknown (3)."
+        "Most results without a test have the reason: label unknown (3)."
     )
 
 

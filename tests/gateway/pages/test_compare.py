@@ -55,8 +55,8 @@ def test_a_filter_that_cannot_be_read_is_told(
     html = client.get(
         "/compare", params=asked | {"change_from": "0.1", "hue": "red", "left_to": "1_0"}
     ).text
-    assert "left_to = 1_0: this value cannot be read" in html
-    assert "left_from = much: this value cannot be read" in html
+    assert "left_to = 1_0: it cannot be read" in html
+    assert "left_from = much: it cannot be read" in html
     assert "verdict = good: it must be one of holds_up" in html
     assert "hue = red: there is no such filter" in html
     assert "right minus left from 0.1" in html
@@ -117,7 +117,7 @@ def test_pairs_are_filtered_and_exported(
     assert "remove this filter" not in client.get("/compare", params=asked | strange).text
     refused = client.get("/compare/pairs.csv", params=asked | strange)  # others than were meant
     assert refused.status_code == 422
-    assert "change_from = much: this value cannot be read" in refused.text
+    assert "change_from = much: it cannot be read" in refused.text
 
 
 def set_text_keys(engine: Engine, *batches: str) -> None:
