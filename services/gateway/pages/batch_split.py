@@ -88,8 +88,8 @@ class BatchSplit:
         shares = [row.undefined for row in self.rows]
         if self.by != "verdict" and shares and max(shares) - min(shares) > MUCH:
             sentences.append(
-                f"Depending on the value, {min(shares):.0%} to {max(shares):.0%} of the lines have no "
-                "score. The means leave these lines out, so they may not be comparable."
+                f"Depending on the value, {min(shares):.0%} to {max(shares):.0%} of the lines have "
+                "no score. The means leave these lines out, so they may not be comparable."
             )
         return sentences
 
