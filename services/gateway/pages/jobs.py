@@ -112,6 +112,7 @@ async def job_page(
     context = await run_in_threadpool(_context, job, request, with_key=caller.key is not None)
     is_scored = job.result is not None and "range" in job.result
     context["judged"] = await reviewers.of_job(job, request, gateway, caller) if is_scored else None
+    context["worker"] = gateway.models.workers.get(job.metric.removesuffix("-report"))
     return page(
         request, "job.html", lines=lines, metadata=_metadata(job, lines), **related, **context
     )

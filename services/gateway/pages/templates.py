@@ -26,6 +26,7 @@ from starlette.responses import HTMLResponse, Response
 
 from services import registry
 from services.gateway.http_requests import OWN_KEY, read_body
+from services.gateway.pages.problem_steps import problem_steps
 from services.gateway.pages.result_query import value_name
 from services.gateway.pages.row_excerpts import excerpt, offered
 from services.gateway.pages.terms import terms
@@ -90,6 +91,7 @@ def environment() -> Environment:
         "moment": moment,
         "offered": offered,
         "p_value": p_value,
+        "problem_steps": problem_steps,
         "significant": significant,
         "fold_alike": fold_alike,
         "span": span,

@@ -178,9 +178,9 @@ def test_a_line_without_a_partner_says_why(
     set_text_keys(engine, *batches)
     compared(client, engine, left, right)
     html = client.get("/compare", params={"left": left, "right": right, "out": "1"}).text
-    assert "Its line with this text is already paired by custom id" in html
+    assert "The line with this text on the other side is already paired by custom id" in html
     assert "no result with this custom id or this text" in html
-    assert html.count("It has this text with another decision") == 2  # one of each side
+    assert html.count("The other side has this text with another decision") == 2  # one of each side
 
 
 def _name(batch_id: str) -> str:

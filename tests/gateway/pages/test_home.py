@@ -96,4 +96,4 @@ def test_a_job_that_waits_for_longer_than_a_minute_needs_eyes(
         connection.execute(update(jobs).where(jobs.c.id == job_id).values(created_at=earlier))
     page = client.get("/").text
     assert "Needs attention" in page
-    assert "a job has waited for 5.0 min; its worker: no worker" in page
+    assert "a job has waited for 5.0 min, and no worker is running" in page

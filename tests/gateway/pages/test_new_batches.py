@@ -313,7 +313,7 @@ def test_faulty_lines_can_be_left_out_and_a_second_press_makes_no_second_batch(
     content = b"id,text,explanation\n1,a,b\n2,,b\n1,c,d\n4,e,f\n"
     address = uploaded(scene.client, content)
     shown = scene.client.get(address)
-    assert "Leave out 2 and score the other 2" in shown.text
+    assert "Leave out 2 faulty lines and score the 2 others" in shown.text
     form = dict(FormFields(mapping_form(shown.text)).sent) | {"csrf": token(shown)}
     path = address.partition("?")[0]
     assert scene.client.post(path, data=form).status_code == 422

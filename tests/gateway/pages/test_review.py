@@ -53,7 +53,7 @@ def test_a_blind_queue_tells_score_and_verdict_after_the_answer(
     assert "Explained decision</dt><dd><bdi>non-hateful" in page.text
     page = posted(client, judge, page, action="disagree", note="It greets.", **first)
     assert "You do not call it a good one. The metric says" in page.text
-    assert ("You and the metric differ" in page.text) == (first["job"] == ids[0])  # 0.912
+    assert ("Your answer and the metric differ" in page.text) == (first["job"] == ids[0])  # 0.912
     assert scores[first["job"]] in page.text
     page = posted(client, judge, page, action="undo")
     assert hidden(page)["job"] == first["job"]
