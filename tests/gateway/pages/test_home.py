@@ -86,6 +86,12 @@ def test_workers_that_start_and_jobs_that_lost_theirs_are_said(
     assert client.get("/readyz").json()["workers"]["ftc"] == "no worker"
 
 
+def test_the_page_of_a_job_says_that_its_worker_is_starting(client: httpx.Client) -> None:
+    WorkerSender([METRIC], lambda: {"worker": "is warming up"}).report()
+    job_id = client.post(URL, json=GOOD).json()["id"]
+    eventually(lambda: "waiting: its worker is warming up…" in client.get(f"/jobs/{job_id}").text)
+
+
 def test_a_job_that_waits_for_longer_than_a_minute_needs_eyes(
     client: httpx.Client, engine: Engine
 ) -> None:
