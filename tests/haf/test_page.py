@@ -316,7 +316,9 @@ def test_without_any_relevance_nothing_is_shaded() -> None:
 
 def test_the_page_says_how_often_the_model_was_asked() -> None:
     brought, asked = bring(**WHOLE), ask(model="lm")
-    assert "The request holds 5 responses: no model was prompted." in looked_at(brought)[1].words
+    assert (
+        "The request contains 5 responses, so no model was prompted." in looked_at(brought)[1].words
+    )
     assert "The model was prompted for 5 responses" in looked_at(asked)[1].words
 
 
@@ -383,8 +385,8 @@ def test_the_matrix_has_a_number_in_every_cell_and_says_which_pair_is_most_alike
     view = haf_page.view(None, report)
     assert view.matrix is not None
     assert view.alike == (
-        "Most alike are reasons 2 and 3 (0.75), least 1 and 2 (0.12); the mean of all pairs is "
-        "0.46."
+        "The most similar reasons are 2 and 3 (0.75), the least similar 1 and 2 (0.12). "
+        "The mean of all pairs is 0.46."
     )
     texts = re.findall(r">([0-9.]+)</text>", view.matrix.svg)
     assert sorted(texts) == sorted(

@@ -87,7 +87,7 @@ def test_workers_that_start_and_jobs_that_lost_theirs_are_said(
 
 
 def test_the_page_of_a_job_says_that_its_worker_is_starting(client: httpx.Client) -> None:
-    WorkerSender([METRIC], lambda: {"worker": "is warming up"}).report()
+    WorkerSender(["hatexscore"], lambda: {"worker": "is warming up"}).report()
     job_id = client.post(URL, json=GOOD).json()["id"]
     eventually(lambda: "waiting: its worker is warming up…" in client.get(f"/jobs/{job_id}").text)
 
