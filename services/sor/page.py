@@ -116,8 +116,8 @@ def _null(report: SorResult) -> Chart | None:
     observed = report.components.post_words + 3 * report.components.quotes
     caption = Caption(
         title="The same statement for other posts",
-        summary=f"The statement names {observed} words of this post, and {control.mean:.2f} words of "
-        f"{control.draws} other posts on average. A quotation counts as three words.",
+        summary=f"The statement names {observed} words of this post, and {control.mean:.2f} words "
+        f"of {control.draws} other posts on average. A quotation counts as three words.",
         unit="words",
     )
     return histogram(control.histogram, observed, caption)
