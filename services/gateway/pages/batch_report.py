@@ -302,7 +302,7 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
     facts = [(words, report[name]) for words, name in named.items() if name in report]
     if (looks := report.get("sequence")) is not None:
         ends = f"{significant(looks['low'])} to {significant(looks['high'])}"
-        facts.append(("mean score, however often looked at", f"{ends}, {looks['of']} texts"))
+        facts.append(("mean score, interval valid at every look", f"{ends}, {looks['of']} texts"))
     pictures = []
     for plot in report.get("plots", ()):
         url = f"/batches/{batch.id}/plots/{plot['name']}.svg"
