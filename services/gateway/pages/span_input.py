@@ -44,9 +44,7 @@ def _parse_line(line: str, texts: Mapping[str, str]) -> dict[str, Any]:
         return {"of": offsets[1] or first, "start": int(offsets[2]), "end": int(offsets[3])}
     if len(places) != 1:
         count = (
-            "occur in no text"
-            if not places
-            else "occur more than once: give offsets, as text 12-20"
+            "occur more than once: give offsets, as text 12-20" if places else "occur in no text"
         )
         raise BadInput(f"the words {line[:80]!r} {count}", pointer="/spans")
     [(name, start)] = places
