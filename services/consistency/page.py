@@ -36,7 +36,7 @@ BY: dict[CitedBy, str] = {
 }
 EDITS = {
     "cited": "cited words removed",
-    "random": "as much elsewhere removed",
+    "random": "equally many other words removed",
     "sent": "edited texts of the request",
 }
 OPERATORS = {"delete": " (deleted)", "mask": " (masked)", None: ""}
@@ -112,8 +112,8 @@ def _nulls(report: ConsistencyResult) -> Iterator[NullBlock]:
     for name, null in nulls_of(report).items():
         score, chart = scores[name], None
         if null.histogram is not None and null.mean is not None and score is not None:
-            summary = f"The explanation has {score:.2f}, {null.draws} random rivals "
-            summary += f"{null.mean:.2f} on average."
+            summary = f"The explanation has {score:.2f}. The {null.draws} random rivals "
+            summary += f"have {null.mean:.2f} on average."
             caption = Caption(title=TITLES[name], summary=summary, unit=units[name])
             chart = histogram(null.histogram, score, caption)
         yield NullBlock(TITLES[name], null, chart)

@@ -10,8 +10,8 @@ from shared.reports.pages.page_text import ResponseTable, counted
 from shared.reports.pages.report_design import Block, Record, count_bars, forest, record
 
 SAYS = {
-    "refused": "The model refused; nothing is scored.",
-    "unparsable": "No decision can be read from the answer; nothing is scored.",
+    "refused": "The model refused, so nothing is scored.",
+    "unparsable": "No decision can be read from the answer, so nothing is scored.",
 }
 
 

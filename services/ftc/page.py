@@ -91,7 +91,7 @@ KINDS = {
 SPANS = {
     "a": "A, one side of the relation",
     "b": "B, the other side of the relation",
-    "replaced": "what gave way",
+    "replaced": "the words that were replaced",
 }
 
 
@@ -130,7 +130,7 @@ def counterfactual_card(
     return CounterfactualCard(
         title=KINDS[item.kind],
         demanded=certain[0] if certain else _share_list(shares),
-        answered=item.predicted or "no single label: two tie",
+        answered=item.predicted or "no single label, because two are tied",
         item=item,
         changes=_changes(request, report, item),
         answers=_distribution_plot(report.original, item),
@@ -143,14 +143,12 @@ def counterfactual_card(
 def _score_lines(item: FtcCounterfactual) -> tuple[ScoreLine, ...]:
     random = None if item.null is None else item.null.satisfaction
     lines = (
-        ScoreLine("with the premise", "what the score rests on", item.satisfaction),
-        ScoreLine(
-            "without the premise", "what the hypothesis alone gives away", item.blank_premise
-        ),
+        ScoreLine("with the premise", "basis of the score", item.satisfaction),
+        ScoreLine("without the premise", "result of the hypothesis alone", item.blank_premise),
     )
     if random is None:
         return lines
-    return (*lines, ScoreLine("random phrases", "what others earn in its place: chance", random))
+    return (*lines, ScoreLine("random phrases", "level of chance", random))
 
 
 def _changes(
@@ -189,8 +187,8 @@ def _null(null: FtcNull) -> Chart | None:
     caption = Caption(
         title="Random phrases in the same place",
         summary=f"{null.draws} random substitutions score {null.mean:.2f} on average, from "
-        f"{null.histogram.low:.2f} to {null.histogram.high:.2f}; the counterfactual scores "
-        f"{null.observed:.2f} and wins {percent(null.win_rate)} of them.",
+        f"{null.histogram.low:.2f} to {null.histogram.high:.2f}. The counterfactual scores "
+        f"{null.observed:.2f} and beats {percent(null.win_rate)} of them.",
         unit="W, normalized",
     )
     return histogram(null.histogram, null.observed, caption)
@@ -239,7 +237,7 @@ def design(report: Record) -> Iterator[Block]:
             ForestRow(words, point(record(baselines, name).get(symbol)))
             for name, words in BASELINES.items()
         ]
-        note = "Means over results; below the first line those of answers without the explanation."
+        note = "Means over results. The lines below the first are answers without the explanation."
         yield _on_one_scale(title, rows, note)
     yield from _against_random(report)
     for symbol, title in STATISTICS:

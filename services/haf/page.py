@@ -335,7 +335,7 @@ def _statements(responses: Sequence[ResponseCards]) -> list[StatementCard]:
 def _source_text(report: HafResult) -> str:
     count = counted(report.counts.responses, "response")
     if report.provenance.parameters.get("generation") is None:
-        return f"The request holds {count}: no model was prompted."
+        return f"The request contains {count}, so no model was prompted."
     return f"The model was prompted for {count}, each in a separate conversation."
 
 
@@ -357,7 +357,7 @@ def _matrix(values: Matrix) -> Chart | None:
     """Return the matrix of similarities, or None for fewer than two reasons."""
     if len(values) < 2:
         return None
-    title = "Similarity g of every two reasons, 0 to 1"
+    title = "Similarity g of every two reasons, from 0 to 1"
     return matrix(values, name="reason", title=title, summary=BELOW)
 
 
@@ -372,8 +372,8 @@ def _matrix_description(values: Matrix) -> str:
         return f"The two reasons have a similarity of {mean:.2f}."
     (low, *least), (high, *most) = min(pairs), max(pairs)
     return (
-        f"Most alike are reasons {most[0]} and {most[1]} ({high:.2f}), least {least[0]} and "
-        f"{least[1]} ({low:.2f}); the mean of all pairs is {mean:.2f}."
+        f"The most similar reasons are {most[0]} and {most[1]} ({high:.2f}), the least similar "
+        f"{least[0]} and {least[1]} ({low:.2f}). The mean of all pairs is {mean:.2f}."
     )
 
 
@@ -404,7 +404,7 @@ def design(report: Record) -> Iterator[Block]:
         sufficient = record(group, "sufficient")
         yield forest(f"Decisions that say “sufficient”, by stage{name}", sufficient)
         off = record(group, "irrelevant")
-        yield forest(f"Answers beside the question, by stage{name}", off, note="Lower is better.")
+        yield forest(f"Answers to another question, by stage{name}", off, note="Lower is better.")
 
 
 def _lines_of(group: Record) -> list[Pair]:
@@ -418,7 +418,7 @@ def _survival(name: str, stages: Record) -> Iterator[Block]:
     """Yield charts of how many results reach each stage, in the order of the stages."""
     counts = {title: record(stages, stage) for stage, title in words.TITLES.items()}
     refused = {title: integer(row, "refused") for title, row in counts.items()}
-    note = "Sufficiency is asked of toxic stances, necessity of non-toxic ones."
+    note = "Toxic stances are asked about sufficiency, non-toxic stances about necessity."
     for what, which in (("reach each stage", "reached"), ("have the part of a stage", "scored")):
         bars = [(title, integer(row, which)) for title, row in counts.items() if row]
         shown = bars if any(count for _, count in bars) else []

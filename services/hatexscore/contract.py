@@ -512,7 +512,7 @@ CONTRACT = MetricContract(
             RivalGroup(
                 path="by_decision.non-hateful",
                 name="non-hateful decisions",
-                wanted="little movement is wanted",
+                wanted="masking the quotes should move the model little",
                 better={"qf": "higher", "share_beaten": "lower"},
             ),
         ),

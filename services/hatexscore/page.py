@@ -53,9 +53,9 @@ MASK = re.compile(re.escape("[MASK]"))
 QUOTATION_KINDS: dict[QuotationReason, str] = {
     "label": "the name of a label",
     "other_source": "words of somebody else, a paraphrase, or words that the text might have had",
-    "echo": "the whole text, beside quotations of parts",
-    "translation": "not in the text, in letters or a language that it does not have",
-    "unattributed": "not in the text, and not said to be",
+    "echo": "the whole text, in addition to quotations of parts",
+    "translation": "not in the text, and in a script or language that the text does not use",
+    "unattributed": "not in the text, and not claimed to be",
 }
 
 
@@ -155,10 +155,10 @@ def _strip(report: HatexscoreResult) -> Chart | None:
     quoted, mean = significant(control.quoted_drop), significant(control.mean_drop)
     least, most = significant(min(control.drops)), significant(max(control.drops))
     caption = Caption(
-        title="How far masking moves P(hateful): the quotes among random spans",
-        summary=f"The quotes move it by {quoted}; {control.draws} random draws move it by "
-        f"{least} to {most}, by {mean} on average.",
-        unit="movement of P(hateful)",
+        title="Change of P(hateful) when quotes or random spans are masked",
+        summary=f"Masking the quotes changes P(hateful) by {quoted}. {control.draws} random draws "
+        f"change it by {least} to {most}, on average by {mean}.",
+        unit="change of P(hateful)",
     )
     return strip(control.drops, control.quoted_drop, caption, says="the quotes")
 
@@ -264,8 +264,8 @@ def design(report: Record) -> Iterator[Block]:
     agreed = {"all": record(agreement, "agreement")}
     agreed |= {name: share for name, share in record(agreement, "by_decision").items()}
     note = (
-        "Over results with a decision and a P(hateful). Where the model decides otherwise, it "
-        "cannot tell whether the quotes matter."
+        "Results with a decision and a P(hateful). A model that decides otherwise cannot show "
+        "whether the quotes matter."
     )
     yield forest("Does the model share the decisions?", agreed, note=note)
     categories = record(report, "categories")
@@ -313,9 +313,9 @@ def _quotes(counted: Record) -> Iterator[Block]:
     }
     note = ""
     if quotations["found roughly"]:
-        note = "Roughly: except for an ending, or up to 15 % of the characters."
+        note = "“Roughly” allows another ending, or up to 15 % different characters."
     if (left := integer(counted, "unsearched")) > 0:
-        note += f" Of {left:,} only the exact words were looked for."
+        note += f" {left:,} were searched only by their exact words."
     tones = dict(zip(quotations, (GOOD, NEUTRAL, BAD), strict=True))
     yield stacked_bar("Quotations", quotations, note, tones=tones)
     results = {

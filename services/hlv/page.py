@@ -192,7 +192,7 @@ def method_view(gold: HlvGold, keys: Sequence[str], result: HlvMethodResult) -> 
     reason = (
         "no answer could be read"
         if unit
-        else f"humans gave a {gold.kind}, and this way of asking answers with something else"
+        else f"humans gave a {gold.kind}, and this method does not"
     )
     return MethodView(
         title=METHODS[result.method],
@@ -269,7 +269,7 @@ def design(report: Record) -> Iterator[Block]:
     for pair in paired:
         method = pair.get("method")
         sides = {words: record(pair, condition) for condition, words in SIDES.items()}
-        note = "The same texts on both lines. Dashed: a judge that ranks at random."
+        note = "Both lines use the same texts. The dashed line is a judge that ranks at random."
         yield forest(
             f"Agreement with people ({method})", sides, bounds=CORRELATIONS, level=0.0, note=note
         )
@@ -279,7 +279,7 @@ def design(report: Record) -> Iterator[Block]:
         yield histogram_bars(
             f"What explanations change ({method})", record(pair, "gains"), "items",
             mark=(0.0, "no change"), part="kendall_gain" if is_complete else "",
-            note="Right of the middle bar: closer to people.",
+            note="Right of the middle bar, explanations bring the judge closer to people.",
         )  # fmt: skip
         changes = {
             "closer to people with explanations": integer(pair, "closer"),
@@ -303,4 +303,4 @@ def design(report: Record) -> Iterator[Block]:
     yield forest("Methods side by side (Kendall's tau-b)", means, bounds=CORRELATIONS, level=0.0)
     tied = {"people": record(report, "gold_tied")}
     tied |= {name: record(table, "tied") for name, table in tables.items()}
-    yield forest("Pairs of options that are ranked alike", tied)
+    yield forest("Pairs of options with tied ranks", tied)

@@ -291,8 +291,8 @@ def _summary(report: IceResult, test: IceTest, score: float) -> str:
     low, high = significant(null.histogram.low), significant(null.histogram.high)
     return (
         f"{_null_text(report, test)} score from {low} to {high}, {significant(null.mean)} on "
-        f"average; the rationale scores {significant(score)}. Win rate "
-        f"{significant(test.win_rate)}, where chance is 0.5."
+        f"average. The rationale scores {significant(score)}. Its win rate is "
+        f"{significant(test.win_rate)}, and 0.5 by chance."
     )
 
 
@@ -507,8 +507,8 @@ def design(report: Record) -> Iterator[Block]:
     for number, (name, entry) in enumerate(named.items()):
         yield histogram_bars(
             f"Random explanations beaten: {name}", record(entry, "win_rates"), "tests",
-            mark=(CHANCE, "½, which chance has"), part="win_rate" if entry.get("leads") else "",
-            number=number,
+            mark=(CHANCE, "the win rate by chance (½)"), number=number,
+            part="win_rate" if entry.get("leads") else "",
         )  # fmt: skip
         verdicts = record(entry, "verdicts")
         counted = {WORDS.get(word, word): integer(verdicts, word) for word in VERDICTS}
@@ -529,8 +529,8 @@ def _least_p(summary: Record) -> str:
     least, alpha = summary.get("least_p"), summary.get("alpha")
     if not isinstance(least, float) or not isinstance(alpha, float):
         return ""
-    message = f"The least p-value that so many draws allow is {least:.3g}."
-    return f"{message} It cannot reach {alpha:.3g}: draw more." if least > alpha else message
+    message = f"The smallest possible p-value with these draws is {least:.3g}."
+    return f"{message} It is above {alpha:.3g}: use more draws." if least > alpha else message
 
 
 def _configuration(entry: Record, *, with_model: bool) -> str:

@@ -14,7 +14,7 @@ BY_LABEL = {"judge", "probabilities"}  # operations that answer a row of label p
 def answer(request: InferenceRequest | None, report: InferenceResult) -> ResponseTable:
     """Return the table; a classifier's labels name the columns of its probabilities."""
     return ResponseTable(
-        lead=f"What {report.model.name} answered to the operation {report.operation}.",
+        lead=f"Answers of {report.model.name} to the operation {report.operation}.",
         field="answer",
         subjects=() if request is None else _subjects(request),
         columns=report.labels if report.operation in BY_LABEL else (),

@@ -116,8 +116,8 @@ def _null(report: SorResult) -> Chart | None:
     observed = report.components.post_words + 3 * report.components.quotes
     caption = Caption(
         title="The same statement for other posts",
-        summary=f"It names {observed} of this post; of {control.draws} other posts "
-        f"{control.mean:.2f} on average (words, a quotation counts as three).",
+        summary=f"The statement names {observed} words of this post, and {control.mean:.2f} words "
+        f"of {control.draws} other posts on average. A quotation counts as three words.",
         unit="words",
     )
     return histogram(control.histogram, observed, caption)
@@ -133,7 +133,7 @@ def design(report: Record) -> Iterator[Block]:
     missing = record(report, "missing")
     lacking = {str(item).replace("_", " "): record(missing, item) for item in missing}
     yield forest("Statements that lack", lacking, note="Lower is better.")
-    fits = {"other posts whose facts are named less": record(report, "beats_other_posts")}
+    fits = {"other posts whose facts are named less often": record(report, "beats_other_posts")}
     yield forest("Against other posts", fits, level=0.5)
     copies = {
         "runs of words that others have": record(report, "boilerplate"),

@@ -127,7 +127,7 @@ class BatchStatistics(Generic[BatchRequest]):
             for row in self.rows
         )
         mixtures = (
-            f"results of several {origin} are averaged: {', '.join(sorted(kinds))}"
+            f"the means cover several {origin}: {', '.join(sorted(kinds))}"
             for origin, kinds in origins_of(self.rows).items()
             if len(kinds) > 1
         )
@@ -329,11 +329,11 @@ def plan_of(target: WantedEffect, report: BatchReport, *, against_random: bool) 
     if target.effect is not None and report.undefined:
         warnings.append(
             f"only texts with a score count: {report.undefined} of {report.scored} results "
-            "have none"
+            "have no score"
         )
     draws = _draws_for(target, warnings) if against_random else {}
     if target.beat_rate is not None and not against_random:
-        warnings.append(f"draws: {report.metric} compares with no random explanations")
+        warnings.append(f"draws: {report.metric} has no comparison with random explanations")
     return StudyPlan(wanted=target, **texts, **draws, warnings=tuple(warnings))
 
 
@@ -344,8 +344,8 @@ def _texts_for(
         return {}
     if mean.se == 0 and mean.clusters and mean.low is not None and mean.high is not None:
         warnings.append(
-            f"{name}: all {mean.clusters} so far are equal; this many equal results would rule out "
-            "the effect"
+            f"{name}: all {mean.clusters} scores are equal; the plan says how many equal scores "
+            "would rule out the effect"
         )
         value = mean.value or 0.0
         tail = (1 - confidence) / 2

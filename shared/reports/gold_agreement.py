@@ -226,7 +226,7 @@ class GoldResults:
             above.append(None if f1 is None or chance is None else f1 - chance)
         if beyond := sum(chance is None for chance in chances):
             self.warnings.append(
-                f"marked passages: for {beyond} lines the text is not kept, or shorter than marked"
+                f"marked passages: in {beyond} lines the text was not kept or ends before a mark"
             )
         return Plausibility(
             results=len(results),
@@ -277,14 +277,14 @@ def _label_warnings(pairs: Sequence[tuple[Row, str, str | None]]) -> Iterator[st
     if not decided:
         yield "gold labels: no result has a decision to compare with them"
     elif not golds & decided:
-        yield "gold labels: no result has any of them as its decision"
+        yield "gold labels: no decision is equal to any gold label"
     elif len(golds) == 1:
-        yield "gold labels: all are the same, so accuracy tells little"
+        yield "gold labels: all labels are equal, so the accuracy means little"
     if decided and golds & decided and (unknown := golds - decided):
         lines = sum(gold in unknown for _, gold, _ in pairs)
-        yield f"gold labels: those of {lines} lines are never decided; they count as wrong"
+        yield f"gold labels: the labels of {lines} lines are never decided and count as wrong"
     if 0 < len(pairs) < FEW:
-        yield f"few: {len(pairs)} results have a gold label"
+        yield f"too few: only {len(pairs)} results have a gold label"
 
 
 def _cells(

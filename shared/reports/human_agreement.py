@@ -34,7 +34,7 @@ GOOD = {"holds_up": True, "problem_found": False}  # verdicts of a metric that c
 INDEX = {value: index for index, value in enumerate(VALUES)}
 MOST_DISPUTED, MOST_PAIRS, MOST_PEOPLE = 20, 45, 20
 UPPER, LOWER = 0.7, 0.3  # shares of the score's range
-CHOSEN = "not a random sample: people or a queue chose these lines, so figures do not hold for all"
+CHOSEN = "people or a queue chose these lines, so the figures do not hold for the whole batch"
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class JudgedResults:
         people = sorted({judgement.reviewer for judgement in self.given})
         warnings = () if request.random else (CHOSEN,)
         if 0 < len(self.of_result) < FEW:
-            warnings = (*warnings, f"few: {len(self.of_result)} texts were judged")
+            warnings = (*warnings, f"too few: only {len(self.of_result)} texts were judged")
         return HumanAgreement(
             judgements=len(self.given),
             texts=len(self.of_result),

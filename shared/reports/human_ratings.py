@@ -76,11 +76,11 @@ class RatedResults:
     def warnings(self) -> Iterator[str]:
         """Yield why figures are null or doubtful."""
         if not self._ranked:
-            yield "ratings: scores or ratings are all equal, or too few for a correlation"
+            yield "ratings: all scores or ratings are equal, or there are too few for a correlation"
         elif len(self.rated) > MOST_RANKED:
-            yield f"kendall: no interval of {len(self.rated)} results, {MOST_RANKED} are the most"
+            yield f"kendall: {len(self.rated)} results are too many for an interval"
         if len(self.values) > MOST_VALUES:
-            yield f"alpha: {len(self.values)} values of ratings, {MOST_VALUES} are the most"
+            yield f"alpha: ratings have {len(self.values)} values, more than {MOST_VALUES}"
 
     @cached_property
     def values(self) -> list[float]:
@@ -120,7 +120,9 @@ class RatedResults:
         if start is None and self.values in ([0.0], [1.0]):
             start = 1.0
         if start is None:
-            reason = f"ratings have {len(self.values)} values: `accepted_from` says which accept"
+            reason = (
+                f"ratings have {len(self.values)} values: `accepted_from` must say which accept"
+            )
             return _no_threshold(0, 0, reason)
         accepted = [[rating >= start for rating in row.given.values()] for row in self.rated]
         votes = _counts(accepted, [False, True])

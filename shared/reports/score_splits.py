@@ -43,7 +43,7 @@ def _split(over: BatchStatistics[Any], by: str) -> ScoreSplit:
             groups.setdefault(value, []).append(row)
     without = len(over.rows) - sum(map(len, groups.values()))
     if not FEWEST <= len(groups) <= MOST:
-        warning = f"{len(groups)} values: a split needs from {FEWEST} to {MOST}"
+        warning = f"the key has {len(groups)} values, but a split needs {FEWEST} to {MOST}"
         return ScoreSplit(by=by, without=without, warnings=(warning,))
     values = []
     for value, rows in groups.items():

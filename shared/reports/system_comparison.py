@@ -36,7 +36,7 @@ Row = Scored[Any, Any]
 TextLabel = tuple[str, str]  # a text, an explained label
 COMPARABLE = ("metric versions", "variants", "null kinds")  # must be equal for both
 SAME_LINES = "these are the same lines"
-NO_PAIR = "no pair: the systems share no custom_id, and no text with the same label"
+NO_PAIR = "no pair: the systems share no custom_id and no text with the same label"
 
 
 @dataclass(frozen=True)
@@ -218,10 +218,10 @@ class SystemResults:
         if pairing.conflicting:
             yield (
                 f"{counted(pairing.conflicting, 'custom_id')} of both systems: the texts differ, "
-                "so these are not pairs"
+                "so these lines are not paired"
             )
         if repeats:
-            yield f"{counted(repeats, 'pair')} that repeat others count once"
+            yield f"{counted(repeats, 'pair')} that repeat other pairs count once"
         yield from score.difference.warnings
 
 
@@ -246,7 +246,7 @@ def check_compatible(first: Sequence[Row], second: Sequence[Row]) -> None:
         if ours[name] and theirs[name] and ours[name] != theirs[name]:
             kinds = [", ".join(sorted(origins[name])) for origins in (ours, theirs)]
             raise BadInput(
-                f"the two have different {name}: {kinds[0]} and {kinds[1]}; score both in the "
+                f"the two have different {name}: {kinds[0]} and {kinds[1]}. Score both in the "
                 "same way to compare them",
                 pointer="/against",
             )

@@ -246,7 +246,7 @@ def test_the_week_is_seen(engine: Engine, walks: Iterator[Keyboard]) -> None:
         page.goto("/")
         expect(page.locator("#scores")).to_be_visible()
         assert faults(page) == []
-        keys.follow(page.get_by_role("link", name="Have they moved?"))
+        keys.follow(page.get_by_role("link", name="Have the scores moved?"))
         finding = page.locator(".finding .first")
         expect(finding).to_contain_text("The mean has moved: it is")
         expect(finding).to_contain_text("higher than before")

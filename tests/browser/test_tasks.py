@@ -181,7 +181,7 @@ def test_lines_in_no_known_language_are_scored_again(analyst: Analyst, mixed: st
 def test_short_posts_are_left_out(analyst: Analyst, mixed: str) -> None:
     page = analyst.page
     page.goto(mixed)
-    analyst.click(page.get_by_role("button", name="Leave them out"))
+    analyst.click(page.get_by_role("button", name="Leave these lines out"))
     expect(page.locator("#finding")).to_contain_text("We checked 240 of 260")
     assert analyst.clicks == 1
 

@@ -51,7 +51,7 @@ def test_every_line_stands_in_the_table_with_decision_explanation_and_score(
     assert '<p class="headline">' not in statistics  # there is no mean over several metrics
     assert "Of 4 answers 2 decide and explain, 1 refuse and 1 cannot be read." in statistics
     assert "How the answers end" in statistics
-    assert "Split by anything" not in statistics  # a report that splits scores is refused
+    assert "Split the scores" not in statistics  # a report that splits scores is refused
     page = scene.client.get(path)
     assert "5 of 5 lines" in page.text
     told = {one.partition("<bdi>")[2].partition("<")[0]: one for one in rows(page)}

@@ -163,7 +163,7 @@ def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
     _, page, _ = looked_at(bring(internal=MORE))
     assert "its response was not sent" in page.words
     assert "– undefined" in page.words
-    assert "Not there: its response was not sent." in page.words
+    assert "This stage is missing: its response was not sent." in page.words
 
 
 def test_the_path_has_its_stages_in_order_and_says_who_read_the_decision() -> None:
@@ -224,8 +224,8 @@ def test_tokens_are_marked_where_they_stand() -> None:
         weights = [each.weight for each in card.heaviest]
         assert weights == sorted(weights, reverse=True)
         assert sum(weights) <= 1 + 1e-9
-    assert "Ask with token_values" not in page.words
-    assert "Ask with token_values" in looked_at(bring(**WHOLE))[1].words
+    assert "Send token_values" not in page.words
+    assert "Send token_values" in looked_at(bring(**WHOLE))[1].words
 
 
 def kinds_by_character(text: list[MarkedText]) -> list[set[str]]:
@@ -281,7 +281,7 @@ def test_neighbours_of_one_step_are_one_mark_and_only_the_maximum_is_outlined() 
         (" fou", ""),
     ]
     assert "relevance 1" not in html
-    assert "The 3 strongest of 4 tokens" in page.words
+    assert "The 3 most relevant of 4 tokens" in page.words
 
 
 def test_very_many_tokens_stay_a_light_page_that_says_what_it_leaves_out() -> None:
@@ -290,7 +290,7 @@ def test_very_many_tokens_stay_a_light_page_that_says_what_it_leaves_out() -> No
     view, page, html = shown(bring(), with_tokens(tokens, text, reasons=2))
     assert [card.pale for card in view.cards] == [True, True]
     assert view.pale == 2
-    assert "2 of the statements are without" in page.words
+    assert "Statements without colours: 2." in page.words
     assert len(html) < 300_000
     assert all(len(card.heaviest) == STRONGEST for card in view.cards)
 
@@ -311,12 +311,14 @@ def test_without_any_relevance_nothing_is_shaded() -> None:
     kinds = {mark.kind for piece in view.cards[0].text for mark in piece.marks}
     assert kinds <= {"unsure-1", "unsure-2", "unsure-3"}
     assert view.cards[0].heaviest == ()
-    assert "none of its tokens is relevant" in page.words
+    assert "the statement has no relevant token" in page.words
 
 
 def test_the_page_says_how_often_the_model_was_asked() -> None:
     brought, asked = bring(**WHOLE), ask(model="lm")
-    assert "The request holds 5 responses: no model was prompted." in looked_at(brought)[1].words
+    assert (
+        "The request contains 5 responses, so no model was prompted." in looked_at(brought)[1].words
+    )
     assert "The model was prompted for 5 responses" in looked_at(asked)[1].words
 
 
@@ -362,7 +364,7 @@ def test_without_the_text_the_numbers_stay() -> None:
     view, page, _ = shown(None, kept)
     assert not view.kept
     assert "The text was not kept." in page.words
-    assert "neighbours" not in page.words
+    assert "Neighbouring tokens" not in page.words
     for value in numbers(report.components):
         assert as_shown(value) in page.words
     assert all(card.heaviest == () for card in view.cards)
@@ -374,7 +376,7 @@ def test_results_of_before_have_a_page() -> None:
     del wire["similarities"]
     view, page, _ = shown(request, HafResult.model_validate(wire))
     assert view.matrix is None
-    assert "holds no similarities" in page.words
+    assert "does not contain the similarities" in page.words
 
 
 def test_the_matrix_has_a_number_in_every_cell_and_says_which_pair_is_most_alike() -> None:
@@ -383,8 +385,8 @@ def test_the_matrix_has_a_number_in_every_cell_and_says_which_pair_is_most_alike
     view = haf_page.view(None, report)
     assert view.matrix is not None
     assert view.alike == (
-        "Most alike are reasons 2 and 3 (0.75), least 1 and 2 (0.12); the mean of all pairs is "
-        "0.46."
+        "The most similar reasons are 2 and 3 (0.75), the least similar 1 and 2 (0.12). "
+        "The mean of all pairs is 0.46."
     )
     texts = re.findall(r">([0-9.]+)</text>", view.matrix.svg)
     assert sorted(texts) == sorted(

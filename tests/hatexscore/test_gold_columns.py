@@ -72,7 +72,7 @@ def test_a_batch_with_gold_columns_says_how_far_people_agree(scene: WorkedScene)
     assert gold["labels"]["accuracy"]["of"] == 60
     assert gold["labels"]["macro_f1"]["low"] < gold["labels"]["macro_f1"]["value"]
     page = scene.client.get(f"/batches/{batch['id']}/statistics").text
-    assert "Decisions beside gold labels" in page
+    assert "Decisions compared with gold labels" in page
     rationales = gold["rationales"]
     assert (rationales["results"], rationales["without_spans"]) == (60, 30)
     assert rationales["character_f1"]["value"] == pytest.approx(0.5)

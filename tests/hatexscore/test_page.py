@@ -129,7 +129,10 @@ def test_a_model_that_disagrees_is_told_above_the_parts() -> None:
         probabilities={"original": 0.2, "masked": 0.1},
     )
     html = shown(request, scored(request))
-    banner, parts = html.index("The asked model disagrees"), html.index(">QF</span>")
+    banner, parts = (
+        html.index("does not agree with the explained decision"),
+        html.index(">QF</span>"),
+    )
     assert banner < parts
 
 
@@ -204,7 +207,7 @@ def test_the_draws_are_a_strip_and_without_them_words() -> None:
     assert report.control is not None
     bare = report.model_copy(update={"control": report.control.model_copy(update={"drops": ()})})
     assert view(request, bare).strip is None
-    assert "were not kept one by one" in shown(request, bare)
+    assert "The single random draws were not kept" in shown(request, bare)
 
 
 def test_without_a_control_the_page_says_so() -> None:
@@ -254,8 +257,8 @@ def test_the_sheet_styles_marks_of_texts_and_no_mark_of_a_chart() -> None:
 
 def test_a_model_that_disagrees_is_a_banner() -> None:
     html = page(decision="hateful", probabilities={"original": 0.3, "masked": 0.1})
-    assert "The asked model disagrees" in html
-    assert "The asked model disagrees" not in page(
+    assert "does not agree with the explained decision" in html
+    assert "does not agree with the explained decision" not in page(
         decision="hateful", probabilities={"original": 0.9, "masked": 0.1}
     )
 

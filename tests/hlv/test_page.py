@@ -115,8 +115,8 @@ def test_a_live_judge_has_a_part_for_each_way_of_asking() -> None:
     assert [one.result.method for one in found.methods] == ["rank", "logits", "score"]
     assert all(one.ranks is not None for one in found.methods)
     assert [one.values is None for one in found.methods] == [True, False, True]
-    assert "No picture of values" in page.bare
-    assert "probability of all letters" in page.bare
+    assert "There is no chart of values" in page.bare
+    assert "total probability of the option letters" in page.bare
     assert is_only_blurred(page, EXPLAINED[0]["explanation"])
     assert report.components.methods[0].explained is not None
 

@@ -180,7 +180,7 @@ def test_draws_are_planned_where_there_are_random_explanations_and_texts_with_a_
     wanted = WantedEffect(effect=0.1, beat_rate=0.99)
     planned = planned_for(wanted, report_on([0.2, 0.4, 0.5, None]))
     assert (planned.draws, planned.one_sided_draws) == (79, 19)
-    assert "only texts with a score count: 1 of 4 results have none" in planned.warnings
+    assert "only texts with a score count: 1 of 4 results have no score" in planned.warnings
     held = {name: has_null(found.report) for name, found in metrics().items()}
     assert [name for name, null in held.items() if not null] == ["cot2el", "haf", "hlv"]
 

@@ -171,7 +171,7 @@ def test_results_of_one_text_are_one_observation() -> None:
 
 def test_labels_of_another_kind_are_said_to_be_so() -> None:
     report = found([row(1, 0.5, "hateful", metadata={"gold": "toxic"})])
-    assert "gold labels: no result has any of them as its decision" in report.warnings
+    assert "gold labels: no decision is equal to any gold label" in report.warnings
 
 
 def test_passages_beside_marked_ones() -> None:
@@ -275,7 +275,9 @@ def test_ratings_of_many_values_need_to_say_which_accept() -> None:
     assert without is not None
     assert with_it is not None
     assert without.threshold.value is None
-    assert without.threshold.reason == "ratings have 5 values: `accepted_from` says which accept"
+    assert (
+        without.threshold.reason == "ratings have 5 values: `accepted_from` must say which accept"
+    )
     assert with_it.threshold.value == pytest.approx(3.5 / 6, abs=0.1)
     assert with_it.threshold.alpha_people.value is None  # one person
     assert with_it.alpha.value is None
@@ -344,7 +346,7 @@ def test_labels_in_other_words_and_keys_of_no_line_are_said() -> None:
     rows = [row(number, 0.5, "hateful", metadata={"gold": "hateful"}) for number in range(4)]
     odd = [row(4 + number, 0.5, "hateful", metadata={"gold": "1"}) for number in range(3)]
     said = found([*rows, *odd], rationale="marked").warnings
-    assert "gold labels: those of 3 lines are never decided; they count as wrong" in said
+    assert "gold labels: the labels of 3 lines are never decided and count as wrong" in said
     assert "gold: no line has `marked` in its metadata" in said
     alone = found(odd, label="moderator")
     assert alone.labels is None

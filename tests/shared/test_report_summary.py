@@ -39,8 +39,8 @@ def found(
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [
-        (0.45, 0.69, "cannot be told apart from chance"),
-        (0.5, 0.6, "cannot be told apart from chance"),
+        (0.45, 0.69, "it is unclear whether"),
+        (0.5, 0.6, "it is unclear whether"),
         (0.51, 0.6, " better than "),
         (0.31, 0.4, " worse than "),
     ],
@@ -51,15 +51,15 @@ def test_nothing_is_better_while_chance_is_in_the_interval(
     interval = {"value": (low + high) / 2, "low": low, "high": high, "of": 110}
     sentence = found(report=by_decision(hateful=interval))[1]
     assert said in sentence
-    assert ("cannot be told" in said) is ("cannot be told" in sentence)
+    assert ("unclear" in said) is ("unclear" in sentence)
 
 
 def test_without_an_interval_nothing_is_better() -> None:
     alone = {"value": 0.9, "low": None, "high": None, "of": 1}
     sentence = found(1, report=by_decision(hateful=alone))[1]
     assert sentence == (
-        "Hateful decisions (1): too few to tell whether their quotes move the model better than "
-        "random spans do (90 %; chance 50 %)."
+        "Hateful decisions (1): there are too few results to tell whether their quotes "
+        "move the model better than random spans do (90 %; chance 50 %)."
     )
 
 
@@ -72,8 +72,8 @@ def test_short_posts_that_cannot_be_tested_alone_are_tested_together() -> None:
     told = found(39, verdicts={"not_tested": 39}, untested={"too-few-places": 39}, report=report)
     assert told[-1] == (
         "Hateful decisions (39): their quotes move the model better than random spans do (94 %, "
-        "interval 68 % to 98 %; chance 50 %; one test of all: p < 0.001). 21 of them stand out one "
-        "by one, of which at most 10 % by chance."
+        "interval 68 % to 98 %; chance 50 %; p < 0.001 for all results together). 21 of them "
+        "are significant in their own tests, at most 10 % of these by chance."
     )
     assert not any("chance would do as well" in sentence for sentence in told)
 
@@ -83,20 +83,20 @@ def test_the_test_of_all_decides_and_not_their_interval() -> None:
     report = by_decision(hateful=few)
     report["by_decision"]["hateful"]["together"] = {"p_value": 0.012, "found": 0, "rate": 0.1}
     assert (
-        "better than random spans do (95 %; chance 50 %; one test of all: p = 0.012)."
+        "better than random spans do (95 %; chance 50 %; p = 0.012 for all results together)."
         in (found(3, report=report)[1])
     )
     report = by_decision(hateful=BEATEN)
     report["by_decision"]["hateful"]["together"] = {"p_value": 0.06, "found": 0, "rate": 0.1}
-    assert "cannot be told apart from chance" in found(report=report)[1]
+    assert "it is unclear whether" in found(report=report)[1]
 
 
 def test_what_other_decisions_want_is_told_apart_and_never_pooled() -> None:
     told = found(report=by_decision(hateful=BEATEN, non_hateful=LITTLE))
     assert told[1].startswith("Hateful decisions (40): their quotes move the model better")
     assert told[2] == (
-        "Non-hateful decisions (22): little movement is wanted; their quotes move the model more "
-        "than 10 % of random spans do."
+        "Non-hateful decisions (22): masking the quotes should move the model little. "
+        "Their quotes move the model more than 10 % of random spans do."
     )
     assert "26 %" not in " ".join(told)
 

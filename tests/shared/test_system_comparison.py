@@ -95,7 +95,10 @@ def test_pairs_by_custom_id_then_by_text() -> None:
     found = compared(first, second)
     assert (found.pairs, found.unpaired_a, found.unpaired_b) == (2, 1, 1)
     assert found.differences[0].difference.value == pytest.approx(0.375)
-    assert "1 custom_id of both systems: the texts differ, so these are not pairs" in found.warnings
+    assert (
+        "1 custom_id of both systems: the texts differ, so these lines are not paired"
+        in found.warnings
+    )
 
 
 def test_several_results_of_one_text_are_averaged() -> None:

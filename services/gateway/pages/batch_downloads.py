@@ -274,7 +274,7 @@ async def batch_csv(request: Request, batch_id: str, gateway: Gateway, caller: V
     """All lines as CSV, without columns that none of them fills. Raises BadInput for filters."""
     batch = await get_batch(batch_id, gateway, caller)
     if request.query_params:
-        raise BadInput("this file holds all lines; results.csv takes the filters of the table")
+        raise BadInput("this file contains all lines. Use results.csv to filter them")
     return await batch_results.as_csv(batch, gateway, filled_csv_chunks)
 
 
@@ -324,5 +324,5 @@ def _result(job: Job) -> dict[str, Any]:
     if job.error is not None:
         raise NoReport(str(job.error.get("detail", "the report failed")))
     if job.result is None:
-        raise NoReport("the report is still being made; ask again in a moment")
+        raise NoReport("the report is still being made. Try again in a moment")
     return job.result

@@ -113,7 +113,7 @@ def _common(report: Record) -> Iterator[Block]:
     filters: dict[str, Pair] = {
         status: ("status", status) for status in STATUSES if status in left_out
     }
-    yield count_bars("Left out, by state", left_out, filters=filters)
+    yield count_bars("Lines left out, by state", left_out, filters=filters)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _record(entries: list[TableEntry], caption: str) -> Iterator[ReportTable]:
         rows: list[list[ReportValue]] = [[entry.name, _to_value(entry.value)] for entry in single]
         columns: list[ReportValue] = ["", "value"]
         if any(entry.note for entry in single):
-            columns.append("what it is")
+            columns.append("description")
             rows = [[*row, entry.note] for row, entry in zip(rows, single, strict=True)]
         yield Table(caption=caption or "Over all results", columns=columns, rows=rows)
     for entry in entries:
@@ -302,7 +302,7 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
     facts = [(words, report[name]) for words, name in named.items() if name in report]
     if (looks := report.get("sequence")) is not None:
         ends = f"{significant(looks['low'])} to {significant(looks['high'])}"
-        facts.append(("mean score, however often looked at", f"{ends}, {looks['of']} texts"))
+        facts.append(("mean score, interval valid at every look", f"{ends}, {looks['of']} texts"))
     pictures = []
     for plot in report.get("plots", ()):
         url = f"/batches/{batch.id}/plots/{plot['name']}.svg"

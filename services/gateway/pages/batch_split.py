@@ -81,15 +81,15 @@ class BatchSplit:
         over_texts = split is not None and (split.within_texts or self.by == "model")
         if split is not None and over_texts and (split.common_texts or 0) < (split.texts or 0):
             sentences.append(
-                f"They are not of the same texts: {split.common_texts or 0:,} of "
-                f"{counted(split.texts or 0, 'text')} with a score have one under every value. "
-                "The texts may differ. A comparison of two parts pairs them by their texts."
+                f"The values cover different texts: only {split.common_texts or 0:,} of "
+                f"{counted(split.texts or 0, 'text')} with a score have a score under every value. "
+                "A comparison of two parts pairs lines by their texts."
             )
         shares = [row.undefined for row in self.rows]
         if self.by != "verdict" and shares and max(shares) - min(shares) > MUCH:
             sentences.append(
-                f"Between {min(shares):.0%} and {max(shares):.0%} of the lines have no score, "
-                "which no mean counts: what differs may be what could be scored."
+                f"Depending on the value, {min(shares):.0%} to {max(shares):.0%} of the lines have "
+                "no score. The means leave these lines out, so they may not be comparable."
             )
         return sentences
 
@@ -148,16 +148,16 @@ async def _report(
 ) -> tuple[Job | None, str]:
     """Return the job with the intervals, or why there is none. values: number in the split."""
     if not FEWEST <= values <= MOST:
-        return None, f"There is no split: it has {values} values, and needs from 2 to {MOST}."
+        return None, f"There is no split: the key has {values} values instead of 2 to {MOST}."
     if not caller.has_scope("batch"):
-        return None, "There are no intervals: this key makes no reports."
+        return None, "There are no intervals: your API key may not make reports."
     contract = metrics()[batch.metric].batch
     try:
         body = contract.request.model_validate(
             {**await _source(gateway, view), "by": (view.split,), "pairwise": view.pairwise}
         )
     except ValidationError:
-        return None, "There are no intervals: no report splits by such a name."
+        return None, "There are no intervals: a report cannot split by a key with this name."
     try:
         accepted = await find_or_commit(contract, body, gateway, caller.owner(gateway.settings))
         job = await wait_for_job(accepted, gateway, 0)
@@ -193,13 +193,14 @@ def _row(view: ResultQuery, count: result_pages.SplitCount, score: Any) -> Split
 
 def _sentence(split: ScoreSplit | None) -> str:
     if split is None:
-        return "The intervals are being made…"
+        return "The intervals are being computed…"
     if split.warnings:
         return f"There is no split: {split.warnings[0]}."
     if split.p_value is None:
         return "There are too few results to test whether the values differ."
-    more = "; within a text where it has several values" if split.within_texts else ""
-    how = f"values permuted over texts{more}"
+    how = "a permutation test over texts"
+    if split.within_texts:
+        how += " and within texts"
     shown = f"p = {p_value(split.p_value)}".replace("= <", "<")
-    words = f"more than chance would make them ({how}, {shown})."
+    words = f"more than expected by chance ({how}, {shown})."
     return f"The values {'differ' if split.p_value <= LEVEL else 'do not differ'} {words}"

@@ -282,7 +282,7 @@ async def _report(
     """Return the report's state. A key that only judges starts no report."""
     is_made = view.is_whole and batch.report_job_id is not None
     if not is_made and not caller.has_scope("batch"):
-        return BatchReportState(why_not="this key makes no reports")
+        return BatchReportState(why_not="your API key may not make reports")
     owner = caller.owner(gateway.settings)
     try:
         job = await (

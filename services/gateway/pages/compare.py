@@ -241,7 +241,7 @@ async def _compared(
         again = await sides_to_repeat(wanted.sides, gateway, caller)
         return _refused(request, left, rights, job.error.get("detail", ""), again)
     if job.is_final and job.result is None:
-        reason = "the comparison was cancelled; it can be asked for again when it is forgotten"
+        reason = "the comparison was cancelled. You can repeat it after its job is deleted"
         return _refused(request, left, rights, reason, [])
     if job.result is None:
         context: dict[str, Any] = {"left": left, "rights": rights, "refused": ""}

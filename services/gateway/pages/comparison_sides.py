@@ -254,10 +254,10 @@ def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
             both = f"{left.name} and {side.name}"
             if left.name == side.name:
                 both = f"{left.name} on both sides"
-            return f"{both}: these are the same lines, and they differ in nothing."
+            return f"{both}: both sides are the same lines, so nothing differs."
     for one in (left, *rights):
         if not one.batch.is_final:
-            return f"{one.name} is {one.batch.status.replace('_', ' ')}: compare it when it ends."
+            return f"{one.name} is {one.batch.status.replace('_', ' ')}. Compare it after it ends."
         if one.batch.metric not in metrics():
             return f"{one.name} has no scores."
         if one.batch.metric != left.batch.metric:

@@ -159,8 +159,8 @@ def _decision(result: Json, old: str, new: str, metric: MetricContract, *, is_cl
         phrase = metric.problems.get(more[0]["problem"], more[0]["problem"])
         only_new, only_old = more[0]["only_first"], more[0]["only_second"]
         return (
-            f"Do not switch yet: {new} has the problem “{phrase}” in {only_new:,} pairs where "
-            f"{old} has not, and {old} in {only_old:,} where {new} has not."
+            f"Do not switch yet: only {new} has the problem “{phrase}” in {only_new:,} pairs, and "
+            f"only {old} in {only_old:,}."
         )
     if is_clear:
         return f"{new} explains better than {old}."
@@ -169,16 +169,18 @@ def _decision(result: Json, old: str, new: str, metric: MetricContract, *, is_cl
 
 def _numbers(score: Json, gap: Json, old: str, new: str, p: float | None) -> str:
     ends = (
-        f"; 95 % interval {significant(gap['low'])} to {significant(gap['high'])}"
+        f" (95 % interval {significant(gap['low'])} to {significant(gap['high'])})"
         if gap["low"] is not None
         else ""
     )
-    p_words = f"; p = {p_value(p)} after correction".replace("= <", "<") if p is not None else ""
+    p_words = (
+        f", with p = {p_value(p)} after correction".replace("= <", "<") if p is not None else ""
+    )
     way = "higher" if gap["value"] > 0 else "lower"
     return (
-        f"On {counted(score['pairs'], 'pair')} the mean score of {new} is "
-        f"{significant(abs(gap['value']))} {way} than that of {old}{ends}{p_words}: "
-        f"{score['better']:,} up, {score['worse']:,} down."
+        f"Over {counted(score['pairs'], 'pair')} the mean score of {new} is "
+        f"{significant(abs(gap['value']))} {way} than that of {old}{ends}{p_words}. "
+        f"The score rises in {counted(score['better'], 'pair')} and falls in {score['worse']:,}."
     )
 
 
@@ -214,7 +216,9 @@ def _slices(differences: Sequence[Json], bounds: tuple[float, float] | None) -> 
     gaps = zip(named, differences, strict=True)
     rows = [ForestRow(name, gap["difference"], level=0.0) for name, gap in gaps]
     return Forest(
-        "Right minus left, the lowest first; the line: no difference", rows, (-most, most)
+        "Right minus left, lowest first. The vertical line marks no difference.",
+        rows,
+        (-most, most),
     )
 
 

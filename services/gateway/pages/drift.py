@@ -221,18 +221,17 @@ def sentence_of(shift: ScoreShift) -> str:
     """Return the shift in words; "moved" only if the interval excludes 0."""
     if shift.difference is None:
         before, now = shift.earlier.scored, shift.later.scored
-        return (
-            f"Too few to say: {before:,} scores before and {now:,} now; each window needs {FEWEST}."
-        )
+        counts = f"{before:,} before and {now:,} now"
+        return f"There are too few scores: {counts}. Each window needs {FEWEST}."
     between = f"{significant(shift.low or 0.0)} to {significant(shift.high or 0.0)}"
     if not shift.has_shift:
-        sentence = f"The mean has not moved more than chance would move it (interval {between})."
+        sentence = f"The mean has not moved more than expected by chance (interval {between})."
     else:
         way = "higher" if shift.difference > 0 else "lower"
         size = significant(abs(shift.difference))
         sentence = f"The mean has moved: it is {size} {way} than before (interval {between})."
     if shift.has_changed_shape and not shift.has_shift:
-        sentence += " Its spread over the bins has changed."
+        sentence += " The spread of the scores has changed."
     if shift.undefined is not None and not shift.undefined[1] <= 0 <= shift.undefined[2]:
         way = "more" if shift.undefined[0] > 0 else "fewer"
         sentence += f" {percent(abs(shift.undefined[0]))} {way} have no score."

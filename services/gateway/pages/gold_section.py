@@ -76,12 +76,12 @@ def _sentence(labels: Record, cells: Cells) -> str:
     results = integer(labels, "results")
     read = sum(count for (_, decided), count in cells.items() if decided is not None)
     right = sum(count for (gold, decided), count in cells.items() if gold == decided)
-    text = f"{right:,} of {read:,} decisions are those of the gold label"
+    text = f"{right:,} of {read:,} decisions agree with the gold label"
     chance = labels.get("chance")
     if isinstance(chance, int | float):
-        text += f"; always deciding for the most frequent label would be right on {percent(chance)}"
+        text += f". Always choosing the most frequent label is right in {percent(chance)}"
     if (left := results - read) > 0:
-        text += f". Of {left:,} more results with a gold label no decision could be read"
+        text += f". {left:,} more results have a gold label, but no decision that could be read"
     return f"{text}."
 
 
@@ -91,7 +91,7 @@ def _figures(labels: Record) -> Iterator[GoldFigure]:
     yield from _figure("Agrees with the gold label", record(labels, "accuracy"), chance)
     if missing:
         of_all = record(labels, "accuracy_of_all")
-        name = "Over all results, undecided ones counted as wrong"
+        name = "Agrees, with undecided results counted as wrong"
         yield from _figure(name, of_all, _number(labels.get("chance_of_all")))
     yield from _figure("Cohen's kappa", record(labels, "kappa"), 0.0, "kappa")
     yield from _figure("Macro-F1, the mean over labels", record(labels, "macro_f1"))

@@ -38,12 +38,12 @@ SPANS = (7, 30, 90)  # days of the scores over time
 LATE_SECONDS = 60.0  # that a job waits before it needs eyes
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 
-UNUSABLE_WORDS = {"failed": "cannot be loaded", "absent": "is not there"}
+UNUSABLE_WORDS = {"failed": "cannot be loaded", "absent": "is missing"}
 WAITING_WORDS = {
     "loading": "is being loaded",
     "waiting": "waits for memory",
     "downloading": "is being downloaded",
-    "away": "its server is away",
+    "away": "its server does not respond",
 }
 
 router = page_router()

@@ -121,7 +121,7 @@ def compared(connection: Connection, job: Job, other_id: str, tenant: str) -> Jo
     """Compare this job with the other one. Raises UnknownJob, also for another metric's job."""
     other = jobs.find(connection, other_id, tenant=tenant)
     if other.metric != job.metric:
-        raise UnknownJob(f"this job is of {other.metric}: only results of one metric compare")
+        raise UnknownJob(f"this job is of {other.metric}. Compare jobs of one metric")
     return comparison(other, job)
 
 

@@ -125,6 +125,7 @@ async def job_page(
     if asked is not None and (asked.request.get("metadata") or {}).get(EDITED) != job.id:
         raise UnknownJob("this job does not ask about words of the other one")
     context["lens"] = asked and {"job": asked, "answer": _lens(asked)}
+    context["worker"] = gateway.models.workers.get(job.metric.removesuffix("-report"))
     return page(
         request, "job.html", lines=lines, metadata=_metadata(job, lines), **related, **context
     )

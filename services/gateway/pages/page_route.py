@@ -154,7 +154,7 @@ TYPED = {  # fields that people type into → what they are called
     "note": "Note",
     "human_label": "Label",
     "human_score": "Score, from 0 to 1",
-    "spans": "Words that decide, one passage a line",
+    "spans": "Words that decide, one passage per line",
     "reviewer": "Your name",
     "name": "Name",
     "lines": "Lines, at most",

@@ -297,22 +297,22 @@ def _fault(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str
         return f"it is longer than {LONGEST} characters"
     listed = {"status": STATUSES, "verdict": VERDICTS, "reason": reasons, "judged": ANSWERS}
     if name in listed:
-        return "" if value in listed[name] else f"it is one of {', '.join(listed[name])}"
+        return "" if value in listed[name] else f"it must be one of {', '.join(listed[name])}"
     column, _, end = name.rpartition("_")
     if end in ("from", "to") and column in ("score", "chance", *parts):
-        return "" if as_number(value) is not None else "it is no number"
+        return "" if as_number(value) is not None else "it is not a number"
     if name == "sort":
         known = value in (*SORTS, *parts) or value.startswith("metadata.")
         return "" if known else "there is no such column"
     if name == "meta":
-        return "" if "=" in value[1:] else "metadata is written as key=value"
+        return "" if "=" in value[1:] else "write metadata as key=value"
     if name == "facet":
-        return "" if "=" in value[1:] else "it is written as name=word"
+        return "" if "=" in value[1:] else "write it as name=word"
     if name == "split":
-        return "" if SPLIT.fullmatch(value) else "nothing is split by that"
+        return "" if SPLIT.fullmatch(value) else "results cannot be split by this key"
     if name == "line":
         is_line = value.isascii() and value.isdigit() and len(value) < 9
-        return "" if is_line else "it is no line"
+        return "" if is_line else "it is not a line number"
     known = name in ("desc", "col", "why", "pairs") or name in NAMES
     return "" if known else NO_FILTER
 

@@ -127,14 +127,14 @@ def _answer(request: JobRequest | None, report: Message) -> ResponseTable:
     if isinstance(report, BatchReport):
         return ResponseTable(_mean(report))
     if isinstance(report, Report) and report.score is None:
-        return ResponseTable("The score is undefined: the warnings say why.")
-    return ResponseTable("What the service answered.")
+        return ResponseTable("The score is undefined. The warnings say why.")
+    return ResponseTable("This is the answer of the service.")
 
 
 def _mean(report: BatchReport) -> str:
     mean = report.score
     if mean.value is None:
-        return f"No mean score: none of {counted(report.scored, 'result')} has one."
+        return f"There is no mean score: none of {counted(report.scored, 'result')} has one."
     sentence = f"The mean score of {counted(mean.of, 'result')} is {mean.value:.3g}"
     if mean.low is None or mean.high is None:
         return f"{sentence}."
@@ -142,8 +142,8 @@ def _mean(report: BatchReport) -> str:
     if mean.se is None or mean.detectable is None:
         return f"{sentence}."
     return (
-        f"{sentence}; standard error {significant(mean.se)}. These results find a true distance "
-        f"of {significant(mean.detectable)} with power 0.8."
+        f"{sentence}, and the standard error is {significant(mean.se)}. These results can detect a "
+        f"true distance of {significant(mean.detectable)} with power 0.8."
     )
 
 

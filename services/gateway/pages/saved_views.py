@@ -100,7 +100,7 @@ async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Respo
     if not is_name(name):
         raise InvalidBody.at_root(f"a view needs a name of at most {LONGEST_NAME} characters")
     if metric not in metrics() or len(query) > LONGEST_QUERY:
-        raise InvalidBody.at_root("there is no such table of results, or its address is too long")
+        raise InvalidBody.at_root("there is no such results table, or its address is too long")
 
     kind, target, value = "results", form.get("next", "/views"), cast("Any", query)
     if form.get("share"):
@@ -123,7 +123,7 @@ async def delete_view(request: Request, gateway: Gateway, caller: Viewer) -> Res
     form = await checked_form(request)
     kind = form.get("kind", "results")
     if kind not in KINDS:
-        raise InvalidBody.at_root("nothing of this kind is kept")
+        raise InvalidBody.at_root("the service keeps nothing of this kind")
     kind, name = f"{kind} {form.get('metric', '')}", form.get("name", "")
     await gateway.in_ledger(
         lambda connection: ledger.delete_view(connection, caller.tenant, kind, name)

@@ -53,7 +53,7 @@ NOUNS = {
     "text": "a text",
     "explanation": "an explanation",
     "options": "answer options",
-    "human": "what people chose of them",
+    "human": "people's answers",
 }
 AT_ONCE = 500  # lines that are read
 SETTINGS = ("model", "language", "accept_untrained_languages")  # of the form

@@ -60,7 +60,7 @@ class CustomIds:
         if len(custom_id) > LONGEST_ID:
             return f"custom_id: it is longer than {LONGEST_ID} characters; {INSTEAD}"
         if custom_id in self.seen:
-            return f"custom_id: a line before has the same one; {INSTEAD}"
+            return f"custom_id: an earlier line has the same value; {INSTEAD}"
         self.seen.add(custom_id)
         return ""
 

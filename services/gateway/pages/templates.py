@@ -26,6 +26,7 @@ from starlette.responses import HTMLResponse, Response
 
 from services import registry
 from services.gateway.http_requests import OWN_KEY, read_body
+from services.gateway.pages.problem_steps import problem_steps
 from services.gateway.pages.result_query import value_name
 from services.gateway.pages.row_excerpts import excerpt, offered
 from services.gateway.pages.terms import terms
@@ -90,6 +91,7 @@ def environment() -> Environment:
         "moment": moment,
         "offered": offered,
         "p_value": p_value,
+        "problem_steps": problem_steps,
         "significant": significant,
         "fold_alike": fold_alike,
         "span": span,
@@ -235,7 +237,7 @@ def check_csrf(request: Request, form: Mapping[str, str]) -> None:
         or not hmac.compare_digest(_derive_token(secret), _unmasked(sent))
         or not is_same_origin(request.headers)
     ):
-        raise Forbidden("this form is out of date; load the page again and repeat")
+        raise Forbidden("this form is out of date. Reload the page and try again")
 
 
 def set_cookie(
@@ -302,7 +304,7 @@ async def form_of(
     except ValueError:
         raise InvalidBody.at_root(f"the body is not {MEDIA_TYPE}") from None
     if any("\0" in text for pair in pairs for text in pair):
-        raise InvalidBody.at_root("the form holds U+0000, which is not kept")
+        raise InvalidBody.at_root("the form contains the character U+0000, which cannot be stored")
     form = SentForm(pairs)
     request.state.form = form  # to be shown again where it is refused
     return form

@@ -44,7 +44,7 @@ class Term:
         if self.better:
             sentences.append(f"{self.better.capitalize()} is better.")
         if self.level is not None:
-            sentences.append(f"Chance has {significant(self.level)}.")
+            sentences.append(f"By chance it is {significant(self.level)}.")
         if self.chance:
             sentences.append(self.chance)
         return tuple(sentences)

@@ -154,7 +154,7 @@ async def text_page(request: Request, text_key: str, gateway: Gateway, caller: V
 
     rows, jobs = await gateway.in_ledger(read)
     if not rows:
-        raise UnknownJob("there is no result of such a text any more")
+        raise UnknownJob("the results of this text have been deleted")
     places = {row.job_id: row.place for row in rows}
     stacks = stacked(lane for job in jobs for lane in _lanes(job, places[job.id]))
     kept = next((job for job in jobs if texts_of(job)), None)
@@ -224,7 +224,7 @@ def _lanes(job: Job, where: str) -> Iterator[tuple[str, TextLane]]:
     if marks or reasons or not weights:
         yield text, TextLane(name, marks, reasons)
     if weights:
-        yield text, TextLane(f"{name}: how much each word counts", weights)
+        yield text, TextLane(f"{name}: weights of the words", weights)
 
 
 def _token_weights(job: Job) -> tuple[TokenRun, ...]:
@@ -254,7 +254,7 @@ async def score_metrics(
         if candidate.body is not None and candidate.metric in names
     ]
     if not ready:
-        raise InvalidBody.at_root("no metric is chosen that could score this text")
+        raise InvalidBody.at_root("choose a metric that can score this text")
     for candidate in ready:
         contract = metrics()[candidate.metric]
         body = caller.apply_defaults(contract.request.model_validate(candidate.body))

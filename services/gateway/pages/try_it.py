@@ -201,7 +201,7 @@ async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Resp
         try:
             body = _parse_object(typed, "this is")
             if HALVES.search(json.dumps(body, ensure_ascii=False)):
-                raise InvalidBody.at_root("this holds half a character")
+                raise InvalidBody.at_root("this contains half a character")
             entered = form_of_body(contract, body)
         except InvalidBody as error:
             trial = TryForm(contract, Form({}, "{}"), None, _errors(error), parent, typed)

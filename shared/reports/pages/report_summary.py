@@ -102,9 +102,9 @@ def _problems(contract: MetricContract | None, tally: ResultTally) -> list[str]:
     most = sorted(tally.problems.items(), key=lambda item: -item[1])[:MOST_PROBLEMS]
     problems = [f"{phrases.get(code, code)} ({count:,})" for code, count in most if count]
     return (
-        [f"The most frequent problems: {', '.join(problems)}."]
+        [f"The most frequent problems are: {', '.join(problems)}."]
         if len(problems) > 1
-        else [f"The problem: {name}." for name in problems]
+        else [f"The only problem is: {name}." for name in problems]
     )
 
 
@@ -113,7 +113,7 @@ def _untested(tally: ResultTally) -> list[str]:
         return []
     code, count = max(tally.untested.items(), key=lambda item: item[1])
     reason, action = code.replace("-", " "), ACTIONS.get(code, "")
-    return [f"The most frequent reason for no test: {reason} ({count:,}). {action}".strip()]
+    return [f"Most results without a test have the reason: {reason} ({count:,}). {action}".strip()]
 
 
 def _repeated(tally: ResultTally, report: Mapping[str, Any]) -> str:
@@ -124,8 +124,8 @@ def _repeated(tally: ResultTally, report: Mapping[str, Any]) -> str:
     verbs = ("repeats", "counts") if repeats == 1 else ("repeat", "count")
     distinct = (report.get("score") or {}).get("of", 0)
     return (
-        f" {repeats:,} of the {tally.results:,} {verbs[0]} others and {verbs[1]} once: means are "
-        f"over {distinct:,} with a score."
+        f" {repeats:,} of the {tally.results:,} {verbs[0]} other results and {verbs[1]} once. "
+        f"Means are over {distinct:,} results with a score."
     )
 
 
@@ -179,13 +179,13 @@ def _of_group(
         single = ""
         if together.get("found"):
             single = (
-                f" {together['found']:,} of them stand out one by one, of which at most "
-                f"{percent(together['rate'])} by chance."
+                f" {together['found']:,} of them are significant in their own tests, at most "
+                f"{percent(together['rate'])} of these by chance."
             )
         return f"{title}: {text[:1].lower()}{text[1:]}{single}"
     stem, others = rivals
     share = percent(beaten["value"])
-    return f"{title}: {group.wanted}; {stem.lower()} more than {share} of {others}."
+    return f"{title}: {group.wanted}. {stem} more than {share} of {others}."
 
 
 def found_at(report: Mapping[str, Any], path: str) -> Mapping[str, Any] | None:
@@ -213,16 +213,17 @@ def _against(
     share, chance = percent(beaten["value"]), f"chance {percent(level)}"
     has_ends = low is not None and high is not None
     if not has_ends and p_value is None:
-        return f"Too few to tell whether {claim} better than {others} ({share}; {chance})."
+        figures = f"({share}; {chance})"
+        return f"There are too few results to tell whether {claim} better than {others} {figures}."
     ends = f", interval {percent(low)} to {percent(high)}" if has_ends else ""
     test = ""
     if p_value is not None:
         p = "p < 0.001" if p_value < 0.001 else f"p = {significant(p_value)}"
-        test = f"; one test of all: {p}"
+        test = f"; {p} for all results together"
     figures = f"({share}{ends}; {chance}{test})"
     is_chance = low <= level <= high if p_value is None else p_value > SIGNIFICANT
     if is_chance:
-        return f"That {claim} better than {others} cannot be told apart from chance {figures}."
+        return f"It is unclear whether {claim} better than {others} {figures}."
     return f"{stem} {'better' if beaten['value'] > level else 'worse'} than {others} {figures}."
 
 

@@ -56,8 +56,10 @@ def found(
 def test_the_sentences_count_the_rows_that_the_page_shows() -> None:
     told = found(120, 3, reasons={"misquoted": 2, "no-score": 3})
     assert told.sentences[0] == "Of 123 explanations 120 hold up and 3 could not be tested."
-    assert told.sentences[1] == "The problem: misquotes the post (2)."
-    assert told.sentences[2].startswith("The most frequent reason for no test: label unknown (3).")
+    assert told.sentences[1] == "The only problem is: misquotes the post (2)."
+    assert told.sentences[2].startswith(
+        "Most results without a test have the reason: label unknown (3)."
+    )
 
 
 class TestPictures:
@@ -124,13 +126,13 @@ class TestAddresses:
     @pytest.mark.parametrize(
         ("name", "value", "why"),
         [
-            ("score_from", "much", "it is no number"),
-            ("verdict", "good", "it is one of holds_up, problem_found"),
-            ("reason", "mood", "it is one of "),
-            ("meta", "market", "metadata is written as key=value"),
+            ("score_from", "much", "it is not a number"),
+            ("verdict", "good", "it must be one of holds_up, problem_found"),
+            ("reason", "mood", "it must be one of "),
+            ("meta", "market", "write metadata as key=value"),
             ("colour", "red", "there is no such filter"),
             ("sort", "beauty", "there is no such column"),
-            ("line", "first", "it is no line"),
+            ("line", "first", "it is not a line number"),
             ("custom_id", "x" * 201, "it is longer than 200 characters"),
         ],
     )

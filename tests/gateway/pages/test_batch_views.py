@@ -72,10 +72,10 @@ def test_a_split_shows_counts_at_once_and_intervals_when_their_job_ends(
         assert claim is not None
         assert leases.succeed(connection, claim, a_report() | {"splits": [SPLIT]})
     second = client.get(f"{PATH}/statistics?split=metadata.team").text
-    assert "The values differ more than chance would make them" in second
+    assert "The values differ more than expected by chance" in second
     assert "p = 0.003" in second
     assert "[0.406, 0.600]" in second
-    assert "They are not of the same texts: 3 of 9 texts" in second
+    assert "The values cover different texts: only 3 of 9 texts" in second
     options = client.get(f"{PATH}/statistics").text
     assert '<option value="metadata.market">market</option>' in options
     assert '<option value="verdict">verdict</option>' in options
@@ -144,10 +144,10 @@ def test_a_filter_that_cannot_be_read_is_told_and_no_file_is_made_of_it(
 ) -> None:
     wrong = "score_from=much&verdict=not_tested"
     page = client.get(f"{PATH}?{wrong}").text
-    assert "score_from = much: it is no number" in page
+    assert "score_from = much: it is not a number" in page
     assert "67 of 200 lines" in page
     refused = client.get(f"{PATH}/results.csv?{wrong}")
-    assert (refused.status_code, "it is no number" in refused.text) == (422, True)
+    assert (refused.status_code, "it is not a number" in refused.text) == (422, True)
     body = {"batch": BATCH, "name": "n", "query": wrong}
     assert client.post("/v1/review-queues", json=body).status_code == 422
     assert client.get(f"{PATH}/results.csv?verdict=not_tested").status_code == 200
@@ -405,7 +405,7 @@ def test_an_address_holds_what_was_filled_in_and_a_key_alone_is_told(client: htt
     assert client.get(f"{PATH}?nothing=").status_code == 303
     for value in ("team", "%3Dt1"):
         told = client.get(f"{PATH}?meta={value}")
-        assert "metadata is written as key=value" in told.text, value
+        assert "write metadata as key=value" in told.text, value
         assert "200 of 200" in told.text
     twice = client.get(f"{PATH}?meta=team%3Dt1&meta=team%3Dt2&meta=market%3Dm3").text
     assert "team=t1: it occurs twice, and the last one counts" in twice

@@ -57,7 +57,7 @@ def test_a_filter_that_cannot_be_read_is_told(
     ).text
     assert "left_to = 1_0: it cannot be read" in html
     assert "left_from = much: it cannot be read" in html
-    assert "verdict = good: it is one of holds_up" in html
+    assert "verdict = good: it must be one of holds_up" in html
     assert "hue = red: there is no such filter" in html
     assert "right minus left from 0.1" in html
 
@@ -178,9 +178,9 @@ def test_a_line_without_a_partner_says_why(
     set_text_keys(engine, *batches)
     compared(client, engine, left, right)
     html = client.get("/compare", params={"left": left, "right": right, "out": "1"}).text
-    assert "its text is there, but paired by custom ids already" in html
-    assert "no result there has its custom id, or its text" in html
-    assert html.count("its text is there under another decision") == 2  # one of each side
+    assert "The line with this text on the other side is already paired by custom id" in html
+    assert "no result with this custom id or this text" in html
+    assert html.count("The other side has this text with another decision") == 2  # one of each side
 
 
 def _name(batch_id: str) -> str:
@@ -225,7 +225,7 @@ def sentences(found: dict[str, Any]) -> list[str]:
 def test_no_winner_is_called_that_the_corrected_test_does_not_find() -> None:
     decision, numbers, missing, needed = sentences(a_comparison(0.0241, 0.191))
     assert decision == "No clear difference between “A” and “B”."
-    assert "p = 0.191 after correction: 12 up, 9 down." in numbers
+    assert "p = 0.191 after correction. The score rises in 12 pairs and falls in 9." in numbers
     assert missing.startswith("134 of 300 pairs lack a score on at least one side. With them")
     assert re.search(r"about [\d,]+ texts are needed", needed)
     assert sentences(a_comparison(0.2, 0.001))[0] == "“B” explains better than “A”."
@@ -437,7 +437,7 @@ def test_a_text_changed_under_one_custom_id_is_counted_out(
     assert "out=1#left-out" in html
     asked = {"left": batches[0], "right": changed, "out": "1"}
     found = client.get("/compare", params=asked).text.partition('id="left-out"')[2]
-    assert found.partition("</section>")[0].count("another text under this custom id") == 2
+    assert found.partition("</section>")[0].count("a different text under this custom id") == 2
     assert f'href="/jobs/{ids[0]}"' in found
 
 

@@ -116,7 +116,7 @@ def test_the_page_says_whether_it_moved_to_its_tenant_alone(opens: Opens, engine
     page = own.get("/drift").text
     assert "The mean has moved: it is" in page
     assert "New in this window: robust 2.0" in page
-    assert "Nothing has been scored here yet" in other.get("/drift").text
+    assert "No text has been scored here yet" in other.get("/drift").text
     start = own.get("/?days=30").text
     assert "Scores over time" in start
     assert "first results of robust 2.0" in start
@@ -152,7 +152,7 @@ def test_what_somebody_edited_is_no_drift_and_is_counted(opens: Opens, engine: E
     assert '<p class="muted">1\u202f000 results, latest mean' in start
     filled(engine, "b", 1, np.ones(1), "1.0", **edited)
     alone = entered(opens, "b", "score")
-    assert "Nothing has been scored here yet" in alone.get("/drift").text
+    assert "No text has been scored here yet" in alone.get("/drift").text
     assert "1 result of these windows is left out" in alone.get("/drift").text
     assert "Scores over time" not in alone.get("/").text
 
@@ -188,8 +188,8 @@ def test_an_empty_window_says_when_the_last_score_was_and_leads_there(
     empty = own.get("/drift?days=7").text
     assert "was scored in the last 7 days" in empty
     [link] = re.findall(r'href="(/drift\?[^"]*)">Look at the last', empty)
-    assert "0 scores before and 30 now" in own.get(link.replace("&amp;", "&")).text
-    assert "Nothing of ice has been scored here yet" in own.get("/drift?metric=ice").text
+    assert "0 before and 30 now" in own.get(link.replace("&amp;", "&")).text
+    assert "No text has been scored with ice here yet" in own.get("/drift?metric=ice").text
 
 
 def test_strange_windows_are_refused(client: httpx.Client) -> None:

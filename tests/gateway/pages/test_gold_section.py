@@ -1,4 +1,4 @@
-"""Decisions beside gold labels: every result is in one cell, and the sentence counts as they do."""
+"""Decisions compared with gold labels: every result is in one cell, as the sentence counts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_page_and_its_file_say_how_far_decisions_agree(
     for path in (f"/batches/{batch_id}/statistics", f"/batches/{batch_id}/report.html"):
         page = client.get(path).text
         section = page.partition('aria-labelledby="gold"')[2].partition("</section>")[0]
-        assert "3 of 4 decisions are those of the gold label" in section
+        assert "3 of 4 decisions agree with the gold label" in section
         assert "right on 50 %" in section
         assert "Agrees with the gold label" in section
         assert "kappa" in section

@@ -79,11 +79,17 @@ def test_workers_that_start_and_jobs_that_lost_theirs_are_said(
             .values(lease_expires_at=func.now() - timedelta(seconds=1))
         )
     page = client.get("/").text
-    assert "1 of them lost their worker" in page
+    assert "1 of these jobs lost their worker" in page
     assert "its worker is warming up" in page
     assert "no worker" in page
     eventually(lambda: client.get("/readyz").json()["workers"]["ice"] == "its worker is warming up")
     assert client.get("/readyz").json()["workers"]["ftc"] == "no worker"
+
+
+def test_the_page_of_a_job_says_that_its_worker_is_starting(client: httpx.Client) -> None:
+    WorkerSender(["hatexscore"], lambda: {"worker": "is warming up"}).report()
+    job_id = client.post(URL, json=GOOD).json()["id"]
+    eventually(lambda: "waiting: its worker is warming up…" in client.get(f"/jobs/{job_id}").text)
 
 
 def test_a_job_that_waits_for_longer_than_a_minute_needs_eyes(
@@ -96,4 +102,4 @@ def test_a_job_that_waits_for_longer_than_a_minute_needs_eyes(
         connection.execute(update(jobs).where(jobs.c.id == job_id).values(created_at=earlier))
     page = client.get("/").text
     assert "Needs attention" in page
-    assert "a job has waited for 5.0 min; its worker: no worker" in page
+    assert "a job has waited for 5.0 min, and no worker is running" in page

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
+from services.gateway.pages.problem_steps import STEPS
 from services.gateway.pages.terms import terms
 from services.registry import metrics
 from shared.contracts.messages import VerdictWord
@@ -40,6 +41,19 @@ def seen(html: str) -> str:
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", html)))
 
 
+def test_the_next_steps_begin_with_the_problems(client: httpx.Client, engine: Engine) -> None:
+    untested = [{"reason": "no-words", "action": "Send a text with words."}]
+    faults = {"verdict": "problem_found", "problems": ["misquoted"], "untested": untested}
+    steps = seen(client.get(f"/jobs/{put(engine, 'hatexscore', a_result(0.5) | faults)}").text)
+    _, _, steps = steps.partition("Next steps:")
+    assert steps.startswith("Misquoted: Copy the quoted words exactly from the post.")
+    assert "No words: Send a text with words." in steps
+
+
+def test_every_problem_has_a_next_step() -> None:
+    assert set(STEPS) == {code for metric in metrics().values() for code in metric.problems}
+
+
 @pytest.mark.parametrize("metric", sorted(metrics()))
 def test_the_verdict_stands_before_the_number(
     client: httpx.Client, engine: Engine, metric: str
@@ -63,7 +77,7 @@ def test_a_number_that_says_nothing_is_grey(
     result["decision_match"] = not problems
     text = client.get(f"/jobs/{put(engine, 'hatexscore', result)}").text
     assert ('class="score unsure"' in text) is grey
-    assert ("scored as if it spoke for <em>hateful</em>" in text) is (verdict == "problem_found")
+    assert ("scored as an argument for <em>hateful</em>" in text) is (verdict == "problem_found")
 
 
 @pytest.mark.parametrize("metric", sorted(metrics()))

@@ -313,7 +313,7 @@ def test_faulty_lines_can_be_left_out_and_a_second_press_makes_no_second_batch(
     content = b"id,text,explanation\n1,a,b\n2,,b\n1,c,d\n4,e,f\n"
     address = uploaded(scene.client, content)
     shown = scene.client.get(address)
-    assert "Leave out 2, score the other 2" in shown.text
+    assert "Leave out 2 faulty lines and score the 2 others" in shown.text
     form = dict(FormFields(mapping_form(shown.text)).sent) | {"csrf": token(shown)}
     path = address.partition("?")[0]
     assert scene.client.post(path, data=form).status_code == 422
@@ -443,12 +443,12 @@ def test_it_is_said_how_long_it_will_take_once_a_batch_has_ended(
 ) -> None:
     address = uploaded(scene.client, CSV.encode())
     mapped = address + "&c.text=comment&c.explanation=why&c.custom_id=id"
-    assert "It takes about" not in scene.client.get(mapped).text
+    assert "it takes about" not in scene.client.get(mapped).text
     made = scene.finish(scene.make([line("a", "a"), line("b", "b")]))
     with engine.begin() as connection:
         took = "UPDATE batches SET in_progress_at = completed_at - interval '1 hour' WHERE id = %s"
         connection.exec_driver_sql(took, (made["id"],))
-    assert "It takes about 60.0 min" in scene.client.get(mapped).text  # two lines again
+    assert "it takes about 60.0 min" in scene.client.get(mapped).text  # two lines again
 
 
 def test_what_is_selected_is_scored_whether_it_was_shown_again_or_not(scene: Scene) -> None:

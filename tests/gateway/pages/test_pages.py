@@ -192,7 +192,7 @@ def test_the_list_is_filtered_and_paged(client: httpx.Client) -> None:
     second = client.get(older[1])
     seen = re.findall(r'href="/jobs/(job_[0-9a-f]{32})"', first.text + second.text)
     assert seen == ids[::-1]
-    assert "no such job" in client.get("/jobs", params={"status": "failed"}).text
+    assert "No job matches these filters" in client.get("/jobs", params={"status": "failed"}).text
     assert client.get("/jobs", params={"after": "x"}).status_code == 422
 
 

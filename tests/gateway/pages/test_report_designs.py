@@ -116,7 +116,7 @@ def test_counts_of_words_lead_to_exactly_their_lines(
         assert f"{count} of {len(own)} lines:" in page
         assert 'type="hidden" name="facet"' in page
     wrong = client.get(path, params={"facet": "nonsense"}).text
-    assert "facet = nonsense: it is written as name=word" in wrong
+    assert "facet = nonsense: write it as name=word" in wrong
     lines = client.get(path, params={"facet": ["group=Women", "group=a=b & c"]}).text
     assert f"{int(metric == 'hatexscore')} of {len(own)} lines:" in lines
 

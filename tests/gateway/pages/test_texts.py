@@ -76,11 +76,11 @@ def test_a_text_shows_every_result_of_its_tenant(opens: Opens, engine: Engine) -
 def test_a_text_of_more_results_than_lines_says_so(client: httpx.Client, engine: Engine) -> None:
     for number in range(MOST_LANES + 1):
         page = client.get(f"/texts/{KEY}").text
-        assert "The text has room for" not in page
+        assert "results fit under the text" not in page
         said = {"text": TEXT, "explanation": f"Because of {number}."}
         scored(client, engine, "hatexscore", {**OWN, **said})
     page = client.get(f"/texts/{KEY}").text
-    assert f"The text has room for 8 of {MOST_LANES + 1} results" in page
+    assert f"Only 8 of {MOST_LANES + 1} results fit under the text" in page
 
 
 def test_a_request_is_edited_and_its_versions_know_each_other(
@@ -104,10 +104,8 @@ def test_a_request_is_edited_and_its_versions_know_each_other(
         found["provenance"] |= {"models": []}
         assert leases.succeed(connection, claim, found)
     page = client.get(f"/jobs/{second}").text
-    assert "2 versions, the best has 0.75" in page
-    assert (
-        "2 versions, the best has 0.75" in client.get(f"/jobs/{first}").text
-    )  # its parent says so
+    assert "2 versions, best score 0.75" in page
+    assert "2 versions, best score 0.75" in client.get(f"/jobs/{first}").text  # its parent says so
     assert page.index('id="versions"') < page.index("Provenance")
     assert client.get(f"/v1/jobs/{second}").json()["metadata"]["edited_from"] == first
     after = page.partition('id="versions"')[2]

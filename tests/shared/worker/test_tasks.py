@@ -124,7 +124,7 @@ def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_count_once(
     assert "1 result repeats others and counts once" in result["warnings"]
     assert result["finding"].startswith(
         "Of 3 explanations 3 could not be tested. Too few for a conclusion. 1 of the 3 repeats "
-        "others and counts once: means are over 2 with a score."
+        "other results and counts once. Means are over 2 results with a score."
     )
 
 
@@ -201,7 +201,7 @@ def test_results_of_two_versions_are_refused_unless_they_may_be_mixed(engine: En
     assert "1.0, 2.0" in error["detail"]
     result = reported(engine, jobs=ids, mixed=True).result
     assert result is not None
-    assert "results of several metric versions are averaged: 1.0, 2.0" in result["warnings"]
+    assert "the means cover several metric versions: 1.0, 2.0" in result["warnings"]
 
 
 def test_another_system_s_jobs_are_compared_and_what_they_lack_is_counted(engine: Engine) -> None:
@@ -225,7 +225,7 @@ def test_a_further_study_is_planned_from_the_results_and_from_both_systems(engin
     planned = result["plan"]
     assert planned["wanted"] == {"effect": 0.1, "beat_rate": 0.99, "power": 0.8, "alpha": 0.05}
     assert (planned["draws"], planned["one_sided_draws"]) == (None, None)
-    assert "draws: echo compares with no random explanations" in planned["warnings"]
+    assert "draws: echo has no comparison with random explanations" in planned["warnings"]
     assert planned["compared_texts"] is None  # it was compared with itself, and nothing bounds it
     assert any("compared_texts: the spread" in one for one in planned["warnings"])
 
