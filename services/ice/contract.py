@@ -222,7 +222,7 @@ class IceOptions(Message):
     @model_validator(mode="after")
     def _check_prompt(self) -> Self:
         if self.template is not None and self.prompt is not None:
-            raise ValueError("`template` and `prompt`: give one of the two")
+            raise ValueError("`template` and `prompt` are both given; send only one of them")
         return self
 
     @model_validator(mode="after")

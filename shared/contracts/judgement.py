@@ -21,8 +21,8 @@ from shared.statistics.wilson import Z_95, half_wilson
 Reading = Literal["head", "verbalizers", "scored", "label-endpoint", "top-logprobs", "votes"]
 LOW_MASS, NO_MASS = 0.5, 0.01  # the model would rather say, or says, something else
 ROUNDING = 1e-9  # of a sum of probabilities
-NO_NUMBER = "the model's answer is not a number"
-TOO_LONG = "the model's server reads no text that long"  # its own words may repeat the text
+NO_NUMBER = "the model's server returned a value that is not a number"
+TOO_LONG = "the text is longer than the model's server accepts"  # its own words may repeat the text
 FEWEST_VOTES = 200  # of which a difference between two P is read
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -83,9 +83,11 @@ class Judgement(Message):
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
         if (self.probabilities is None) == (self.unread is None):
-            raise ValueError("give either `probabilities` or why there are none")
+            raise ValueError(
+                "give either `probabilities` or, in `unread`, the reason why there are none"
+            )
         if self.probabilities is not None and len(self.probabilities) != len(self.labels):
-            raise ValueError("there must be one probability for each label")
+            raise ValueError("give one probability for each label")
         return self
 
     @property

@@ -313,7 +313,7 @@ def test_what_tells_no_hateful_is_refused_when_it_is_posted() -> None:
     found.check_request(CONTRACT, "judge", asking("judge"))
     with pytest.raises(BadInput, match=r"causal model without a prompt.*\[models.prompt\]"):
         found.check_request(CONTRACT, "bare", asking("bare"))
-    with pytest.raises(BadInput, match="needs a judge of hateful; 'nli' tells "):
+    with pytest.raises(BadInput, match="needs a model with the labels hateful, but 'nli' has "):
         found.check_request(CONTRACT, "nli", asking("nli"))
     sent = asking("nli", probabilities={"original": 0.9, "masked": 0.1})
     found.check_request(CONTRACT, "nli", sent)

@@ -103,7 +103,7 @@ def test_a_requests_words_are_its_own_labels(llama: Path) -> None:
     ("keys", "reason"),
     [
         (PromptKeys(user="{policy} {text}"), "neither `policy` nor"),
-        (PromptKeys(draws=3), "`draws` needs thinking"),
+        (PromptKeys(draws=3), "`draws` above 1 needs thinking"),
     ],
     ids=["no policy", "draws"],
 )

@@ -117,7 +117,10 @@ def make(
                 for name, value in expected.items()
                 if name != "key"
             ):
-                raise KeyReused("the first request with this key had another body", pointer="")
+                raise KeyReused(
+                    "another request was already sent with this Idempotency-Key; use a new key",
+                    pointer="",
+                )
             return ReviewQueue(**existing._asdict())
     opened = select(func.count()).where(
         review_queues.c.tenant == selection.tenant, review_queues.c.closed_at.is_(None)

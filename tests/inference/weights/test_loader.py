@@ -411,7 +411,7 @@ def test_dtype_fast_is_bfloat16_on_a_gpu_and_int8_is_refused_there(
 
 
 def test_int8_is_no_dtype_of_a_causal_model() -> None:
-    with pytest.raises(ValueError, match="belongs to an encoder"):
+    with pytest.raises(ValueError, match="is for encoders only"):
         entry("causal", "int8")
 
 
