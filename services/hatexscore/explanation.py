@@ -61,7 +61,7 @@ BY_RULES = HatexscoreReaderUse(by="rules")
 BY_READER = HatexscoreReaderUse(by="reader", model=READER.name)
 UNREAD: ReasonCode = "conclusion-unread"
 NOT_SURE = Obstacle(
-    UNREAD, "the reader is not sure which decision the explanation states, or whether it states one"
+    UNREAD, "the reader could not tell which decision the explanation states, if any"
 )
 
 

@@ -411,7 +411,7 @@ def test_outputs_of_a_known_model_are_recognised(
     assert models_command.main(["add", f"path:{place / 'known'}", "--preset", "toxic-bert"]) == 0
     assert models_command.main(["add", f"path:{place / 'unnamed'}"]) == 0
     said = capsys.readouterr().err
-    assert "these names say nothing" in said
+    assert "these names do not tell what the outputs mean" in said
     assert "not stated: add `languages" in said
     again = ["add", f"path:{place / 'unnamed'}", *said.partition("has them, ")[2].split()[:4]]
     assert models_command.main(again) == 1

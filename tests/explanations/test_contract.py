@@ -39,15 +39,15 @@ def refusals(body: dict[str, Any]) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("more", "where", "says"),
     [
-        ({"prompt": "unknown"}, "prompt", "there is no prompt 'unknown'; there are: "),
+        ({"prompt": "unknown"}, "prompt", "there is no prompt 'unknown'; choose one of: "),
         ({"prompt": "ftc-label@9"}, "prompt", "there is no prompt 'ftc-label@9'"),
-        ({"prompt": "ftc-label"}, "premise", "the prompt ftc-label asks about `premise`"),
-        ({"prompt": "haf-justify", "shots": 2}, "shots", "has 0 of them"),
+        ({"prompt": "ftc-label"}, "premise", "the prompt ftc-label needs `premise`"),
+        ({"prompt": "haf-justify", "shots": 2}, "shots", "has only 0 shots"),
         ({"prompt": "haf-justify", "policy": "un"}, "policy", "no place for a policy"),
         ({"target_label": "hateful"}, "target_label", "no place for a `target_label`"),
         ({"prompt": "genex-nli", **RAIN}, "target_label", "needs a `target_label`"),
-        ({"score": ["ice"]}, "score/ice", "scores no elicited explanation"),
-        ({"score": ["nothing"]}, "score/nothing", "scores no elicited explanation"),
+        ({"score": ["ice"]}, "score/ice", "cannot score an elicited explanation"),
+        ({"score": ["nothing"]}, "score/nothing", "cannot score an elicited explanation"),
         (
             {"score": {"hatexscore": {"options": {"tau": 3}}}},
             "score/hatexscore/options/tau",
@@ -69,7 +69,7 @@ def refusals(body: dict[str, Any]) -> dict[str, str]:
         ({"model": None}, "", "either `model` or `answer`"),
         ({"gold": ""}, "gold", "at least 1 character"),
         ({"gold": "a" * 513}, "gold", "at most 512 characters"),
-        ({"gold": "a", "metadata": {"gold": "b"}}, "gold", "`metadata` has another `gold`"),
+        ({"gold": "a", "metadata": {"gold": "b"}}, "gold", "`metadata` already has another `gold`"),
         ({"gold": "a", "metadata": {str(i): "" for i in range(16)}}, "gold", "16 pairs already"),
     ],
 )

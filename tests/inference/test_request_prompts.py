@@ -195,7 +195,7 @@ def test_a_label_is_read_after_each_drawn_reasoning(llama: Path) -> None:
     [again] = model_of(llama, THINKING + VERBALIZERS).judgements([Example(text=TEXT)])
     assert again.unwrap() == pytest.approx(found.unwrap(), abs=1e-5)  # its seeds are fixed
     assert model.judge([Example(text=TEXT)])[0] == pytest.approx(found.unwrap())
-    with pytest.raises(BadInput, match="whole texts only"):
+    with pytest.raises(BadInput, match="only judge whole texts"):
         model.judge_rows([ExampleRows(example=Example(text=TEXT), rows=(Row(),))])
 
 

@@ -126,7 +126,7 @@ def make(
         review_queues.c.tenant == selection.tenant, review_queues.c.closed_at.is_(None)
     )
     if connection.execute(opened).scalar_one() >= MOST_OPEN:
-        detail = f"{MOST_OPEN} review queues are open; close one first"
+        detail = f"you have {MOST_OPEN} open review queues, the most allowed; close one first"
         raise QuotaExceeded(detail, policy=POLICY, retry_after=None)
     queue_id = new_id()
     lines = connection.execute(_select_lines(selection, order, fields, most)).all()
