@@ -100,7 +100,10 @@ class Judgement(Message):
         of some percent is not seen below 200 of them (specs "models" §4.3)."""
         if self.votes is None or self.votes >= FEWEST_VOTES or self.probabilities is None:
             return self
-        detail = f"P is a share of {self.votes} votes; a difference of P needs {FEWEST_VOTES}"
+        detail = (
+            f"P is the share of {self.votes} votes, but a difference of P needs at least "
+            f"{FEWEST_VOTES}"
+        )
         return unread(self.labels, "votes-too-coarse", detail, reading="votes", mass=self.mass)
 
     def among_labels(self) -> tuple[float, ...]:
@@ -159,7 +162,10 @@ def with_mass(
         return unread(labels, "answer-unread", NO_NUMBER, reading=reading)
     mass = min(1.0, mass)
     if mass < NO_MASS:
-        detail = f"the model gives all labels together {mass:.3g}: it would say something else"
+        detail = (
+            f"all labels together have a probability of only {mass:.3g}, so the model would "
+            "answer something else"
+        )
         return unread(labels, "answer-unread", detail, reading=reading, mass=mass)
     return Judgement(labels=tuple(labels), probabilities=tuple(row), mass=mass, reading=reading)
 
@@ -212,7 +218,7 @@ def mass_warnings(model: str, judged: Judgement) -> tuple[str, ...]:
 
 def low_mass(model: str, mass: float) -> str:
     """Return the warning if the labels have less than half of the next token's probability."""
-    return f"low-mass: {model} gives its labels together {mass:.2g} of what it would say"
+    return f"low-mass: {model} gives all labels together a probability of only {mass:.2g}"
 
 
 def text_cut(model: str, share: float) -> str:

@@ -148,8 +148,8 @@ def endless_attempts(attempts: int) -> Problem:
     """Return the problem of a job whose last attempt silenced its worker."""
     return problem(
         TooCostly(
-            f"{attempts} attempts ended without a result; in the last one the worker computed "
-            "without an end and could do nothing else"
+            f"{attempts} attempts ended without a result; in the last one the "
+            "computation did not end"
         )
     )
 

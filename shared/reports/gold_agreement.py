@@ -282,7 +282,10 @@ def _label_warnings(pairs: Sequence[tuple[Row, str, str | None]]) -> Iterator[st
         yield "gold labels: all are the same, so accuracy tells little"
     if decided and golds & decided and (unknown := golds - decided):
         lines = sum(gold in unknown for _, gold, _ in pairs)
-        yield f"gold labels: those of {lines} lines are never decided; they count as wrong"
+        yield (
+            f"gold labels: the labels of {lines} lines are never decided; these lines count "
+            "as wrong"
+        )
     if 0 < len(pairs) < FEW:
         yield f"few: {len(pairs)} results have a gold label"
 

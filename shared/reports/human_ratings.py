@@ -78,9 +78,14 @@ class RatedResults:
         if not self._ranked:
             yield "ratings: scores or ratings are all equal, or too few for a correlation"
         elif len(self.rated) > MOST_RANKED:
-            yield f"kendall: no interval of {len(self.rated)} results, {MOST_RANKED} are the most"
+            yield (
+                f"kendall: no interval for {len(self.rated)} results; at most {MOST_RANKED} "
+                "can have one"
+            )
         if len(self.values) > MOST_VALUES:
-            yield f"alpha: {len(self.values)} values of ratings, {MOST_VALUES} are the most"
+            yield (
+                f"alpha: ratings have {len(self.values)} values; at most {MOST_VALUES} are allowed"
+            )
 
     @cached_property
     def values(self) -> list[float]:
@@ -120,7 +125,10 @@ class RatedResults:
         if start is None and self.values in ([0.0], [1.0]):
             start = 1.0
         if start is None:
-            reason = f"ratings have {len(self.values)} values: `accepted_from` says which accept"
+            reason = (
+                f"ratings have {len(self.values)} values; set `accepted_from` to say which "
+                "of them accept"
+            )
             return _no_threshold(0, 0, reason)
         accepted = [[rating >= start for rating in row.given.values()] for row in self.rated]
         votes = _counts(accepted, [False, True])

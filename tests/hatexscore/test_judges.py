@@ -266,7 +266,7 @@ def test_random_texts_that_were_not_read_leave_no_control() -> None:
 def test_little_mass_is_told() -> None:
     report = saying(lambda text: read(text, mass=0.2 if text == MASKED else 0.9))
     assert report.score is not None
-    assert "low-mass: embedded-hate gives its labels together 0.2 of what it would say" in (
+    assert "low-mass: embedded-hate gives all labels together a probability of only 0.2" in (
         report.warnings
     )
     assert report.probability_reading is not None

@@ -214,7 +214,8 @@ def find_position(
             return LabelPosition(index, shares, missing, min(tokens.values()), tokens)
         if not blank:
             break
-    detail = "no label's token is listed where the answer begins"  # no words: they may be texts
+    # no words: they may be texts
+    detail = "no token of a label is among those listed for the start of the answer"
     return unread(labels, "answer-unread", detail, reading=READING)
 
 
