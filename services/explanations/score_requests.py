@@ -43,6 +43,8 @@ def score_request(
     if refused := sorted(fixed & parameters.keys()):
         raise ValueError(f"the explanation request already sets `{refused[0]}`; leave it out")
     if missing := sorted(fields.keys() - present.keys() - parameters.keys()):
-        raise ValueError(f"{name} needs `{'`, `'.join(missing)}`; add it to its parameters")
+        raise ValueError(
+            f"{name} needs `{'`, `'.join(missing)}`; add it to the parameters of the metric"
+        )
     shared = {key: value for key, value in common.items() if key in metric.request.model_fields}
     return metric.request.model_validate(merge_fields(present, {**shared, **parameters}))

@@ -215,15 +215,16 @@ def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
     if report.provenance.models:
         return not_tested(MATTER, "no-control", f"{fall}; no other place was tested.")
     if drop >= _tau(report) - TIE:
-        return passed(MATTER, f"{fall}, by the probabilities that were sent.")
+        return passed(MATTER, f"{fall}, according to the probabilities that were sent.")
     if drop <= TIE:
         return failed(
             MATTER,
             "quotes-do-not-matter",
-            f"Without the quotes {_probability(report)} does not fall, by the probabilities that "
-            "were sent.",
+            f"Without the quotes {_probability(report)} does not fall, according to the "
+            "probabilities that were sent.",
         )
-    return inconclusive(MATTER, "small-effect", f"{fall}, by the probabilities that were sent.")
+    message = f"{fall}, according to the probabilities that were sent."
+    return inconclusive(MATTER, "small-effect", message)
 
 
 def _rank(control: HatexscoreRandomSpans) -> str:

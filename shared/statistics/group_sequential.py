@@ -84,7 +84,7 @@ class GroupSequential:
             count = int(np.count_nonzero(reached[:draws]))
             if count >= no_from or count <= yes_up_to:
                 return draws, count
-        raise AssertionError("the last look always stops")
+        raise AssertionError("the last look must end the test")
 
     def next_look(self, draws: int) -> int:
         """Return how many draws the look after this many has."""

@@ -464,7 +464,7 @@ def check_push(body: EndpointRequest | EndpointChange, name: EndpointFormat) -> 
         if name != STANDARD and event not in PUSHED.values():
             pushed = " and ".join(PUSHED.values())
             raise BadInput(
-                f"this format receives only the events {pushed}; name these",
+                f"this format receives only the events {pushed}; choose from these",
                 pointer=f"/events/{index}",
             )
 

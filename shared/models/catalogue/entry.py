@@ -174,7 +174,7 @@ class ModelEntry(LabelKeys, ServerKeys):
         if scheme in SERVED and not _is_http_url(location):
             raise ValueError(f"must name an http(s) address, as in {scheme}:http://vllm:8000/v1")
         if scheme == "embedded" and location not in (shipped := ["base", *embedded_adapters()]):
-            raise ValueError(f"must be an embedded model: {', '.join(shipped)}")
+            raise ValueError(f"must be one of the embedded models: {', '.join(shipped)}")
         return source
 
     @model_validator(mode="after")

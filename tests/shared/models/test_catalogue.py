@@ -87,7 +87,7 @@ SERVER = "openai:http://v:1/v1"
         (model("hf:org/repo@main"), "must pin a commit"),
         (model("hf:org/repo"), "must pin a commit"),
         (model(f"hf:org/repo@{COMMIT.upper()}"), "must pin a commit"),
-        (model("embedded:../../etc"), "must be an embedded model: base, hate"),
+        (model("embedded:../../etc"), "must be one of the embedded models: base, hate"),
         (model("embedded:base"), "embedded:base can only be of kind similarity"),
         (model("embedded:hate", kind="similarity"), "embedded:hate can only be of kind class"),
         (model("pickle:model.bin"), "models.0.source: .*must be embedded:NAME"),
