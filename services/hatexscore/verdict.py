@@ -274,7 +274,9 @@ def _group_named(report: HatexscoreResult) -> Check:
             GROUP, "group-not-named", "The post names a group, but the explanation names none."
         )
     return not_tested(
-        GROUP, "group-not-listed", "Neither post nor explanation names a group of the policy."
+        GROUP,
+        "group-not-listed",
+        "Neither the post nor the explanation names a group that the policy lists.",
     )
 
 
@@ -292,7 +294,7 @@ def _about_this_post(report: HatexscoreResult) -> Check:
         return passed(ABOUT, f"It uses {used} of the post, enough to be about it.")
     if words.similarity is not None and words.similarity >= ALIKE:
         alike = significant(words.similarity)
-        return passed(ABOUT, f"It says in other words what the post is about (similarity {alike}).")
+        return passed(ABOUT, f"It paraphrases what the post is about (similarity {alike}).")
     return not_tested(
         ABOUT, "not-about-post", f"It uses {used} of the post, so it might be about any other post."
     )

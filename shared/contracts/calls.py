@@ -100,7 +100,9 @@ def sent_texts(
         values[LANGUAGE] = example.language or identified(example.text)
     if missing := set(asked) - values.keys():
         expected = (
-            "one text; leave out `text_pair`" if "text" in missing else "pairs; send `text_pair`"
+            "one text; leave out `text_pair`"
+            if "text" in missing
+            else "pairs of texts; send `text_pair`"
         )
         raise BadInput(f"the model's prompt needs {expected}", pointer="/text_pair")
     return values

@@ -156,9 +156,9 @@ def test_shots_without_a_chat_are_one_string(tmp_path: Path) -> None:
     [
         (
             {"text": "a", "label": "spam"},
-            "'spam' is not a label of this model: hateful, non-hateful",
+            "'spam' is not a label of this model; its labels are hateful, non-hateful",
         ),
-        ({"premise": "a", "label": "hateful"}, "one has no 'text'"),
+        ({"premise": "a", "label": "hateful"}, "a shot has no 'text'"),
         ({"text": "a"}, "shots.jsonl, line 1: label Field required"),
         (None, "shots.jsonl cannot be read"),
     ],

@@ -368,7 +368,7 @@ class EncoderTexts:
             input_kind = (
                 "single texts; leave out `text_pair`"
                 if "premise" in values
-                else "pairs; send `text_pair`"
+                else "pairs of texts; send `text_pair`"
             )
             raise BadInput(f"the model reads {input_kind}", pointer="/text_pair")
         return tuple(Side(fill_template(side, values)) for side in sides)

@@ -182,7 +182,7 @@ def test_a_model_whose_folder_is_away_is_not_ready(tmp_path: Path, mount_point: 
         ("", "models: must be a list of tables"),
         ("models = 3", "models: must be a list of tables"),
         ("schema = 3", "schema: must be one of 1, 2"),
-        ("[[model]]", "model: only schema and"),
+        ("[[model]]", "unknown keys model; only schema and"),
     ],
 )
 def test_a_file_that_cannot_be_understood_stops_the_start(
@@ -364,7 +364,7 @@ def test_a_room_may_need_no_model_but_never_another_kind(tmp_path: Path) -> None
     catalogue.check_request(replace(ECHO, default_model=None, model_optional=True), None)
     with pytest.raises(BadInput, match="name a model"):
         catalogue.check_request(replace(ECHO, default_model=None), None)
-    with pytest.raises(BadInput, match="is a similarity"):
+    with pytest.raises(BadInput, match="is of kind similarity"):
         catalogue.check_request(replace(ECHO, model_optional=True), "m")
 
 
@@ -406,7 +406,11 @@ def asking(**fields: object) -> JobRequest:
 @pytest.mark.parametrize(
     ("fields", "option", "reason"),
     [
-        ({"reader_model": "judge"}, "reader_model", "needs a causal model; 'judge' is a classif"),
+        (
+            {"reader_model": "judge"},
+            "reader_model",
+            "needs a causal model, but 'judge' is a classif",
+        ),
         ({"reader_model": "gone"}, "reader_model", "no model 'gone' is configured"),
         ({"model": "judge", "prompt": {"user": "{text}"}}, "prompt", "takes no prompt"),
         ({"model": "strict", "prompt": {"user": "{text}"}}, "prompt", "allow_request_prompt"),
@@ -414,7 +418,7 @@ def asking(**fields: object) -> JobRequest:
         (
             {"model": "writer", "prompt": {"verbalizers": {"spam": ["a"], "ham": ["b"]}}},
             None,
-            "'writer' tells spam, ham",
+            "'writer' has spam, ham",
         ),
     ],
 )

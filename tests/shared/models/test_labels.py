@@ -90,7 +90,7 @@ def test_a_wider_name_never_joins_one_of_the_same_meaning() -> None:
     "name", ["offensive", "abusive", "insult", "obscene", "threat", "profanity", "Controversial"]
 )
 def test_some_names_are_never_mapped(name: str) -> None:
-    with pytest.raises(ValueError, match=f"its outputs {name} belong to no label"):
+    with pytest.raises(ValueError, match=f"the outputs {name} belong to no label"):
         mapped(("normal", "hate", name))
     assert mapped(("normal", name)).task == "free"
 
@@ -151,13 +151,13 @@ def test_one_output_speaks_of_the_first_label() -> None:
             ("nothate", "hate"),
             "multi-label",
             {},
-            "problem_type 'multi-label' is not one of .*: set",
+            "problem_type 'multi-label' is not one of .*; set",
         ),
         (("", "nothate", "hate"), None, {}, "the outputs '' belong to no label"),
         (("hate", *map(str, range(3_000))), None, {}, "22, 23, and 2976 more belong to no label"),
         (("LABEL_0",), None, {}, "its label is not known"),
         (("a", "b"), MULTI, {}, "several outputs can be true at once"),
-        (("a", "b"), None, {"labels": {"hateful": ["x"]}}, "names the output 'x'; .* a, b"),
+        (("a", "b"), None, {"labels": {"hateful": ["x"]}}, "names the output 'x', .* a, b"),
         (("a", "b"), None, {"labels": {"hateful": ["a"]}}, "outputs b belong to no label"),
         (
             ("a", "b"),

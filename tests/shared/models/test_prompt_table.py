@@ -135,7 +135,7 @@ def test_a_model_is_asked_the_same_here_and_behind_a_server(
     ("keys", "reason"),
     [
         ({"user": "{policy} {text}", "policy_file": "p.txt"}, "write its text under `policy`"),
-        ({"user": "{premise} {hypothesis}"}, "asks about pairs"),
+        ({"user": "{premise} {hypothesis}"}, "needs pairs"),
     ],
 )
 def test_a_server_is_asked_nothing_with_a_gap_in_it(keys: dict[str, Any], reason: str) -> None:

@@ -126,7 +126,7 @@ def test_a_seed_repeats_and_other_prompts_change_nothing(tiny_served: ServedLang
     ("example", "reason"),
     [
         (Example(text="a"), "needs a template"),
-        (Example(text="a", text_pair="b", template=TEMPLATE), "no pairs"),
+        (Example(text="a", text_pair="b", template=TEMPLATE), "does not read pairs"),
     ],
 )
 def test_an_example_that_cannot_be_judged(

@@ -223,7 +223,7 @@ def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     away = ServedLanguageModel(
         ModelEntry(name="away", kind="causal", source="openai:http://127.0.0.1:1/v1")
     )
-    with pytest.raises(Unavailable, match=r"'away': no connection \(ConnectError\)"):
+    with pytest.raises(Unavailable, match=r"'away' failed: no connection \(ConnectError\)"):
         _ = away.use
     with pytest.raises(Unavailable):  # and it is not taken for a server that cannot
         away.score(PROMPTS, WRITTEN)
