@@ -79,7 +79,7 @@ class LocalService:
         try:
             decoded = json.loads(body)
         except ValueError as error:
-            detail = f"the body is not JSON: {error}"
+            detail = f"the body is not valid JSON: {error}"
             raise _Invalid(invalid([{"loc": (), "type": "json", "msg": detail}], None)) from None
         try:
             body_request = parse_strict(contract.request, body, decoded)
@@ -142,7 +142,7 @@ def _at(method: str, path: str) -> ServiceContract:
     if method == "POST" and path.startswith(SCORES):
         names = ", ".join(sorted(metrics()))
         raise NotThere(
-            f"there is no metric {path.removeprefix(SCORES)!r}; there are: {names}",
+            f"there is no metric {path.removeprefix(SCORES)!r}; choose one of: {names}",
             pointer="/metric",
         )
     raise NotThere(f"{method} {path} needs a service; Local() computes single requests")

@@ -134,7 +134,9 @@ class NoTorch(MetaPathFinder):
 
     def find_spec(self, name: str, *_: object) -> None:
         if name.partition(".")[0] == "torch":
-            raise ModuleNotFoundError("a worker that holds no models has no torch", name=name)
+            raise ModuleNotFoundError(
+                "this worker holds no models, so torch is not available", name=name
+            )
 
 
 def block_torch() -> None:
@@ -155,7 +157,7 @@ def parse(arguments: list[str] | None) -> list[str]:
     chosen = list(dict.fromkeys(one for name in named for one in groups.get(name, [name])))
     unknown = sorted(set(chosen) - set(known))
     if unknown:
-        parser.error(f"no such service: {', '.join(unknown)}; there are: {', '.join(known)}")
+        parser.error(f"no such service: {', '.join(unknown)}; choose one of: {', '.join(known)}")
     return chosen or known
 
 

@@ -111,7 +111,7 @@ def check_models(wanted: Sequence[PaperRequest], asking: Asking) -> None:
     known = asking.model_names()
     if unknown := sorted(named - known):
         told = ", ".join(sorted(known)) or "none"
-        raise ValueError(f"no model {unknown[0]!r} is configured; configured: {told}")
+        raise ValueError(f"no model {unknown[0]!r} is configured; choose one of: {told}")
 
 
 def _models_in(body: Mapping[str, Any]) -> Iterator[str]:

@@ -48,7 +48,9 @@ def build_printed(source: Path, target: Path) -> list[Path]:
         for language, printed in sorted(languages.items()):
             placed = placement[f"{policy}.{language}"]
             if unknown := set(placed) - set(printed):
-                raise ValueError(f"names are placed in categories that are not printed: {unknown}")
+                raise ValueError(
+                    f"our names are placed in categories that the policy does not print: {unknown}"
+                )
             content = {
                 "policy": policy,
                 "language": language,

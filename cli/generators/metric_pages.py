@@ -44,7 +44,9 @@ def page(name: str) -> str:
         file.read_text("utf-8"),
     )
     if count != len(parts):
-        raise ValueError(f"{file} needs one block each for {' and '.join(parts)}, has {count}")
+        raise ValueError(
+            f"{file} must have one block each for {' and '.join(parts)}, but has {count} blocks"
+        )
     return text
 
 

@@ -38,24 +38,24 @@ SAY_SO = (
     "--activation, --task"
 )
 SERVER_OUTPUTS = (
-    "its outputs are requested at the first use; servers that number them (vLLM, SGLang) "
-    "need --outputs, in order"
+    "the names of its outputs are requested at the first use; servers that number "
+    "their outputs (vLLM, SGLang) need --outputs, in order"
 )
-PICKLED = "it has no safetensors: run `touchstone models convert NAME` before it is used"
+PICKLED = "it has no safetensors; run `touchstone models convert NAME` before it is used"
 NO_TOKENIZER = (
-    "it has no tokenizer: put tokenizer.json, or the files of its vocabulary, next to its"
-    " weights before it is used"
+    "it has no tokenizer; put tokenizer.json, or the files of its vocabulary, next to "
+    "its weights before it is used"
 )
 TINY_TOKENIZER = (
-    "its tokenizer.json has only {entries} entries: put the tokenizer of its training "
+    "its tokenizer.json has only {entries} entries; put the tokenizer of its training "
     "next to its weights before it is used"
 )
 FEW_ENTRIES = 10  # of a vocabulary; its special tokens are five or so
 MOST_BYTES = 100_000  # of a tokenizer.json that may hold so few
 TOKENIZERS = ("tokenizer*", "vocab*", "*.model", "*.codes")  # one of them is of a tokenizer
 SERVE_GGUF = (
-    ": weights in this format are not supported here: serve it (llama.cpp, Ollama), and "
-    "name it as openai:http://host:8080/v1"
+    ", and weights in this format are not supported here; serve the model (llama.cpp, "
+    "Ollama), and name it as openai:http://host:8080/v1"
 )
 
 
@@ -144,11 +144,11 @@ def _free_name(options: Namespace, source: Found, file: Path) -> str:
         last = (options.served_name or base).rstrip("/").rpartition("/")[2]
         name = re.sub(r"[^a-z0-9.]+", "-", last.lower()).strip("-") or "model"
     if not NAME.fullmatch(name):
-        raise CommandError(f"{name!r} is not a valid name: use letters, digits and ._:/- only")
+        raise CommandError(f"{name!r} is not a valid name; use letters, digits and ._:/- only")
     existing = read_catalogue(file).entries if file.exists() and not options.replace else ()
     if any(entry.name == name for entry in existing):
         raise CommandError(
-            f"{file} has a model {name!r} already: choose another --name, or say --replace"
+            f"{file} already has a model {name!r}; choose another --name, or add --replace"
         )
     return name
 
@@ -160,7 +160,8 @@ def _label_keys(options: Namespace) -> dict[str, entries.Value | None]:
         label, equals, outputs = argument.partition("=")
         if not equals:
             raise CommandError(
-                f"--label {argument!r} is not LABEL=OUTPUT[,OUTPUT], as in hateful=hate,abuse"
+                f"--label {argument!r} must have the form LABEL=OUTPUT[,OUTPUT], as in "
+                "hateful=hate,abuse"
             )
         labels[label.strip()] = (*labels.get(label.strip(), ()), *_split_list(outputs))
     return {
@@ -176,8 +177,8 @@ def _variable(name: str | None) -> str | None:
     """Return the name of an environment variable. Raises CommandError for a possible key."""
     if name is not None and not VARIABLE.fullmatch(name):
         raise CommandError(
-            "--api-key-env is the name of the environment variable that holds the key, as in "
-            "VLLM_API_KEY; the key itself is not stored"
+            "--api-key-env must be the name of the environment variable that holds the "
+            "key, as in VLLM_API_KEY; the key itself is not stored"
         )
     return name
 
@@ -204,24 +205,27 @@ def resolve_source(source: str, settings: Settings) -> Found:
     if scheme == "hf":
         return _repository(rest, settings)
     if Path(source).expanduser().is_dir():
-        raise CommandError(f"{source!r} is a folder here: write path:{source}; of the hub: hf:REPO")
+        raise CommandError(
+            f"{source!r} is a folder here; write path:{source}, or hf:REPO for a repository "
+            "of the hub"
+        )
     if REPOSITORY.fullmatch(source):
         return _repository(source, settings)
     raise CommandError(
-        f"{source!r} is not a source: hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL"
+        f"{source!r} is not a source; use hf:REPO[@BRANCH], path:FOLDER, openai:URL or classify:URL"
     )
 
 
 def _folder(text: str, beside: Path) -> Found:
     """Resolve a folder of this machine; a relative one is relative to models.toml or to here."""
     if not text.strip():
-        raise CommandError("path: has no folder: write path:/models/mine")
+        raise CommandError("path: names no folder; write path:/models/mine")
     path = Path(text).expanduser()
     starts = [path] if path.is_absolute() else [beside.resolve() / path, Path.cwd() / path]
     folder = next((folder for folder in starts if folder.is_dir()), None)
     if folder is None:
         is_file = any(folder.is_file() for folder in starts)
-        more = f"{SERVE_GGUF}" if path.suffix == ".gguf" else ": it is a file" * is_file
+        more = f"{SERVE_GGUF}" if path.suffix == ".gguf" else ", because it is a file" * is_file
         raise CommandError(f"there is no folder {text}{more}")
     notes = _weights_notes(folder)
     beside_file = folder == starts[0] and not text.startswith("~")  # no file's reader knows ~
@@ -263,7 +267,10 @@ def _weights_notes(folder: Path) -> tuple[str, ...]:
     if any(folder.glob("*.gguf")):
         raise CommandError(f"{folder} holds a GGUF file{SERVE_GGUF}")
     if not is_pickled:
-        raise CommandError(f"{folder} has no safetensors, the only supported format of weights")
+        raise CommandError(
+            f"{folder} has no safetensors, the only supported format of weights; convert "
+            "the weights"
+        )
     return (PICKLED,)
 
 
@@ -282,7 +289,7 @@ def _repository(text: str, settings: Settings) -> Found:
         pinned, notes = repository, list[str]()
         if not repository.has_safetensors:
             pinned = hub.converted(name) or repository
-            conversion = f"taken is {pinned.commit}, a conversion of it"
+            conversion = f"using {pinned.commit}, a conversion of it"
             converted = f"{repository.commit} has no safetensors; {conversion}"
             notes.append(PICKLED if pinned is repository else converted)
     is_name = not COMMIT.fullmatch(revision)
@@ -303,7 +310,10 @@ def _validate_model(folder: Path, name: str) -> Checkpoint:
     except ValueError as error:
         raise CommandError(f"{name}: {error}") from None
     if checkpoint is None:
-        raise CommandError(f"{name}: there is no config.json: it is not a model of Transformers")
+        raise CommandError(
+            f"{name} has no config.json, so it is not a model of Transformers; choose "
+            "another folder or repository"
+        )
     if checkpoint.own_code:
         files = sorted(
             {
@@ -312,12 +322,12 @@ def _validate_model(folder: Path, name: str) -> Checkpoint:
             }
         )
         raise CommandError(
-            f"{name} needs its own code ({', '.join(files)}), and code of a model is never run: "
-            "serve it elsewhere, and name it as openai: or classify:"
+            f"{name} needs its own code ({', '.join(files)}), which is never run here; "
+            "serve the model elsewhere, and name it as openai: or classify:"
         )
     if checkpoint.quantised:
         raise CommandError(
-            f"{name} is quantised ({checkpoint.quantised}): serve it, and name it as openai:"
+            f"{name} is quantised ({checkpoint.quantised}); serve the model, and name it as openai:"
         )
     return checkpoint
 
@@ -337,15 +347,19 @@ def _kind(source: Found, preset_name: str | None, requested: str | None) -> str:
     stated = source.checkpoint.kind if source.checkpoint else None
     if of_preset and stated and of_preset != stated:
         raise CommandError(
-            f"the preset {preset_name} is of kind {of_preset}, and its files are of kind {stated}"
+            f"the preset {preset_name} is of kind {of_preset}, but the model's files "
+            f"are of kind {stated}; choose another preset"
         )
     if stated and {stated, requested} == {"classifier", "causal"}:
-        raise CommandError(f"its files are of kind {stated}: they hold no {requested} model")
+        raise CommandError(
+            f"the model's files are of kind {stated}, so they hold no {requested} model; "
+            "change --kind"
+        )
     kind = requested or fixed_kind(source.source) or of_preset or stated
     if kind is None:
         raise CommandError(
-            "its files do not state its kind: add --kind classifier, causal, similarity or "
-            "cross-encoder"
+            "the model's files do not state its kind; add --kind with classifier, "
+            "causal, similarity or cross-encoder"
         )
     return str(kind)
 
@@ -372,7 +386,7 @@ def _summary_lines(entry: ModelEntry, mapping: LabelMapping | None, source: Foun
     if entry.scheme == "classify" and not entry.outputs:
         lines.append(SERVER_OUTPUTS)
     stated = entry.languages or (source.checkpoint.languages if source.checkpoint else None)
-    advice = 'not stated: add `languages = ["en"]`, with its training languages, to the entry'
+    advice = 'not stated; add `languages = ["en"]`, with its training languages, to the entry'
     shown = describe_languages(stated or (), entry.language_f1)
     lines.append(f"languages: {', '.join(shown) or advice}")
     return lines

@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     names = [entry.name for entry in catalogue.describe()]
     if strange := sorted(set(options.names) - set(names)):
-        sys.stderr.write(f"no such model: {', '.join(strange)}; there are: {', '.join(names)}\n")
+        sys.stderr.write(f"no such model: {', '.join(strange)}; choose from: {', '.join(names)}\n")
         return 1
     reports = []
     for name in options.names or names:

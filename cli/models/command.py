@@ -138,7 +138,8 @@ def add(options: argparse.Namespace, settings: Settings) -> int:
             entries.append(settings.models_file, block)
     except OSError as error:
         raise CommandError(
-            f"{settings.models_file} cannot be written ({error.strerror}): put these lines there"
+            f"{settings.models_file} cannot be written ({error.strerror}); add the "
+            "lines above to it yourself"
         ) from None
     needed = "convert" if PICKLED in lines else "pull" if 'source = "hf:' in block else None
     steps = [f"touchstone models {needed} {name[:-1]}"] if needed else []
@@ -152,7 +153,7 @@ def pull_all(options: argparse.Namespace, settings: Settings) -> int:
     """Download the named models; return 0 if all are complete."""
     catalogue = read_catalogue(settings.models_file)
     if not options.names and not options.all:
-        raise CommandError("name models, or say --all")
+        raise CommandError("no model is named; name one or more, or add --all")
     selected = [_entry(catalogue, name) for name in options.names]
     if options.all:
         selected = [entry for entry in catalogue.entries if entry.scheme == "hf"]
@@ -173,14 +174,18 @@ def _download_entry(entry: ModelEntry, settings: Settings) -> None:
     sha256 = folder_sha256(download_model(entry, settings))
     if entry.sha256 not in (None, sha256):
         raise CommandError(
-            f"{entry.name}: its weights have SHA-256 {sha256}, configured is {entry.sha256}"
+            f"{entry.name}: its weights have SHA-256 {sha256}, but the entry says "
+            f"{entry.sha256}; fetch them again, or correct the entry"
         )
     _print_line(f"{entry.name}: complete, sha256 {sha256}")
     if entry.sha256 is None and sha256 is not None:
         try:
             entries.set_key(settings.models_file, entry.name, "sha256", sha256)
         except (OSError, ValueError) as error:
-            _print_line(f'{entry.name}: add sha256 = "{sha256}" to its entry yourself ({error})')
+            _print_line(
+                f"{entry.name}: the entry could not be changed ({error}); write sha256 = "
+                f'"{sha256}" in it'
+            )
 
 
 def convert(options: argparse.Namespace, settings: Settings) -> int:
@@ -189,12 +194,15 @@ def convert(options: argparse.Namespace, settings: Settings) -> int:
     folder = _pickle_folder(entry, settings)
     target = settings.models_dir.absolute() / "converted" / entry.name
     if _run(CONVERSION, str(folder), str(target), entry.commit or "local") != 0:
-        raise CommandError(f"{entry.name}: its weights could not be converted")
+        raise CommandError(
+            f"{entry.name}: the weights could not be converted; the lines above say why"
+        )
     try:
         entries.set_key(settings.models_file, entry.name, "source", f"path:{target}")
     except (OSError, ValueError) as error:
         raise CommandError(
-            f'{entry.name}: write source = "path:{target}" yourself ({error})'
+            f"{entry.name}: the entry could not be changed ({error}); write source = "
+            f'"path:{target}" in it'
         ) from None
     _print_line(f"{entry.name}: source is path:{target} now")
     return 0
@@ -206,11 +214,14 @@ def _pickle_folder(entry: ModelEntry, settings: Settings) -> Path:
     elif entry.scheme == "path":
         folder = model_folder(read_catalogue(settings.models_file), entry)
     else:
-        raise CommandError(f"{entry.name}: {entry.scheme}: there is nothing to convert")
+        raise CommandError(
+            f"{entry.name}: a model of {entry.scheme}: has no files here, so there is "
+            "nothing to convert"
+        )
     if is_complete(folder):
-        raise CommandError(f"{entry.name} has safetensors: there is nothing to convert")
+        raise CommandError(f"{entry.name} already has safetensors, so there is nothing to convert")
     if not (folder / PICKLE).is_file():
-        raise CommandError(f"{entry.name}: there is no {PICKLE} in {folder}")
+        raise CommandError(f"{entry.name}: there is no {PICKLE} in {folder} to convert")
     return folder
 
 
@@ -295,7 +306,7 @@ def request_reload(options: argparse.Namespace, startup_settings: Settings) -> i
         reload.request_reload()
     except RedisError as error:
         raise CommandError(
-            f"Redis cannot be reached ({type(error).__name__}): is it running?"
+            f"Redis cannot be reached ({type(error).__name__}); start it, or correct its address"
         ) from None
     _print_line("all processes read their models.toml again within seconds")
     for fault in faults:
@@ -315,7 +326,7 @@ def _entry(catalogue: Catalogue, name: str) -> ModelEntry:
     if name in faults:
         raise CommandError(f"{name}: {faults[name]}")
     names = ", ".join(entry.name for entry in catalogue.entries) or "none"
-    raise CommandError(f"there is no model {name!r}; there are: {names}")
+    raise CommandError(f"there is no model {name!r}; choose one of: {names}")
 
 
 def _run(module: str, *arguments: str) -> int:

@@ -98,7 +98,7 @@ def _lines_of_block(lines: list[str], name: str) -> tuple[int, int]:
             )
         ):
             return start, end
-    raise ValueError(f"the block of {name!r} is not found")
+    raise ValueError(f"models.toml has no [[models]] block with the name {name!r}")
 
 
 def _key(line: str) -> str:

@@ -86,13 +86,18 @@ class Hub:
             ) from None
         if answer.status_code in (401, 403):
             raise CommandError(
-                f"{repository}: the hub asks for a login (the repository may be gated or not "
-                "exist): accept its terms on its page, and set HF_TOKEN"
+                f"{repository}: the hub asks for a login, because the repository is "
+                "gated or does not exist. Accept its terms on its page, and set "
+                "HF_TOKEN"
             )
         if answer.status_code == 404:
-            raise CommandError(f"{repository}: the hub has no such repository, revision or file")
+            raise CommandError(
+                f"{repository}: the hub has no such repository, revision or file; check the name"
+            )
         if answer.is_error:
-            raise CommandError(f"{repository}: the hub answers {answer.status_code}")
+            raise CommandError(
+                f"{repository}: the hub answered with the status {answer.status_code}"
+            )
         return answer
 
 

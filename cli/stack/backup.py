@@ -42,7 +42,9 @@ class Backups:
         """
         with dump.open("rb") as stream:
             if stream.read(len(MAGIC)) != MAGIC:
-                raise ValueError(f"{dump} is not a dump of pg_dump --format custom")
+                raise ValueError(
+                    f"{dump} was not made with pg_dump --format custom; make the dump again"
+                )
         source, root = _filesystem_of(files)
         _check_mounted(source, root, files)
         sizes = _sizes(source, root, FILE)
@@ -79,7 +81,9 @@ class Backups:
         Raises ValueError for an invalid name, and OSError.
         """
         if not DUMP.fullmatch(name):
-            raise ValueError(f"{name!r} is not the name of a backup")
+            raise ValueError(
+                f"{name!r} is not the name of a backup; use a name that the backup printed"
+            )
         self._system.get_file(self._path(name), str(dump))
         target, root = _filesystem_of(files)
         stored = _sizes(self._system, self._path("files"), FILE)
@@ -108,7 +112,9 @@ def _is_folder(url: str) -> bool:
 def _check_mounted(system: fsspec.AbstractFileSystem, root: str, url: str) -> None:
     """Raise OSError if the folder is away: a backup without its files would look complete."""
     if _is_folder(url) and not system.exists(f"{root}/{INCOMING}"):
-        raise OSError(f"the file store {root} is away: it has no folder {INCOMING}")
+        raise OSError(
+            f"the file store {root} is not available, because it has no folder {INCOMING}"
+        )
 
 
 def _filesystem_of(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
@@ -184,7 +190,7 @@ def _parser() -> argparse.ArgumentParser:
 def _parse_age(text: str) -> timedelta:
     days = int(text)
     if days < 1:
-        raise argparse.ArgumentTypeError("a day at least")
+        raise argparse.ArgumentTypeError("must be at least one day")
     return timedelta(days=days)
 
 

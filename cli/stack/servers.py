@@ -210,7 +210,7 @@ def free_port() -> int:
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind((HOST, port))
             return port
-    raise OSError(f"of {TRIES} ports of this machine none is free")
+    raise OSError(f"none of {TRIES} ports of this machine that were tried is free")
 
 
 def redis_url(port: int, password: str) -> str:

@@ -293,7 +293,10 @@ def _warnings(
         yield "the explanation quotes nothing: its shared content words count as citations"
     if simulated is not None:
         if simulated.precision.value is None and answers.cited.words:
-            yield "simulatability: no edits of both kinds, predicted to change and to stay"
+            yield (
+                "simulatability: needs edits predicted to change the answer, and edits "
+                "predicted to keep it"
+            )
         elif simulated.precision.value is not None and not simulated.null.size:
             yield "simulatability: there are no rivals to compare with"
     if agreed is not None and agreed.cosine is None:

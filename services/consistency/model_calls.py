@@ -96,7 +96,7 @@ SCORED_AT_ONCE = 500  # prompts per call
 PROMPTS = ("/prompts", "/completions")  # an error at these pointers is about `/text`
 DISAGREES = Obstacle(
     "model-disagrees",
-    "the model gives another answer than the one that is explained",
+    "the model's answer differs from the one that is explained",
 )
 CITES_NOTHING = "the explanation cites nothing that is in the text"
 NO_WRITER = "{model} is not a language model, so it has no log-probabilities of the explanation"
@@ -244,14 +244,17 @@ def _read_answer(answers: Answers, use: ModelUse, judgement: Judgement) -> None:
     answers.label = answers.request.decision or label
     if answers.label not in judgement.labels:
         labels = ", ".join(judgement.labels)
-        raise BadInput(f"{use.name} has no such label; it has {labels}", pointer="/decision")
+        raise BadInput(
+            f"{use.name} does not have the label of `decision`; its labels are {labels}",
+            pointer="/decision",
+        )
     if label != answers.label:
         answers.obstacle = DISAGREES
 
 
 def _unread(unread: Unread | None) -> Obstacle:
     if unread is None:
-        return Obstacle("answer-unread", "P was not read")
+        return Obstacle("answer-unread", "the model's probability could not be read")
     return Obstacle(unread.code, unread.detail)
 
 

@@ -34,7 +34,7 @@ CHECKS = {  # part → check, problem, messages: passed, failed, unclear, too fe
         "It rests on the same words as the answer.",
         "It rests on other words than the answer.",
         "It might rest on the same words as the answer by chance.",
-        "There are too few words to compare what both rest on.",
+        "There are too few words to compare.",
     ),
 }
 

@@ -92,7 +92,10 @@ def _nli_judge(request: Cot2elRequest) -> Judge | None:
             judge = models().judge(_nli_name(request))
             labels = judge.labels_of(Example(text="", text_pair=""))
             if sorted(label.lower() for label in labels) != list(LABELS):
-                raise BadInput(f"the labels of {_nli_name(request)} must be {', '.join(LABELS)}")
+                raise BadInput(
+                    f"the labels of {_nli_name(request)} must be {', '.join(LABELS)}; name "
+                    "a model that has them"
+                )
             return judge
     except BadInput:
         if request.nli_model is not None:

@@ -57,7 +57,9 @@ def _check_found(report: Cot2elResult) -> Check:
     if control is None:
         return not_tested(FOUND, "too-few-rivals", message)
     if parts.faithfulness <= control.faithfulness:
-        return failed(FOUND, "no-better-than-shuffled", f"{message} Shuffled words do as well.")
+        return failed(
+            FOUND, "no-better-than-shuffled", f"{message} Shuffled words score just as well."
+        )
     if parts.kept < parts.parsed:
         return inconclusive(FOUND, "some-dropped", message)
     return passed(FOUND, message)

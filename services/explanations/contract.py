@@ -71,7 +71,9 @@ from shared.contracts.validation_messages import Path, fault_at, plain, refusal
 MOST_METRICS = 16
 MOST_SEED = 2**63 - 1
 OWN_TOKENS = 512  # default tokens of an answer to a request's own prompt
-TOO_LONG = "the filled prompt has {length:,} characters, and a model is sent at most {most:,}"
+TOO_LONG = (
+    "the filled prompt has {length:,} characters, but at most {most:,} are allowed; shorten it"
+)
 GOLD_KEY = GoldColumns().label  # reports read gold labels from this key
 
 MetricName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
@@ -260,16 +262,19 @@ class ExplanationsRequest(JobRequest):
         except ValueError as error:
             raise refusal(("prompt",), str(error)) from None
         if missing := [name for name in prompt.inputs if name not in self.inputs]:
-            raise refusal((missing[0],), f"the prompt {prompt.name} asks about `{missing[0]}`")
+            raise refusal((missing[0],), f"the prompt {prompt.name} needs `{missing[0]}`; send it")
         if ("label" in prompt.placeholders or prompt.reader == "none") != bool(self.target_label):
             verb = "needs" if self.target_label is None else "has no place for"
             raise refusal(("target_label",), f"the prompt {prompt.name} {verb} a `target_label`")
         if self.policy is not None and "policy" not in prompt.placeholders:
             raise refusal(("policy",), f"the prompt {prompt.name} has no place for a policy")
         if "policy" in prompt.placeholders and self.policy is None and prompt.policy is None:
-            raise refusal(("policy",), f"the prompt {prompt.name} needs a policy")
+            raise refusal(("policy",), f"the prompt {prompt.name} needs a policy; send `policy`")
         if self.shots > len(prompt.shots):
-            raise refusal(("shots",), f"the prompt {prompt.name} has {len(prompt.shots)} of them")
+            raise refusal(
+                ("shots",),
+                f"the prompt {prompt.name} has only {len(prompt.shots)} shots; lower `shots`",
+            )
         values = prompt.values(self.inputs, self.policy_text, self.target_label, self.language)
         if (length := prompt.longest(values, self.style)) > MOST_CHARACTERS:
             raise refusal(("prompt",), TOO_LONG.format(length=length, most=MOST_CHARACTERS))
@@ -278,7 +283,9 @@ class ExplanationsRequest(JobRequest):
         if self.gold is None:
             return
         if self.metadata.get(GOLD_KEY, self.gold) != self.gold:
-            raise refusal(("gold",), f"`metadata` has another `{GOLD_KEY}`; send one of them")
+            raise refusal(
+                ("gold",), f"`metadata` already has another `{GOLD_KEY}`; send only one of them"
+            )
         if len(self.metadata | {GOLD_KEY: self.gold}) > MOST_METADATA:
             message = f"`metadata` has {MOST_METADATA} pairs already; leave out one"
             raise refusal(("gold",), message)

@@ -142,7 +142,7 @@ def get_prompt(reference: str) -> ElicitationPrompt:
     ]
     if not versions:
         names = ", ".join(f"{name}@{number}" for name, number in load_prompts())
-        raise ValueError(f"there is no prompt {reference!r}; there are: {names}")
+        raise ValueError(f"there is no prompt {reference!r}; choose one of: {names}")
     return max(versions, key=lambda prompt: int(prompt.version or 0))
 
 

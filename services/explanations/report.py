@@ -64,8 +64,8 @@ class ExplanationsBatchReportRequest(BatchReportRequest):
         compares = {name for name in NEEDS_SCORES if getattr(self, name)}
         if compares:
             raise ValueError(
-                f"`{min(compares)}` is about scores, and an answer has none; report on the jobs of "
-                "the metric"
+                f"`{min(compares)}` compares scores, which answers do not have; report "
+                "on the metric's jobs instead"
             )
         return self
 

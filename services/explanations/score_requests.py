@@ -19,7 +19,9 @@ def scoring_metric(name: str) -> MetricContract:
     """Return the metric. Raises ValueError unless it scores elicited explanations."""
     scoring = {metric.name: metric for metric in metrics().values() if metric.elicited is not None}
     if name not in scoring:
-        raise ValueError(f"{name!r} scores no elicited explanation; {', '.join(scoring)} do")
+        raise ValueError(
+            f"{name!r} cannot score an elicited explanation; choose one of: {', '.join(scoring)}"
+        )
     return scoring[name]
 
 
@@ -39,10 +41,10 @@ def score_request(
     replaceable = {"model", "options"} if options_of(metric.request) else {"model"}
     fixed = TRANSPORT | (present.keys() - replaceable)
     if refused := sorted(fixed & parameters.keys()):
-        raise ValueError(
-            f"`{refused[0]}` cannot be set here: the explanation request sets it; leave it out"
-        )
+        raise ValueError(f"the explanation request already sets `{refused[0]}`; leave it out")
     if missing := sorted(fields.keys() - present.keys() - parameters.keys()):
-        raise ValueError(f"{name} needs `{'`, `'.join(missing)}`; add it to its parameters")
+        raise ValueError(
+            f"{name} needs `{'`, `'.join(missing)}`; add it to the parameters of the metric"
+        )
     shared = {key: value for key, value in common.items() if key in metric.request.model_fields}
     return metric.request.model_validate(merge_fields(present, {**shared, **parameters}))

@@ -60,8 +60,8 @@ from shared.worker.steps import run_step
 
 SAME_JUDGE = "{metric}: the model that decided is also the judge"
 BARE = (
-    "the answer decides by a yes or no, or by a field, and the metric reads the explanation alone, "
-    "which has no conclusion or another one. Ask for a sentence that states the decision"
+    "the metric reads only the explanation, which does not state the decision of the "
+    "answer. Ask for a sentence that states it"
 )
 CUT_SHORT = "the answer was cut at {tokens} tokens"
 WENT_ON = "the model continued with another question after its answer: that part is not read"

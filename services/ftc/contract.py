@@ -155,17 +155,18 @@ class FtcRequest(ExplainableRequest):
         if self.counterfactuals is not None:
             kinds = [supplied.kind for supplied in self.counterfactuals]
             if sorted(kinds) not in (["substituted"], ["a"], ["b"], ["a", "b"]):
-                raise ValueError("give either one `substituted`, or `a` and `b`, each at most once")
+                raise ValueError("send one `substituted`, or at most one `a` and one `b`")
             if self.decision is None:
                 raise ValueError(
                     "your own counterfactuals need the `decision` that they test; send it"
                 )
             if (kinds == ["substituted"]) == (self.decision == "neutral"):
                 raise ValueError(
-                    "`substituted` is for entailment and contradiction, `a` and `b` for neutral"
+                    "use `substituted` for entailment and contradiction, and `a` and "
+                    "`b` for neutral"
                 )
         elif self.extractor == "llm" and self.writer is None:
-            raise ValueError("the extractor `llm` needs a `writer`")
+            raise ValueError("the extractor `llm` needs a `writer`; name a language model there")
         return self
 
 

@@ -198,7 +198,7 @@ def substitute(shape: Shape, a: Phrase, b: Phrase) -> EditedHypothesis | str:
     whole = stems(shape.words)
     shares = [(coverage(a.stems, whole), a, b), (coverage(b.stems, whole), b, a)]
     shares.sort(key=lambda row: -row[0])
-    reason = "the hypothesis holds neither span"
+    reason = "the hypothesis contains neither span"
     for share, replaced, other in shares:
         if share < FOUND:
             break
@@ -210,7 +210,9 @@ def substitute(shape: Shape, a: Phrase, b: Phrase) -> EditedHypothesis | str:
         else:
             slot = best_slot(shape, replaced, other) or predicate_slot(shape, replaced, other)
             edit = (
-                fill_slot("substituted", slot, other) if slot else "no window of the other's type"
+                fill_slot("substituted", slot, other)
+                if slot
+                else "no part of the hypothesis has the type of the other span"
             )
         if isinstance(edit, EditedHypothesis):
             return edit
@@ -224,7 +226,7 @@ def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> EditedHypoth
         return "the hypothesis has no subject"
     subject = stems(shape.words[shape.subject[0] : shape.subject[1]])
     if who is not None and who.words[0].pos != "PRON" and not who.stems & subject:
-        return "the explanation speaks of something else"
+        return "the explanation is about another subject"
     return fill_slot("substituted", Slot(shape, "predicate"), predicate)
 
 
@@ -235,7 +237,7 @@ def neutral_pair(
     who = subject_of(b)  # B does not claim the subject that it is said of
     claimed = (b.stems - who.stems if who else b.stems) or b.stems
     if coverage(claimed, stems(shape.words)) < FOUND:
-        return "the hypothesis does not hold B"
+        return "the hypothesis does not contain B"
     open_one = _build_b(shape, a, b)
     stated = _build_a(shape, a, b)
     if isinstance(stated, str):
@@ -285,7 +287,7 @@ def _build_a(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis | st
     if a is None or is_pronoun(a.words):
         who = subject_of(b) or (phrase(shape.who) if shape.who else None)
         if who is None or grammar.existence(who) is None:
-            return "nothing is said to hold"
+            return "the explanation names nothing whose existence could be stated"
         return fill_slot("a", Slot(shape, "existence"), who)
     if a.type == "clause":
         return fill_slot("a", Slot(shape, "clause"), a)

@@ -79,13 +79,13 @@ def random_phrases(request: FtcRequest, edit: EditedHypothesis) -> RandomPhrases
     if draw_count(request) == 0:
         return RandomPhrases(kind, doubt="no draws were requested")
     if edit.slot is None:
-        return RandomPhrases(kind, doubt="no place for a random phrase is known")
+        return RandomPhrases(kind, doubt="no position for a random phrase is known")
     if kind == "any":
         return _any_phrases(request, edit, edit.slot)
     observed = edit.phrase or _content_of(edit.slot)
     if observed is None:
         matched = RandomPhrases(
-            kind, doubt="the phrase that a random one would replace is not read"
+            kind, doubt="the phrase that a random one would replace could not be found"
         )
     else:
         matched = matched_phrases(request, edit, edit.slot, observed)

@@ -141,7 +141,7 @@ def _counterfactuals_of(
     share = max(coverage(stems(parse(side[:MOST_CHARACTERS])), whole) for side in spans)
     if share < FOUND:
         return GeneratedCounterfactual(
-            spans, (), (first, second), "the hypothesis holds neither span"
+            spans, (), (first, second), "the hypothesis contains neither span"
         )
     texts, reason = _counterfactuals(request.hypothesis, label, second)
     return GeneratedCounterfactual(spans, texts, (first, second), reason)

@@ -186,7 +186,9 @@ class SessionStore:
         try:
             return await command
         except (RedisError, OSError, TimeoutError) as error:
-            raise Unavailable("the log-in cannot be checked: the broker is unavailable") from error
+            raise Unavailable(
+                "the log-in cannot be checked, because the broker is unavailable; try again later"
+            ) from error
 
 
 def _session_name(token: str) -> str:
@@ -244,7 +246,7 @@ class Limiter:
         """Raises QuotaExceeded if the bucket was empty."""
         if grant is not None and not grant.granted:
             raise QuotaExceeded(
-                f"this key may call {grant.quota} times a minute and has no call left; wait "
+                f"this key has used its {grant.quota} requests a minute; wait "
                 f"{grant.retry_after} s",
                 policy=REQUESTS_POLICY,
                 retry_after=grant.retry_after,
@@ -303,9 +305,12 @@ class ConcurrentLimiter:
         """Count one more in the block. Raises QuotaExceeded."""
         key, limit, detail = None if caller.key is None else caller.key.id, self._limit, ""
         if self._open.total() >= limit.most:
-            detail = f"this service holds the maximum number of {limit.what}"
+            detail = f"the service already has the maximum number of {limit.what}; try again later"
         elif key is not None and self._open[key] >= limit.most_of_a_key:
-            detail = f"this key may hold {limit.most_of_a_key} {limit.what} at a time"
+            detail = (
+                f"this key may have at most {limit.most_of_a_key} {limit.what} at a time; "
+                "end one first"
+            )
         if detail:
             raise QuotaExceeded(detail, policy=limit.policy, retry_after=HELD_RETRY_SECONDS)
         self._open[key] += 1

@@ -115,7 +115,7 @@ class StrictConnection(h11.Connection):
         if isinstance(event, h11.Request):
             if waits - len(self.trailing_data[0]) > HEAD_BYTES:
                 self.head_is_too_large = True
-                raise h11.RemoteProtocolError("the head is too long")
+                raise h11.RemoteProtocolError("the head of the request is too long")
             self._chunks, self._bytes = 0, 0
             if {name for name, _ in event.headers} >= {b"content-length", b"transfer-encoding"}:
                 raise h11.RemoteProtocolError("both Content-Length and Transfer-Encoding")
@@ -123,7 +123,7 @@ class StrictConnection(h11.Connection):
             self._chunks += event.chunk_start
             self._bytes += len(event.data)
             if self._chunks > CHUNKS + self._bytes / CHUNK_BYTES:
-                raise h11.RemoteProtocolError("the chunks are too small")
+                raise h11.RemoteProtocolError("the chunks of the body are too small")
         return event
 
 

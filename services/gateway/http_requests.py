@@ -145,7 +145,7 @@ def decode(raw: bytes) -> Any:
         raise InvalidBody.at_root(f"the body is not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise InvalidBody.at_root(f"the body is not JSON from {where} on") from None
+        raise InvalidBody.at_root(f"the body is not valid JSON; the error is at {where}") from None
     except (RepeatedKey, InvalidConstant) as error:
         raise InvalidBody.at_root(f"the body cannot be read: {error}") from None
     except RecursionError:
@@ -213,7 +213,7 @@ def check_filters(request: Request) -> None:
     if any(parameter["name"] == "metadata" for parameter in more):
         known |= {name for name in request.query_params if METADATA.fullmatch(name)}
     if unknown := sorted(request.query_params.keys() - known):
-        raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
+        raise BadInput(f"there is no filter {unknown[0]!r}; remove it", pointer=f"/{unknown[0]}")
 
 
 def accepted(request: Request, *kinds: str) -> str:

@@ -244,11 +244,14 @@ def origin_of(request: Request, caller: Caller, reviewer: str | None) -> Origin:
     who = of_key or (reviewer or "").strip()
     if not is_name(who):
         raise BadInput(
-            f"a reviewer's name has at most {MOST_REVIEWER} printable characters",
+            f"a reviewer's name must have at most {MOST_REVIEWER} printable characters",
             pointer="/reviewer",
         )
     if not who:
-        raise BadInput("say who judges: this key has no reviewer", pointer="/reviewer")
+        raise BadInput(
+            "this key has no reviewer; send the name of the person who judges as `reviewer`",
+            pointer="/reviewer",
+        )
     return Origin(
         tenant=caller.tenant,
         reviewer=who,
@@ -278,7 +281,7 @@ def check_part(metric: str, about: str) -> None:
     parts = () if contract is None else tuple(contract.parts)
     if about != SCORE and about not in parts:
         offered = ", ".join((SCORE, *parts))
-        raise BadInput(f"there is no part {about!r}; there are: {offered}", pointer="/about")
+        raise BadInput(f"there is no part {about!r}; choose one of: {offered}", pointer="/about")
 
 
 def with_elicited(request: Mapping[str, Any], result: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -300,14 +303,18 @@ def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) 
         pointer = f"/spans/{index}"
         if request.get("do_not_store_text"):
             raise BadInput(
-                "the job's texts are not stored, so no words can be marked", pointer="/spans"
+                "the job's texts are not stored, so no words can be marked; leave out `spans`",
+                pointer="/spans",
             )
         text = request.get(span["of"])
         if not isinstance(text, str):
             detail = f"the request has no text {span['of']!r}"
             raise BadInput(detail, pointer=f"{pointer}/of")
         if not span["start"] < span["end"] <= len(text):
-            detail = f"no characters of {span['of']!r}, which has {len(text)}"
+            detail = (
+                f"the span is empty or outside {span['of']!r}, which has {len(text)} "
+                "characters; check its offsets"
+            )
             raise BadInput(detail, pointer=pointer)
 
 

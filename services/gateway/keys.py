@@ -152,7 +152,10 @@ def _engine(var: Path | None) -> Engine:
     try:
         note = json.loads((var / "stack.json").read_text())
     except FileNotFoundError:
-        raise ValueError(f"no service runs in {var}: it would have a stack.json") from None
+        raise ValueError(
+            f"no service runs in {var}, because it has no stack.json; name the folder of a "
+            "running service"
+        ) from None
     return connect(str(note["database_url"]))
 
 
@@ -184,20 +187,24 @@ def state(key: Key) -> str:
 
 def _tenant(text: str) -> str:
     if not keys.TENANT.fullmatch(text):
-        raise argparse.ArgumentTypeError("a tenant has 1 to 63 of a-z, 0-9, - and _")
+        raise argparse.ArgumentTypeError(
+            "a tenant's name must have 1 to 63 of the characters a-z, 0-9, - and _"
+        )
     return text
 
 
 def _reviewer(text: str) -> str:
     name = text.strip()
     if not name or len(name) > MOST_REVIEWER or not name.isprintable():
-        raise argparse.ArgumentTypeError(f"a name has 1 to {MOST_REVIEWER} printable characters")
+        raise argparse.ArgumentTypeError(
+            f"a name must have 1 to {MOST_REVIEWER} printable characters"
+        )
     return name
 
 
 def _count(text: str) -> int:
     if not text.isdigit() or not 1 <= int(text) <= 1_000_000:
-        raise argparse.ArgumentTypeError("a whole number from 1 to 1,000,000")
+        raise argparse.ArgumentTypeError("must be a whole number from 1 to 1,000,000")
     return int(text)
 
 

@@ -109,10 +109,10 @@ def keys_needed(settings: Settings, engine: Engine) -> bool | None:
         has_keys = True
     if not has_keys:
         raise KeyRequiredError(
-            f"will not listen on {settings.host}: there is no API key, and everybody who reaches "
-            "it could use the service. Make a key with `python -m services.gateway.keys create`, "
-            "or listen on 127.0.0.1, or set TOUCHSTONE_AUTHENTICATION=keys (ask for keys that are "
-            "yet to be made) or TOUCHSTONE_AUTHENTICATION=none (serve everybody)."
+            f"will not listen on {settings.host} without an API key, because everybody "
+            "who reaches it could use the service. Create a key with `python -m "
+            "services.gateway.keys create`, listen on 127.0.0.1, or set "
+            "TOUCHSTONE_AUTHENTICATION to `keys` or, to serve everybody, `none`."
         )
     return True
 

@@ -63,8 +63,8 @@ class Spool:
         tenant = caller.tenant
         if caller.key is not None and self._uploads[tenant] >= UPLOADS_PER_TENANT:
             raise QuotaExceeded(
-                f"{UPLOADS_PER_TENANT} files are being uploaded, as many as may be at a time; wait "
-                "until one is there",
+                f"you are uploading {UPLOADS_PER_TENANT} files, the most allowed at a "
+                "time; wait until one is uploaded",
                 policy=UPLOADS_POLICY,
                 retry_after=RETRY_SECONDS,
             )

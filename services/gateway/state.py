@@ -162,7 +162,7 @@ class State:
         known = {*served, "inference", "similarity"}  # models' workers are chosen separately
         if "metrics" not in served and contract.name.removesuffix("-report") not in known:
             offered = ", ".join(served)
-            raise Unavailable(f"{contract.name} is not served here; served are: {offered}")
+            raise Unavailable(f"{contract.name} is not served here; choose one of: {offered}")
 
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction, off the event loop. Raises Unavailable."""

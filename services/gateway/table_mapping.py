@@ -169,7 +169,7 @@ def _decode_lines(stream: IO[bytes]) -> Iterator[str]:
         except UnicodeDecodeError:
             raise TableError(number, f"is not UTF-8{_other_encoding(raw, number)}") from None
         if "\0" in line:
-            raise TableError(number, "holds U+0000, which no text may")
+            raise TableError(number, "contains the character U+0000, which is not allowed")
         yield line
 
 
@@ -195,12 +195,14 @@ def _of_csv(
         while names and not names[-1]:  # Excel leaves columns without a name behind the last one
             names.pop()
         if len(set(names)) < len(names):
-            raise TableError(skipped + 1, "must name each column once")
+            raise TableError(skipped + 1, "names a column twice; give each column its own name")
         _check_columns(skipped + 1, names)
         begin = skipped + reader.line_num + 1
         for cells in reader:
             if cells and len(cells) != width:
-                raise TableError(begin, f"has {len(cells)} cells; there are {width} columns")
+                raise TableError(
+                    begin, f"has {len(cells)} cells, but the header has {width} columns"
+                )
             if any(cells[len(names) :]):
                 raise TableError(begin, f"has a cell in a column without a name: {cells[-1]!r}")
             if cells:
@@ -227,7 +229,7 @@ def _of_json(lines: Iterable[str], begin: int) -> Iterator[tuple[int, Row]]:
             # escapes may write what no text may hold
             text = json.dumps(row, ensure_ascii=False)
             if "\\u0000" in text:
-                raise TableError(number, "holds U+0000, which no text may")
+                raise TableError(number, "contains the character U+0000, which is not allowed")
             try:
                 text.encode()
             except UnicodeEncodeError:
@@ -239,7 +241,7 @@ def _of_json(lines: Iterable[str], begin: int) -> Iterator[tuple[int, Row]]:
 
 def _check_columns(number: int, names: Collection[str]) -> None:
     if len(names) > MOST_COLUMNS or any(len(name) > LONGEST_NAME for name in names):
-        limits = f"{MOST_COLUMNS} columns, of names of at most {LONGEST_NAME} characters"
+        limits = f"{MOST_COLUMNS} columns, each with a name of at most {LONGEST_NAME} characters"
         raise TableError(number, f"may have at most {limits}")
 
 

@@ -110,7 +110,7 @@ class HafCompletionLogprobs(HafOpenMessage):
     @model_validator(mode="after")
     def _one_each(self) -> Self:
         if len(self.tokens) != len(self.token_logprobs):
-            raise ValueError("there must be one log-probability per token")
+            raise ValueError("give one log-probability for each token")
         return self
 
 
@@ -150,7 +150,7 @@ class HafResponse(Message):
             raise ValueError("give either `logprobs` or `tokens`")
         for token in self.tokens or ():
             if not token.start <= token.end <= len(self.text):
-                raise ValueError("a token's offsets are outside the text")
+                raise ValueError("a token's offsets are outside the text; check `start` and `end`")
         return self
 
 
@@ -230,12 +230,14 @@ class HafRequest(ExplainableRequest):
             raise ValueError("give either `model` or `responses`")
         if has_own_model(self):
             raise ValueError(
-                "an elicited answer is scored by its first stage alone, without another "
-                "model: give either `model` or `explain.model`"
+                "give `model` or `explain.model`, not both; an elicited answer is "
+                "scored without another model"
             )
         generates = self.model is not None and self.explain is None
         if not generates and (self.samples > 1 or self.permute_reasons):
-            raise ValueError("`samples` and `permute_reasons` generate text: they need `model`")
+            raise ValueError(
+                "`samples` and `permute_reasons` generate text; name a `model`, or leave them out"
+            )
         return self
 
 

@@ -298,8 +298,9 @@ def _from_request(
     individual = request.sent.individual if request.sent else None
     if individual and len(individual) != len(justify.reasons):
         raise BadInput(
-            f"{len(justify.reasons)} reasons were found in the JUSTIFY response, but there are "
-            f"{len(individual)} responses about single reasons",
+            f"the JUSTIFY response has {len(justify.reasons)} reasons, but "
+            f"`responses.individual` has {len(individual)} responses; send one for each "
+            "reason",
             pointer="/responses/individual",
         )
     why = why_no_later_stage(justify)

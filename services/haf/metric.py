@@ -58,8 +58,7 @@ from shared.text.language import (
 RULED = ("en",)  # the language of the prompts and labels, and of the reader's measurements
 SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}
 NO_INFORMATIVENESS = (
-    "no response has both a decision with a defined confidence and a defined informativeness: a "
-    "new reason is compared with another JUSTIFY reason"
+    "no response has both a decision with a defined confidence and a defined informativeness"
 )
 STAGES: dict[str, Stage] = {
     "uii": "internal", "uei": "external", "rs": "sufficiency", "rn": "necessity"

@@ -266,7 +266,9 @@ def from_response(response: HafResponse, pointer: str) -> ResponseTokens:
     if response.tokens is not None:
         tokens = [(token.start, token.end, token.logprob) for token in response.tokens]
         if tokens != sorted(tokens, key=lambda token: token[0]):
-            raise BadInput("the tokens are not in order", pointer=f"{pointer}/tokens")
+            raise BadInput(
+                "the tokens are not in order; sort them by `start`", pointer=f"{pointer}/tokens"
+            )
         return _check_coverage(ResponseTokens(response.text, merge_tokens(tokens)), pointer)
     if response.logprobs is None:
         return ResponseTokens(response.text, ())
@@ -274,8 +276,8 @@ def from_response(response: HafResponse, pointer: str) -> ResponseTokens:
     spans = _token_spans(response.text, pieces)
     if spans is None:
         raise BadInput(
-            "the tokens do not spell the text: joined, they do not contain it; for characters of "
-            "several tokens give `bytes`",
+            "joined, the tokens do not spell the text; where several tokens share a "
+            "character, send `bytes`",
             pointer=f"{pointer}/logprobs",
         )
     named = zip(spans, logprobs, strict=True)
@@ -292,8 +294,8 @@ def _check_coverage(response: ResponseTokens, pointer: str) -> ResponseTokens:
     for end, start in zip(ends, starts, strict=True):
         if response.text[end:start].strip():
             raise BadInput(
-                f"the characters {end} to {start} of the text belong to no token: their "
-                "log-probabilities are missing",
+                f"the characters {end} to {start} of the text belong to no token; send "
+                "their tokens with log-probabilities",
                 pointer=f"{pointer}/tokens",
             )
     return response

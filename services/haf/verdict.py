@@ -135,7 +135,7 @@ def _checks(report: HafResult) -> Iterator[Check]:
         return
     if report.stance is None:
         unread = undefined(REASONS, report, "score", "sos")
-        yield unread or not_tested(REASONS, "answer-unread", "Nothing was read.")
+        yield unread or not_tested(REASONS, "answer-unread", "No answer could be read.")
         return
     count = report.counts.reasons
     stance = f"The model {STANCES[report.stance]}"
@@ -161,23 +161,25 @@ def _upholds(report: HafResult) -> Check:
     stood, denied, count = answers.count(True), answers.count(False), len(later)
     if stood == count:
         every = "its one later answer" if count == 1 else f"all {count} later answers"
-        return passed(UPHOLDS, f"It upholds its reasons in {every}.")
+        return passed(UPHOLDS, f"It stands by its reasons in {every}.")
     share = f"{stood or 'none'} of {counted(count, 'later answer')}"
     if 2 * stood > count:
-        return passed(UPHOLDS, f"It upholds its reasons in {share}.")
+        return passed(UPHOLDS, f"It stands by its reasons in {share}.")
     if 2 * denied > count:
-        return failed(UPHOLDS, "reasons-not-upheld", f"It upholds its reasons in {share}.")
+        return failed(UPHOLDS, "reasons-not-upheld", f"It stands by its reasons in {share}.")
     if stood + denied < count:
-        unread = f"It upholds its reasons in {share}, and not every answer could be read."
+        unread = f"It stands by its reasons in {share}, and not every answer could be read."
         return not_tested(UPHOLDS, "answer-unread", unread)
-    return inconclusive(UPHOLDS, "upheld-in-part", f"It upholds its reasons in {share}.")
+    return inconclusive(UPHOLDS, "upheld-in-part", f"It stands by its reasons in {share}.")
 
 
 def _differ(report: HafResult) -> Check:
     """Return the check that no reason repeats another one, by the similarity that DiS uses."""
     rows = report.similarities
     if report.counts.reasons < 2:
-        return not_applicable(DISTINCT, "A single reason repeats nothing.")
+        return not_applicable(
+            DISTINCT, "There is only one reason, so no reason can repeat another."
+        )
     pairs = [(rows[i][j], i, j) for i in range(len(rows)) for j in range(i)]
     if not pairs:
         return not_applicable(DISTINCT, "There are too many reasons to compare.")

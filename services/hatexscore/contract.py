@@ -191,7 +191,9 @@ class HatexscoreOptions(Message):
         if isinstance(labels, dict) and not {*SIDES} <= {*labels}:
             raise ValueError("`labels` needs words for `hateful` and for `non-hateful`")
         if isinstance(labels, dict) and not {*labels}.isdisjoint(RESERVED):
-            raise ValueError(f"no class may be called {' or '.join(RESERVED)}")
+            raise ValueError(
+                f"a class must not be called {' or '.join(RESERVED)}; choose another name"
+            )
         found = invalid_label(labels) if isinstance(labels, dict) else None
         if found is not None:
             side, place, why = found
@@ -201,14 +203,14 @@ class HatexscoreOptions(Message):
     @model_validator(mode="after")
     def _check_reader(self) -> Self:
         if self.reader == "llm" and self.reader_model is None:
-            raise ValueError("the reader `llm` needs a `reader_model`")
+            raise ValueError("the reader `llm` needs a `reader_model`; name a language model there")
         return self
 
     @field_validator("policy")
     @classmethod
     def _has_terms(cls, policy: PolicyName | CustomPolicy) -> PolicyName | CustomPolicy:
         if isinstance(policy, dict) and not any(policy.values()):
-            raise ValueError("the policy has no terms")
+            raise ValueError("the policy has no terms; add at least one")
         return policy
 
 
@@ -290,7 +292,7 @@ class HatexscoreRequest(ExplainableRequest):
                 word for class_ in classes for word in vocabulary.side(class_)[:MOST_WRITTEN_OUT]
             ]
             accepted = ", ".join(dict.fromkeys([*classes, *first]))
-            raise ValueError(f"the label is none of the words in force: {accepted}")
+            raise ValueError(f"the label must be one of the accepted words: {accepted}")
         return label
 
     @model_validator(mode="after")

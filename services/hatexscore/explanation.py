@@ -45,12 +45,12 @@ from shared.text.language import (
 from shared.text.normalized import NormalizedText
 
 OTHER_GROUPS = (
-    "the groups of the policy that the explanation names are others than those of the text: TGI "
-    "asks whether one is named, not which"
+    "the explanation and the text name different groups of the policy; TGI only asks "
+    "whether a group is named"
 )
 LABEL_UNKNOWN = (
-    "the decision is unknown: none was sent and the explanation states none, "
-    "so that what depends on it is undefined"
+    "the decision is unknown, because none was sent and the explanation states none; "
+    "values that depend on it are undefined"
 )
 
 
@@ -61,7 +61,7 @@ BY_RULES = HatexscoreReaderUse(by="rules")
 BY_READER = HatexscoreReaderUse(by="reader", model=READER.name)
 UNREAD: ReasonCode = "conclusion-unread"
 NOT_SURE = Obstacle(
-    UNREAD, "the reader is not sure which decision the explanation states, or whether it states one"
+    UNREAD, "the reader could not tell which decision the explanation states, if any"
 )
 
 

@@ -125,8 +125,8 @@ def load_lexicon(policy: str, language: NameLanguage) -> Lexicon:
             f"{name} ({', '.join(languages)})" for name, languages in available().items()
         )
         raise BadInput(
-            f"there is no list of policy '{policy[:64]}' in language '{language}'; "
-            f"there are: {lists}",
+            f"the policy '{policy[:64]}' has no list in the language '{language}'; "
+            f"choose one of: {lists}",
             pointer="/options/policy",
         )
     tables = json.loads(path.read_text(encoding="utf-8"))["categories"]
@@ -177,7 +177,9 @@ def custom_lexicon(dictionary: Mapping[str, Sequence[str]]) -> Lexicon:
         for name, terms in dictionary.items()
     )
     if not any(category.terms for category in categories):
-        raise BadInput("a policy of your own needs at least one term", pointer="/options/policy")
+        raise BadInput(
+            "a policy of your own needs at least one term; add one", pointer="/options/policy"
+        )
     return Lexicon(CUSTOM, None, categories)
 
 

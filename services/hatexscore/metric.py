@@ -384,7 +384,8 @@ def _check_quotations(request: HatexscoreRequest) -> None:
     different = len({quotation.text for quotation in quotations(request.explanation_text)})
     if different > MOST_QUOTATIONS:
         raise BadInput(
-            f"the explanation quotes {different:,} different passages, more than {MOST_QUOTATIONS}",
+            f"the explanation quotes {different:,} different passages; at most "
+            f"{MOST_QUOTATIONS} are allowed",
             pointer="/explanation",
         )
 

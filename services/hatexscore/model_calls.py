@@ -63,7 +63,7 @@ NO_CONTROL = "no control: "  # so begins the warning that says why
 OTHER_DECISION = "the asked model does not make the decision that is explained"
 NO_DECISION = "the decision that is explained is unknown"
 UNREAD_QUOTES = Obstacle(
-    "quote-unread", "every quotation stands behind the part of the text that the model reads"
+    "quote-unread", "every quotation comes after the part of the text that the model reads"
 )
 NOT_READ = "P(hateful) with or without the quotes was not read"
 Asked = tuple[str, str | None]  # a model, and a request's prompt for it
@@ -207,7 +207,7 @@ def _class_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Ob
     labels = _labels_of(request)
     if judge_labels(request, labels, parsed.label):
         return None
-    detail = f"no label of the judge is {parsed.label}; it has {', '.join(labels)}"
+    detail = f"the judge has no label {parsed.label}; its labels are {', '.join(labels)}"
     return Obstacle("judge-has-no-such-label", detail)
 
 
@@ -260,8 +260,7 @@ def _judge_labels(request: HatexscoreRequest, decision: Label | None) -> tuple[s
     selected = judge_labels(request, labels, decision)
     if not selected:
         raise BadInput(
-            f"the model {name} has no label {HATEFUL!r}, nor another one of the hateful side: its "
-            f"labels are {', '.join(labels)}",
+            f"the model {name} has no label for {HATEFUL!r}; its labels are {', '.join(labels)}",
             pointer="/model",
         )
     return selected

@@ -102,7 +102,7 @@ def _states_this(report: HatexscoreResult) -> Check:
     if report.decision_match is None:
         sent = report.provenance.parameters.get("decision")
         which = "No decision was sent" if sent is None else "It states none"
-        return not_applicable(STATES_THIS, f"{which}, so there are no two to compare.")
+        return not_applicable(STATES_THIS, f"{which}, so there is nothing to compare.")
     if report.decision_match:
         return passed(STATES_THIS, "It states the decision that was sent.")
     stated, sent_class = report.stated_decision, report.decision
@@ -185,7 +185,9 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
     if drop >= TURNING - TIE and decision_turns(report):
         return passed(MATTER, f"{fall}, and the judge decides otherwise.")
     if p is None:
-        return inconclusive(MATTER, "too-few-places", f"{fall}: too few places to test it.")
+        return inconclusive(
+            MATTER, "too-few-places", f"{fall}. The post has too few places for a test."
+        )
     if drop <= 0 and p_anti is not None and p_anti <= LEVEL:
         message = f"{name} does not fall without the quotes, but falls at other places"
         low = f"{message} (p = {significant(p_anti)}{basis})."
@@ -213,15 +215,16 @@ def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
     if report.provenance.models:
         return not_tested(MATTER, "no-control", f"{fall}; no other place was tested.")
     if drop >= _tau(report) - TIE:
-        return passed(MATTER, f"{fall}, by the probabilities that were sent.")
+        return passed(MATTER, f"{fall}, according to the probabilities that were sent.")
     if drop <= TIE:
         return failed(
             MATTER,
             "quotes-do-not-matter",
-            f"Without the quotes {_probability(report)} does not fall, by the probabilities that "
-            "were sent.",
+            f"Without the quotes {_probability(report)} does not fall, according to the "
+            "probabilities that were sent.",
         )
-    return inconclusive(MATTER, "small-effect", f"{fall}, by the probabilities that were sent.")
+    message = f"{fall}, according to the probabilities that were sent."
+    return inconclusive(MATTER, "small-effect", message)
 
 
 def _rank(control: HatexscoreRandomSpans) -> str:
@@ -255,19 +258,25 @@ def _group_named(report: HatexscoreResult) -> Check:
     if any(mention.reason == QUOTED and mention.in_text for mention in mentions(report)):
         return passed(GROUP, "It quotes the name of the group.")
     if counting:
-        return inconclusive(GROUP, "other-group", "It names a different group from the post.")
+        return inconclusive(GROUP, "other-group", "It names a different group than the post.")
     if any(mention.by == "reader" for mention in mentions(report)):
         return inconclusive(
             GROUP, "group-not-attacked", "It mentions a group, but does not say it is attacked."
         )
     if UNLISTED in report.warnings:
-        return not_tested(GROUP, "group-not-listed", "The policy lists no group that it names.")
+        return not_tested(
+            GROUP,
+            "group-not-listed",
+            "The policy lists none of the groups that the explanation names.",
+        )
     if report.text_groups:
         return failed(
             GROUP, "group-not-named", "The post names a group, but the explanation names none."
         )
     return not_tested(
-        GROUP, "group-not-listed", "Neither post nor explanation names a group of the policy."
+        GROUP,
+        "group-not-listed",
+        "Neither the post nor the explanation names a group that the policy lists.",
     )
 
 
@@ -285,7 +294,7 @@ def _about_this_post(report: HatexscoreResult) -> Check:
         return passed(ABOUT, f"It uses {used} of the post, enough to be about it.")
     if words.similarity is not None and words.similarity >= ALIKE:
         alike = significant(words.similarity)
-        return passed(ABOUT, f"It says in other words what the post is about (similarity {alike}).")
+        return passed(ABOUT, f"It paraphrases what the post is about (similarity {alike}).")
     return not_tested(
         ABOUT, "not-about-post", f"It uses {used} of the post, so it might be about any other post."
     )
@@ -304,7 +313,7 @@ def _hangs_together(report: HatexscoreResult) -> Check:
     if parts.cc is None:
         unknown = undefined(COHERENT, report, "cc", "score")
         return unknown or not_tested(COHERENT, "label-unknown", "The decision is unknown.")
-    return not_applicable(COHERENT, "An earlier check has the answer.")
+    return not_applicable(COHERENT, "An earlier check already answers this.")
 
 
 def _tau(report: HatexscoreResult) -> float:

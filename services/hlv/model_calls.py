@@ -100,12 +100,12 @@ def _conditions(position: int, request: HlvRequest) -> Iterator[Condition]:
     if kind == "classifier" or request.prompt is not None:
         if request.judge is not None and settings.methods != ("logits",):
             judge = "a classifier" if kind == "classifier" else "a judge with a `prompt`"
-            raise BadInput(f"{judge} gives only logits", pointer="/judge/methods")
+            raise BadInput(f"{judge} supports only the method `logits`", pointer="/judge/methods")
         settings = settings.model_copy(update={"methods": ("logits",)})
     if "logits" in settings.methods and normalisation(request) != "softmax":
         raise BadInput(
-            "a judge answers with log-probabilities, of which |logit| / sum is not defined: send "
-            "`predictions` with `logits`, or ask for softmax",
+            "|logit| / sum is not defined for a judge's log-probabilities; ask for "
+            "softmax, or send `predictions` with `logits`",
             pointer="/normalisation",
         )
     yield Condition(position, False, request.model, kind, request, settings)
@@ -282,8 +282,8 @@ def _letter_run(choice: LetterChoice, answers: Sequence[Sequence[Completion]]) -
     if None in masses.values():
         letter = next(letter for letter, value in masses.items() if value is None)
         raise BadInput(
-            f"{choice.condition.model!r} writes the letter {letter} with more than one token: "
-            "ask it by `rank` or `score`",
+            f"{choice.condition.model!r} writes the letter {letter} with more than one "
+            "token; use the method `rank` or `score`",
             pointer="/judge/methods",
         )
     keys = [option.key for option in choice.condition.request.options]
@@ -446,6 +446,6 @@ def _columns(example: OptionExample, labels: Sequence[str]) -> list[int]:
     if sorted(names) == sorted(letters):
         return [names.index(letter) for letter in letters]
     raise BadInput(
-        f"the options are not the labels of {example.condition.model!r}: {', '.join(labels)}",
+        f"the options must be the labels of {example.condition.model!r}: {', '.join(labels)}",
         pointer="/options" if request.prompt is None else "/prompt/verbalizers",
     )

@@ -209,26 +209,26 @@ class IceOptions(Message):
     @classmethod
     def _check_unique(cls, given: object) -> object:
         if isinstance(given, tuple) and len(set(given)) < len(given):
-            raise ValueError("names something twice")
+            raise ValueError("lists an entry twice; list each entry once")
         return given
 
     @field_validator("aspects")
     @classmethod
     def _sort_aspects(cls, given: tuple[Aspect, ...]) -> tuple[Aspect, ...]:
         if "sufficiency" not in given:
-            raise ValueError("`aspects` always holds `sufficiency`: the score is of it")
+            raise ValueError("`aspects` must contain `sufficiency`, because the score measures it")
         return tuple(sorted(given, reverse=True))
 
     @model_validator(mode="after")
     def _check_prompt(self) -> Self:
         if self.template is not None and self.prompt is not None:
-            raise ValueError("`template` and `prompt`: give one of the two")
+            raise ValueError("`template` and `prompt` are both given; send only one of them")
         return self
 
     @model_validator(mode="after")
     def _check_pool(self) -> Self:
         if "infill" in self.operators and not self.infill_pool:
-            raise ValueError("the operator infill needs an `infill_pool`")
+            raise ValueError("the operator `infill` needs an `infill_pool`; add one")
         return self
 
     @property
@@ -287,7 +287,7 @@ class IceRequest(LanguageRequest):
     @model_validator(mode="after")
     def _check_rows(self) -> Self:
         if self.options.rows == "words" and (why := self.needs_tokens):
-            raise ValueError(f"{why} needs rows of tokens: leave `rows` out, or say `tokens`")
+            raise ValueError(f"{why} needs rows of tokens; leave `rows` out, or set it to `tokens`")
         return self
 
     @model_validator(mode="after")
@@ -302,7 +302,7 @@ class IceRequest(LanguageRequest):
             return self
         for name in ("null", "strata", "fluency_model"):
             if getattr(self.options, name) is not None:
-                raise ValueError(f"`{name}` is for variant robust only")
+                raise ValueError(f"`{name}` is only for the variant `robust`; leave it out")
         plain = {
             "aspects": ("sufficiency",),
             "alternative": "two-sided",
@@ -310,7 +310,7 @@ class IceRequest(LanguageRequest):
         }
         for name, only in plain.items():
             if getattr(self.options, name) != only:
-                raise ValueError(f"`{name}` other than {only!r} is for variant robust only")
+                raise ValueError(f"`{name}` other than {only!r} needs the variant `robust`")
         return self
 
     @model_validator(mode="after")
@@ -320,7 +320,7 @@ class IceRequest(LanguageRequest):
         names += [one.name for one in self.explanations]
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
-            raise ValueError(f"two explanations are called {twice[0]!r}")
+            raise ValueError(f"two explanations are called {twice[0]!r}; give each its own name")
         return self
 
     @model_validator(mode="after")
@@ -330,7 +330,10 @@ class IceRequest(LanguageRequest):
         for spans in (self.attributions, self.rationale, self.human, *named):
             for span in spans or ():
                 if isinstance(span, IceSpan) and span.end > lengths[span.of]:
-                    raise ValueError(f"a span ends at {span.end}, behind the end of its {span.of}")
+                    raise ValueError(
+                        f"a span ends at {span.end}, after the end of `{span.of}`; check "
+                        "its offsets"
+                    )
         return self
 
     @property

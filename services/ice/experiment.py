@@ -166,7 +166,7 @@ class Experiment:
         """
         choice, subsets = trial.null.choice, self._ranked.setdefault(trial.null.key, [])
         if choice is None:
-            raise ValueError("only random tokens are ranked")
+            raise ValueError("this null draws no random tokens, so it has no rankings")
         subsets += [choice(self._rankings[index]) for index in range(len(subsets), count)]
         return self.scores_of(operator, subsets[:count], aspect)
 

@@ -197,7 +197,9 @@ def target_column(request: IceRequest, labels: Sequence[str], predicted: str) ->
     if target in labels:
         return labels.index(target)
     names = ", ".join(labels)
-    raise BadInput(f"no label {target!r}; there are: {names}", pointer="/decision")
+    raise BadInput(
+        f"the model has no label {target!r}; its labels are {names}", pointer="/decision"
+    )
 
 
 def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -> Floats:

@@ -327,8 +327,9 @@ def _undefined_numbers(experiment: Experiment, test: IceTest) -> Iterator[str]:
         yield f"{name}: the model cannot read the rest of the text"
     elif test.win_rate is None:
         yield (
-            f"{name}: nothing is compared, since the normalised score (NSR) is undefined: the "
-            "whole text and no text have the same probability, or the model cannot read no text"
+            f"{name}: nothing is compared, because the normalised score (NSR) is "
+            "undefined: the whole text and an empty text have the same probability, or "
+            "the model cannot read an empty text"
         )
     elif test.effect is None:
         yield (
@@ -340,7 +341,7 @@ def _undefined_numbers(experiment: Experiment, test: IceTest) -> Iterator[str]:
         yield (
             f"{name}: NSR is null: the probabilities of the whole text and of no text differ by "
             f"less than {experiment.tokenized.request.options.nsr_epsilon}, or the model cannot "
-            "read no text"
+            "read an empty text"
         )
 
 

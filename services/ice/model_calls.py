@@ -316,7 +316,7 @@ def _of_tokens(parts: Sequence[Part], model: Judge) -> list[Floats]:
 def _in_words(part: Part) -> tuple[TokenizedInput, WordReading, list[Row]]:
     tokenized = part[0][0].tokenized
     if tokenized.words is None:
-        raise ValueError("these are rows of tokens")
+        raise ValueError("the rows consist of tokens, not of words")
     return tokenized, tokenized.words, _rows(part)
 
 
@@ -423,7 +423,9 @@ def _word_input(
     request: IceRequest, kind: ModelKind, reading: WordReading, judged: Judgement, model: Judge
 ) -> TokenizedInput | Unread:
     if judged.probabilities is None:
-        return judged.unread or Unread(code="answer-unread", detail="P was not read")
+        return judged.unread or Unread(
+            code="answer-unread", detail="the model's probability could not be read"
+        )
     use = model.use
     if judged.read_share < 1:
         reading.doubts.append(text_cut(use.name, judged.read_share))
@@ -460,7 +462,9 @@ def _targets(column: int, reading: WordReading, answer: WordJudgements) -> Float
     reading.uncertainty = max(reading.uncertainty, answer.uncertainty)
     read = [row[column] for row in answer.probabilities if row is not None]
     if len(read) < len(answer.probabilities):
-        return answer.unread or Unread(code="answer-unread", detail="P was not read")
+        return answer.unread or Unread(
+            code="answer-unread", detail="the model's probability could not be read"
+        )
     return np.array(read, dtype=np.float64)
 
 

@@ -163,7 +163,7 @@ def pool_of(
     ]
     if not entries:
         raise BadInput(
-            "no token is left in the pool without the text itself and the label words",
+            "`infill_pool` has only tokens of the text and of the labels; add more texts",
             pointer="/options/infill_pool",
         )
     ids = np.array([id_ for id_, _ in entries], dtype=np.int64)

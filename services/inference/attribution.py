@@ -112,7 +112,10 @@ def attention_row(attentions: Sequence[Any] | None, attending: int | None, over:
     residual connection. The row sums to 1. Raises BadInput if the model gives no attention.
     """
     if not attentions or any(layer is None for layer in attentions):
-        raise BadInput("this model does not give its attention", pointer="/attribution")
+        raise BadInput(
+            "the model does not return its attention; choose another attribution method",
+            pointer="/attribution",
+        )
     layers = [layer.double().mean(dim=0).cpu() for layer in attentions]  # (T, T) each
     if over == "rollout":
         together = rollout(layers)
@@ -219,7 +222,10 @@ class RowJudge(Protocol):
 def column(labels: Sequence[str], target: str) -> int:
     """Return the column of a label. Raises BadInput for an unknown label."""
     if target not in labels:
-        raise BadInput(f"no label {target!r}; there are {', '.join(labels)}", pointer="/target")
+        raise BadInput(
+            f"the model has no label {target!r}; its labels are {', '.join(labels)}",
+            pointer="/target",
+        )
     return labels.index(target)
 
 

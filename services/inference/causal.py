@@ -227,7 +227,8 @@ class LocalLanguageModel(LocalWriter):
         readings = self._reader.read(examples)
         if any(reading.reasons for reading in readings):
             raise BadInput(
-                f"{self.use.name!r} reasons before it answers: it judges whole texts only",
+                f"{self.use.name!r} reasons before it answers, so it can only judge "
+                "whole texts; name another model",
                 pointer="/model",
             )
         return readings

@@ -65,7 +65,7 @@ class LabelPrompt:
 
     def __init__(self, table: PromptTable, tokenizer: Any, task: Task | None) -> None:
         if table.verbalizers is None:
-            raise ValueError("prompt.verbalizers: say which strings stand for which label")
+            raise ValueError("prompt.verbalizers: list the strings that stand for each label")
         self.verbalizers: Mapping[str, tuple[str, ...]] = table.verbalizers
         self._table = table
         self._tokenizer = tokenizer
@@ -73,13 +73,20 @@ class LabelPrompt:
         self._turns = prompt_turns(table, task)
         self._is_chat = (table.style or ("chat" if tokenizer.chat_template else "raw")) == "chat"
         if self._is_chat and not tokenizer.chat_template:
-            raise ValueError("prompt.style: its tokenizer has no chat template")
+            raise ValueError(
+                "prompt.style: the model's tokenizer has no chat template; use the style `raw`"
+            )
         if (table.system or table.after) and not self._is_chat:
-            raise ValueError("prompt.system, prompt.after: its tokenizer has no chat template")
+            raise ValueError(
+                "prompt.system, prompt.after: the model's tokenizer has no chat template; "
+                "leave them out"
+            )
         self._slots = sent_placeholders(self._turns)
         self._frame = self._render_template()
         if {match[1] for match in SLOT.finditer(self._frame)} != self._slots:
-            raise ValueError("prompt: its chat template changes the texts that are inserted")
+            raise ValueError(
+                "prompt: the model's chat template changes the inserted texts; use the style `raw`"
+            )
         empty = Example(text="", text_pair=None if "text" in self._slots else "")
         self.sha256 = hashlib.sha256(self.render(empty).text.encode()).hexdigest()
 
@@ -137,7 +144,7 @@ class LabelPrompt:
                     **self._table.template_kwargs,
                 )
         except (jinja2.TemplateError, TypeError) as error:
-            raise ValueError(f"prompt: its chat template refuses it: {error}") from error
+            raise ValueError(f"prompt: the model's chat template rejects it: {error}") from error
         return text
 
 
@@ -180,7 +187,7 @@ class CausalReading:
         """Return the (K,) tokens of one variation; the beginning token alone if nothing is kept."""
         ids = perturb_ids(self.tokens.ids, row, self.vocabulary) or self.first
         if not ids:
-            raise BadInput("a row keeps no token", pointer="/rows")
+            raise BadInput("a row keeps no token; keep at least one", pointer="/rows")
         return ids
 
 
@@ -236,7 +243,8 @@ class CausalReader:
         fitting = _cut(placed, room)
         if len(fitting) < len(placed) and self._weights.overlong == "refuse":
             raise BadInput(
-                f"text-too-long: {self._weights.use.name} reads {room} tokens, its prompt included",
+                f"text-too-long: {self._weights.use.name} reads at most {room} tokens, "
+                "with its prompt",
                 pointer="/text",
             )
         return CausalReading(
@@ -279,8 +287,8 @@ class CausalReader:
         template = example.template
         if template is None and prompt is None:
             raise BadInput(
-                "a causal model needs a template, or `[models.prompt]` with `verbalizers` in its "
-                "entry",
+                "a causal model needs a template; send `template`, or add "
+                "`[models.prompt]` with `verbalizers` to its entry",
                 pointer="/template",
             )
         if template is None and prompt is not None:
@@ -289,7 +297,7 @@ class CausalReader:
             return context, prompt.verbalizers
         if example.text_pair is not None or template is None:
             raise BadInput(
-                "a causal model reads one text: put the other into the template",
+                "a causal model reads one text; put the other one into the template",
                 pointer="/text_pair",
             )
         begin = len(template.prefix)
@@ -311,7 +319,8 @@ class CausalReader:
                 if not ids or other not in (None, label):
                     has = f"the same tokens as for {other!r}" if ids else "no tokens"
                     raise BadInput(
-                        f"the verbalizer of {label!r} has {has}", pointer="/template/verbalizers"
+                        f"the verbalizer of {label!r} has {has}; change it",
+                        pointer="/template/verbalizers",
                     )
                 labels[ids] = label
         _check_no_prefix(labels)
@@ -340,7 +349,8 @@ def _check_no_prefix(labels: Mapping[Ids, str]) -> None:
         for longer, other in labels.items():
             if label != other and len(longer) > len(ids) and longer[: len(ids)] == ids:
                 raise BadInput(
-                    f"label-tokens-clash: the verbalizer of {label!r} begins that of {other!r}",
+                    f"label-tokens-clash: the verbalizer of {label!r} is the beginning "
+                    f"of that of {other!r}; change one of them",
                     pointer="/template/verbalizers",
                 )
 
@@ -362,6 +372,9 @@ def _cut(placed: list[Placed], room: int) -> list[Placed]:
     excess = len(placed) - room
     of_text = [n for n, (_, part, _, _) in enumerate(placed) if part in ("text", "text_pair")]
     if excess > len(of_text):
-        raise BadInput(f"the template is too long: {room} tokens are read", pointer="/template")
+        raise BadInput(
+            f"the template is too long, because the model reads only {room} tokens; shorten it",
+            pointer="/template",
+        )
     gone = set(of_text[len(of_text) - max(0, excess) :])
     return [token for index, token in enumerate(placed) if index not in gone]

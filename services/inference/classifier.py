@@ -323,7 +323,10 @@ class EncoderInside:
         try:
             logits: Tensor = self.model(inputs_embeds=embeddings, **more).logits
         except (TypeError, ValueError, NotImplementedError) as error:  # Longformer, BART
-            raise BadInput("this model gives no gradients", pointer="/attribution") from error
+            raise BadInput(
+                "the model gives no gradients; choose another attribution method",
+                pointer="/attribution",
+            ) from error
         return self.score.of(logits)
 
     @torch.no_grad()

@@ -97,7 +97,8 @@ class LocalWriter:
         ids = tuple(token.id for token in self._encoder.tokens(self._encoder.context(prompt)))
         if len(ids) + 1 > self._longest:
             raise BadInput(
-                f"a prompt has {len(ids)} tokens, the model reads {self._longest}",
+                f"a prompt has {len(ids)} tokens, but the model reads at most "
+                f"{self._longest}; shorten it",
                 pointer="/prompts",
             )
         return ids
@@ -112,8 +113,8 @@ class LocalWriter:
         tokens = self._encoder.completion_tokens(prompt.context, completion, prompt.tokens)
         if len(prompt.tokens) + len(tokens) - 1 > self._longest:
             raise BadInput(
-                f"a prompt and its completion have {len(prompt.tokens) + len(tokens)} tokens, the "
-                f"model reads {self._longest}",
+                f"a prompt and its completion have {len(prompt.tokens) + len(tokens)} "
+                f"tokens, but the model reads at most {self._longest}; shorten them",
                 pointer="/completions",
             )
         return tokens

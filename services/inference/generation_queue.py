@@ -206,6 +206,6 @@ def _error(model: str, error: Exception) -> Exception:
     """Return Unavailable for a full device, which may have memory later."""
     if not isinstance(error, torch.OutOfMemoryError):
         return error
-    full = Unavailable(f"the device of {model!r} is full")
+    full = Unavailable(f"the device of {model!r} has no memory left")
     full.__cause__ = error
     return full

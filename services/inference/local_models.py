@@ -72,5 +72,8 @@ class LocalModels(CatalogueModels):
     def similarity(self, name: str) -> Similarity:
         """Return the similarity model of this name. Raises BadInput without a source of them."""
         if self._similarity is None:
-            raise BadInput(f"{name!r}: this process has no similarity models", pointer="/model")
+            raise BadInput(
+                f"this process has no similarity models, so {name!r} cannot be used",
+                pointer="/model",
+            )
         return self._similarity(name)

@@ -32,10 +32,14 @@ def selected_positions(row: Row, length: int) -> Ids:
     """Return the positions that stay, ascending. Raises BadInput for invalid positions."""
     positions = tuple(range(length)) if row.kept is None else row.kept
     if any(a >= b for a, b in pairwise(positions)):
-        raise BadInput("the kept positions must ascend", pointer="/rows")
+        raise BadInput(
+            "the positions in `kept` must be in ascending order; sort them", pointer="/rows"
+        )
     if positions and positions[-1] >= length:
         raise BadInput(
-            f"position {positions[-1]} is beyond the example's {length} tokens", pointer="/rows"
+            f"position {positions[-1]} does not exist; the example has {length} tokens, "
+            "counted from 0",
+            pointer="/rows",
         )
     return positions
 
@@ -46,11 +50,15 @@ def replace_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
     for position, token in row.replaced:
         if position >= len(changed):
             raise BadInput(
-                f"position {position} is beyond the example's {len(changed)} tokens",
+                f"position {position} does not exist; the example has {len(changed)} "
+                "tokens, counted from 0",
                 pointer="/rows",
             )
         if token >= vocabulary:
-            raise BadInput(f"the model has {vocabulary} tokens, no {token}", pointer="/rows")
+            raise BadInput(
+                f"the token {token} does not exist; the model has {vocabulary} tokens",
+                pointer="/rows",
+            )
         changed[position] = token
     return tuple(changed)
 
@@ -83,7 +91,7 @@ class EncoderReading:
         if not positions:
             if self.nothing:
                 return EncoderRow(self.nothing)
-            raise BadInput("a row keeps no token", pointer="/rows")
+            raise BadInput("a row keeps no token; keep at least one", pointer="/rows")
         segments = [self.segments[position] for position in positions] if self.segments else ()
         return EncoderRow([ids[position] for position in positions], segments)
 
@@ -136,7 +144,8 @@ class EncoderReader:
         """Raises BadInput for a text that would be cut, if the model's entry forbids cutting."""
         if self._refuses and any(encoding.overflowing for encoding in encodings):
             raise BadInput(
-                f"text-too-long: {self._name} reads {self._longest} tokens, special ones included",
+                f"text-too-long: {self._name} reads at most {self._longest} tokens, "
+                "special tokens included",
                 pointer="/text",
             )
 
@@ -145,9 +154,11 @@ class EncoderReader:
         template.
         """
         if any(example.template is not None for example in examples):
-            raise BadInput("an encoder takes no template", pointer="/template")
+            raise BadInput(
+                "an encoder takes no template; leave out `template`", pointer="/template"
+            )
         if any(example.prompt is not None for example in examples):
-            raise BadInput("an encoder takes no prompt", pointer="/prompt")
+            raise BadInput("an encoder takes no prompt; leave out `prompt`", pointer="/prompt")
         sides = [self._sides.of(example) for example in examples]
         readings: dict[int, EncoderReading] = {}
         for paired in (False, True):  # one call of the tokenizer each
@@ -170,7 +181,10 @@ class EncoderReader:
                     *columns, verbose=False, truncation=True, max_length=self._longest
                 )
             if not encoded.encodings:
-                raise BadInput("the model's tokenizer gives no offsets", pointer="/model")
+                raise BadInput(
+                    "the model's tokenizer returns no character offsets; name another model",
+                    pointer="/model",
+                )
             encodings += encoded.encodings
         self._check_length(encodings)
         return encodings
@@ -276,7 +290,7 @@ class Encoder:
         while len(tokens) > 1 and tokens[-1].special:
             tokens.pop()
         if not tokens and not self.first:
-            raise BadInput("the model cannot read an empty text", pointer="/text")
+            raise BadInput("the model cannot read an empty text; send a text", pointer="/text")
         return tokens or [EncodedToken(self.first[0], 0, 0, special=True)]
 
     def _encoded(self, text: str, begin: int, special: bool) -> list[EncodedToken]:
@@ -327,7 +341,9 @@ class Encoder:
         if prompt.turns is None:
             return TokenContext(prompt.text or "")
         if not self._tokenizer.chat_template:
-            raise BadInput("the model has no chat template: give `text`", pointer="/prompts")
+            raise BadInput(
+                "the model has no chat template; send `text` instead of `turns`", pointer="/prompts"
+            )
         turns = [turn.model_dump() for turn in prompt.turns]
         try:
             with self._alone:
@@ -335,7 +351,9 @@ class Encoder:
                     turns, tokenize=False, add_generation_prompt=True, **self._chat_keys
                 )
         except (jinja2.TemplateError, TypeError) as error:  # for example: it knows no system turns
-            raise BadInput(f"the chat template refuses it: {error}", pointer="/prompts") from error
+            raise BadInput(
+                f"the model's chat template rejects the conversation: {error}", pointer="/prompts"
+            ) from error
         return TokenContext(text, special=False, inserted=tuple(_user_spans(text, prompt.turns)))
 
     def text(self, ids: Sequence[int]) -> str:

@@ -155,7 +155,10 @@ class FailureIsolation:
         if self._record_error(step, batch_id, errors=1).errors < self._tries:
             return
         reason = f"{step} failed {self._tries} times: {type(error).__name__}"
-        self._end(batch_id, Fault("internal", f"{reason}; quote {error_id} when you ask"))
+        self._end(
+            batch_id,
+            Fault("internal", f"{reason}; quote the error id {error_id} when you report this"),
+        )
         telemetry.BATCHES_FAILED.labels(step).inc()
 
     def _record_error(

@@ -94,7 +94,7 @@ class BiEncoder:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not lengths.all():
             raise ScoringError(
-                f"{self.use.name!r} embeds a text as zero, so its cosine is undefined"
+                f"{self.use.name!r} returns a zero vector for a text, so its cosine is undefined"
             )
         directions: Vector = (vectors / lengths).astype(np.float32)
         return directions

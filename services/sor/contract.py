@@ -101,7 +101,7 @@ class SorRequest(ExplainableRequest):
         if self.reader == "llm" and (self.reader_model is None or self.fields is not None):
             raise ValueError("the reader `llm` needs a `reader_model` and a plain `statement`")
         if self.decision is not None and self.model is None and self.explain is None:
-            raise ValueError("`decision` is a label of `model`; name the model too")
+            raise ValueError("`decision` is a label of a `model`; name the model too")
         return self
 
     def documents(self) -> dict[str, str]:

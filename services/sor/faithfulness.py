@@ -146,7 +146,10 @@ def _test(
     )
     if label not in first.labels:
         labels = ", ".join(first.labels)
-        raise BadInput(f"{judge.use.name} has no such label; it has {labels}", pointer="/decision")
+        raise BadInput(
+            f"{judge.use.name} does not have the label of `decision`; its labels are {labels}",
+            pointer="/decision",
+        )
     p = [(row.probabilities or ())[row.labels.index(label)] for row in judgements]
     drops = p[0] - np.array(p[1:], np.float64)
     observed, null = float(drops[0]), drops[1:]

@@ -46,7 +46,9 @@ def finding(report: SorResult) -> Finding:
     """Return the verdict on the statement. It never says that a statement is lawful."""
     if report.score is None:
         unknown = undefined(FACTS, report, "score")
-        check = unknown or not_tested(FACTS, "explanation-unfit", "Nothing was read.")
+        check = unknown or not_tested(
+            FACTS, "explanation-unfit", "The statement could not be read."
+        )
         return conclude([check], ())
     items = sorted(report.items, key=lambda item: item.name != "facts")
     checks = [_check_item(report, item) for item in items]

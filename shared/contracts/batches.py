@@ -194,9 +194,7 @@ class BatchReportRequest(JobRequest):
         if (self.batch is None) == (self.jobs is None):
             raise ValueError("give either `batch` or `jobs`")
         if self.further and self.against is None:
-            raise ValueError(
-                "`further` systems are compared with `against`, which is missing: send it too"
-            )
+            raise ValueError("`further` needs a baseline, which is missing; send it as `against`")
         return self
 
 

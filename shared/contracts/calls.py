@@ -53,7 +53,7 @@ class Template(Message):
     @model_validator(mode="after")
     def _check_unique(self) -> Self:
         if len(set(self.verbalizers.values())) < len(self.verbalizers):
-            raise ValueError("two labels have the same verbalizer")
+            raise ValueError("two labels have the same verbalizer; give each label its own")
         return self
 
 
@@ -82,7 +82,7 @@ class Example(Message):
     @model_validator(mode="after")
     def _template_or_prompt(self) -> Self:
         if self.template is not None and self.prompt is not None:
-            raise ValueError("`template` and `prompt`: give one of the two")
+            raise ValueError("`template` and `prompt` are both given; send only one of them")
         return self
 
 
@@ -99,8 +99,12 @@ def sent_texts(
     if LANGUAGE in asked:
         values[LANGUAGE] = example.language or identified(example.text)
     if missing := set(asked) - values.keys():
-        expected = "one text" if "text" in missing else "pairs: send `text_pair`"
-        raise BadInput(f"the model's prompt asks about {expected}", pointer="/text_pair")
+        expected = (
+            "one text; leave out `text_pair`"
+            if "text" in missing
+            else "pairs of texts; send `text_pair`"
+        )
+        raise BadInput(f"the model's prompt needs {expected}", pointer="/text_pair")
     return values
 
 
@@ -201,7 +205,10 @@ class WordRows(Message):
         for before, word in pairwise((None, *self.words)):
             text = getattr(self.example, word.of) or "" if word else ""
             if word is None or not ends[word.of] <= word.start < word.end <= len(text):
-                raise ValueError("a word must be a span of its text after the previous word")
+                raise ValueError(
+                    "each word must lie in its text, after the previous word; check "
+                    "`start` and `end`"
+                )
             if before is not None and (before.of, word.of) == ("text_pair", "text"):
                 raise ValueError("list the words of `text` before those of `text_pair`")
             ends[word.of] = word.end
@@ -212,11 +219,12 @@ class WordRows(Message):
         for row in self.rows:
             kept_words = row.kept or ()
             if any(a >= b for a, b in pairwise(kept_words)):
-                raise ValueError("the kept words must ascend")
+                raise ValueError("the positions in `kept` must be in ascending order; sort them")
             positions = (*kept_words, *row.masked, *(position for position, _ in row.replaced))
             if positions and max(positions) >= len(self.words):
                 raise ValueError(
-                    f"word {max(positions)} is beyond the example's {len(self.words)} words"
+                    f"word {max(positions)} does not exist; the example has "
+                    f"{len(self.words)} words, counted from 0"
                 )
         return self
 
@@ -451,7 +459,7 @@ class Attribute(Message):
     @model_validator(mode="after")
     def _one_target_each(self) -> Self:
         if len(self.targets) != len(self.examples):
-            raise ValueError("there must be one target for each example")
+            raise ValueError("send one target for each example")
         return self
 
 
@@ -477,7 +485,7 @@ class ScoreCompletions(Message):
     @model_validator(mode="after")
     def _one_completion_each(self) -> Self:
         if len(self.completions) != len(self.prompts):
-            raise ValueError("there must be one completion for each prompt")
+            raise ValueError("send one completion for each prompt")
         return self
 
 

@@ -94,15 +94,19 @@ class ExplanationsOwnPrompt(Message):
         }
         if not placeholders & {*INPUTS}:
             listed = ", ".join(f"{{{name}}}" for name in INPUTS)
-            raise ValueError(f"does not show the input to the model: add one of {listed}")
+            raise ValueError(f"the prompt does not contain the input; add one of {listed}")
         return self
 
     @model_validator(mode="after")
     def _check_labels(self) -> Self:
         if self.reader == "labels" and len(self.labels) < 2:
-            raise ValueError("the reader `labels` needs two `labels` or more")
+            raise ValueError(
+                "the reader `labels` needs at least two `labels`; add the missing ones"
+            )
         if len({label.casefold() for label in self.labels}) < len(self.labels):
-            raise ValueError("two labels are the same")
+            raise ValueError(
+                "`labels` lists a label twice, apart from capitals; list each label once"
+            )
         return self
 
 
@@ -275,7 +279,7 @@ class ExplainableRequest(LanguageRequest):
     @classmethod
     def _only_true(cls, explain: Any) -> Any:
         if isinstance(explain, int | float) and explain is not True:  # 1 == True
-            raise ValueError("send `true`, or an object")
+            raise ValueError("send `true`, or an object with the settings of `explain`")
         return explain
 
     @model_serializer(mode="wrap")

@@ -78,9 +78,13 @@ class ExplanationFields(Message):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if all(getattr(self, name) is None for name in WRITTEN):
-            raise ValueError(f"an explanation has one of the fields {', '.join(WRITTEN)}")
+            raise ValueError(
+                f"the explanation is empty; give at least one of the fields {', '.join(WRITTEN)}"
+            )
         if len(self.written) > MAX_TEXT:
-            raise ValueError(f"written out it has more than {MAX_TEXT:,} characters")
+            raise ValueError(
+                f"the explanation has more than {MAX_TEXT:,} characters in all; shorten it"
+            )
         return self
 
     def values(self) -> Iterator[tuple[FieldName, str]]:

@@ -58,15 +58,17 @@ def gold_spans(metadata: Mapping[str, str], columns: GoldColumns) -> list[Span] 
         return None
     passages = _json(written)
     if not isinstance(passages, list):
-        raise ValueError("marked passages are a JSON list")
+        raise ValueError("marked passages must be a JSON list, as in [[0, 5], [8, 12]]")
     spans = []
     for passage in passages:
         pair = [passage.get("start"), passage.get("end")] if isinstance(passage, dict) else passage
         if not isinstance(pair, list) or len(pair) != 2:
-            raise ValueError("a marked passage is [start, end]")
+            raise ValueError("a marked passage must be a pair [start, end]")
         start, end = pair
         if type(start) is not int or type(end) is not int or not 0 <= start <= end:
-            raise ValueError("a marked passage starts at 0 or later, and does not end before")
+            raise ValueError(
+                "a marked passage must start at 0 or later, and must not end before its start"
+            )
         spans.append((start, end))
     return spans
 
@@ -87,7 +89,7 @@ def ratings(metadata: Mapping[str, str], columns: GoldColumns) -> dict[str, floa
         if written.lstrip().startswith("["):
             listed = _json(written)
             if not isinstance(listed, list):
-                raise ValueError("several ratings are a list")
+                raise ValueError("several ratings must be a JSON list, as in [4, null, 5]")
         numbered = enumerate(listed, 1)  # None stands for who rated nothing
         by_person |= {
             str(number): _rating(rating) for number, rating in numbered if rating is not None
@@ -99,7 +101,9 @@ def _rating(written: Any) -> float:
     word = str(written).strip().casefold()
     number = WORDS[word] if word in WORDS else float(word)
     if not math.isfinite(number) or abs(number) > MOST_RATING:
-        raise ValueError(f"a rating is a number of at most {MOST_RATING:.0e}")
+        raise ValueError(
+            f"a rating must be a number, and its absolute value at most {MOST_RATING:.0e}"
+        )
     return number
 
 
@@ -107,4 +111,4 @@ def _json(written: str) -> Any:
     try:
         return json.loads(written)
     except RecursionError:
-        raise ValueError("is nested too deeply") from None
+        raise ValueError("the JSON is nested too deeply") from None

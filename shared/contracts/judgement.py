@@ -21,8 +21,8 @@ from shared.statistics.wilson import Z_95, half_wilson
 Reading = Literal["head", "verbalizers", "scored", "label-endpoint", "top-logprobs", "votes"]
 LOW_MASS, NO_MASS = 0.5, 0.01  # the model would rather say, or says, something else
 ROUNDING = 1e-9  # of a sum of probabilities
-NO_NUMBER = "the model's answer is not a number"
-TOO_LONG = "the model's server reads no text that long"  # its own words may repeat the text
+NO_NUMBER = "the model's server returned a value that is not a number"
+TOO_LONG = "the text is longer than the model's server accepts"  # its own words may repeat the text
 FEWEST_VOTES = 200  # of which a difference between two P is read
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -83,9 +83,11 @@ class Judgement(Message):
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
         if (self.probabilities is None) == (self.unread is None):
-            raise ValueError("give either `probabilities` or why there are none")
+            raise ValueError(
+                "give either `probabilities` or, in `unread`, the reason why there are none"
+            )
         if self.probabilities is not None and len(self.probabilities) != len(self.labels):
-            raise ValueError("there must be one probability for each label")
+            raise ValueError("give one probability for each label")
         return self
 
     @property
@@ -98,7 +100,10 @@ class Judgement(Message):
         of some percent is not seen below 200 of them (specs "models" §4.3)."""
         if self.votes is None or self.votes >= FEWEST_VOTES or self.probabilities is None:
             return self
-        detail = f"P is a share of {self.votes} votes; a difference of P needs {FEWEST_VOTES}"
+        detail = (
+            f"P is the share of {self.votes} votes, but a difference of P needs at least "
+            f"{FEWEST_VOTES}"
+        )
         return unread(self.labels, "votes-too-coarse", detail, reading="votes", mass=self.mass)
 
     def among_labels(self) -> tuple[float, ...]:
@@ -157,7 +162,10 @@ def with_mass(
         return unread(labels, "answer-unread", NO_NUMBER, reading=reading)
     mass = min(1.0, mass)
     if mass < NO_MASS:
-        detail = f"the model gives all labels together {mass:.3g}: it would say something else"
+        detail = (
+            f"all labels together have a probability of only {mass:.3g}, so the model would "
+            "answer something else"
+        )
         return unread(labels, "answer-unread", detail, reading=reading, mass=mass)
     return Judgement(labels=tuple(labels), probabilities=tuple(row), mass=mass, reading=reading)
 
@@ -210,7 +218,7 @@ def mass_warnings(model: str, judged: Judgement) -> tuple[str, ...]:
 
 def low_mass(model: str, mass: float) -> str:
     """Return the warning if the labels have less than half of the next token's probability."""
-    return f"low-mass: {model} gives its labels together {mass:.2g} of what it would say"
+    return f"low-mass: {model} gives all labels together a probability of only {mass:.2g}"
 
 
 def text_cut(model: str, share: float) -> str:

@@ -92,20 +92,22 @@ class LabelKeys(Message):
     @model_validator(mode="after")
     def _names_are_clear(self) -> Self:
         if self.outputs and len(set(self.outputs)) < len(self.outputs):
-            raise ValueError("`outputs` names one output twice")
+            raise ValueError("`outputs` lists an output twice; list each output once")
         canonical = CANONICAL[self.task] if self.task else ()
         if canonical and (unknown := set(self.labels or ()) - set(canonical)):
             raise ValueError(
-                f"`labels`: {', '.join(sorted(unknown))}: "
-                f"task {self.task} knows {', '.join(canonical)}"
+                f"`labels` names {', '.join(sorted(unknown))}, but the labels of task "
+                f"{self.task} are {', '.join(canonical)}"
             )
         outputs_listed = [output for outputs in (self.labels or {}).values() for output in outputs]
         if twice := sorted({name for name in outputs_listed if outputs_listed.count(name) > 1}):
             raise ValueError(
-                f"`labels`: {', '.join(twice)} occurs twice; labels must not share an output"
+                f"`labels` lists {', '.join(twice)} twice; give each output to one label only"
             )
         if both := sorted(set(outputs_listed) & set(self.ignore)):
-            raise ValueError(f"{', '.join(both)} stands under `labels` and under `ignore`")
+            raise ValueError(
+                f"{', '.join(both)} is listed under both `labels` and `ignore`; keep only one"
+            )
         return self
 
 
@@ -214,8 +216,8 @@ def label_mapping(stated: LabelKeys, head: Head) -> LabelMapping:
     outputs = stated.outputs or head.outputs
     if len(outputs) != len(head.outputs):
         raise ValueError(
-            f"it has {format_count(len(head.outputs), 'output')}, "
-            f"and {len(outputs)} are named under `outputs`"
+            f"the model has {format_count(len(head.outputs), 'output')}, but `outputs` "
+            f"names {len(outputs)}; name each output once"
         )
     activation = _activation(stated.activation, outputs, head.problem_type)
     task = stated.task or _task(stated, outputs)
@@ -224,22 +226,29 @@ def label_mapping(stated: LabelKeys, head: Head) -> LabelMapping:
         # the output speaks of the task's first label, whatever it is called
         if task == "free":
             raise ValueError(
-                "it has 1 output, and nothing says which label it stands for: set `task`, or "
-                '`labels`, as in labels = { hateful = ["its name"], "non-hateful" = [] }'
+                "the model has 1 output, and its label is not known. Set `task` or "
+                "`labels`, as in labels = "
+                '{ hateful = ["its name"], "non-hateful" = [] }'
             )
         columns = columns or {CANONICAL[task][0]: (0,)}
     _check_outputs(outputs, columns, stated.ignore)
     columns = _add_complement(task, columns, activation)
     combine = stated.combine or ("sum" if activation == "softmax" else "max")
     if activation == "softmax" and combine != "sum":
-        raise ValueError(f"combine {combine!r} does not fit softmax, whose outputs are summed")
+        raise ValueError(
+            f'combine {combine!r} does not work with softmax; use "sum", or leave `combine` out'
+        )
     if activation != "softmax" and combine == "sum":
-        raise ValueError("combine 'sum' does not fit sigmoid, whose sums leave [0, 1]: max or any")
+        raise ValueError(
+            "combine 'sum' does not work with sigmoid, because sums can exceed 1; use "
+            '"max" or "any"'
+        )
     mapping = LabelMapping(task, outputs, columns, activation, combine, stated.threshold)
     stated_thresholds = stated.threshold if isinstance(stated.threshold, Mapping) else {}
     if unknown := sorted(set(stated_thresholds) - set(mapping.labels)):
         raise ValueError(
-            f"`threshold` names {', '.join(unknown)}; labels are {', '.join(mapping.labels)}"
+            f"`threshold` names {', '.join(unknown)}, but the labels are "
+            f"{', '.join(mapping.labels)}"
         )
     return mapping
 
@@ -253,22 +262,29 @@ def _activation(
             stated == "one-output" and len(outputs) > 1
         ):
             raise ValueError(
-                f"activation {stated!r} does not fit {format_count(len(outputs), 'output')}"
+                f"activation {stated!r} does not fit a model with "
+                f"{format_count(len(outputs), 'output')}; choose another, or leave "
+                "`activation` out"
             )
         return stated
     if problem_type not in (None, *PROBLEM_TYPES):
         types = ", ".join(PROBLEM_TYPES)
-        raise ValueError(f"its problem_type {problem_type!r} is none of {types}: set `activation`")
+        raise ValueError(
+            f"the model's problem_type {problem_type!r} is not one of {types}; set `activation`"
+        )
     if problem_type == "regression":
-        raise ValueError("it is a regression: its outputs are not logits. Set `activation`")
+        raise ValueError(
+            "the model is a regression, so its outputs are not logits; set `activation`"
+        )
     if len(outputs) == 1:
         return "one-output"
     if problem_type == "multi_label_classification":
         return "sigmoid"
     if problem_type is None and set(map(normalize_name, outputs)) >= EXCLUSIVE_NOWHERE:
         raise ValueError(
-            "softmax would make its outputs exclude each other, and insult, obscene and threat do "
-            'not: set `activation = "sigmoid"` (or "softmax", if it was trained so)'
+            "insult, obscene and threat can all be true of one text, but softmax "
+            'allows only one. Set `activation = "sigmoid"`, or "softmax" if the model '
+            "was trained so"
         )
     return "softmax"
 
@@ -314,16 +330,17 @@ def _columns(stated: LabelKeys, task: Task, outputs: Sequence[str]) -> dict[str,
         for name in names:
             if name not in places and normalize_name(name) not in places:
                 raise ValueError(
-                    f"`labels` names the output {name!r}; the outputs are {listed(outputs)}"
+                    f"`labels` names the output {name!r}, but the model's outputs are "
+                    f"{listed(outputs)}"
                 )
         columns_of[label] = tuple(
             places[name] if name in places else places[normalize_name(name)] for name in names
         )
     used = [column for columns in columns_of.values() for column in columns]
     if len(set(used)) < len(used):
-        raise ValueError("two canonical labels share an output")
+        raise ValueError("two labels share an output; give each output to one label only")
     if task == "free" and not used:
-        raise ValueError("`labels` names no output")
+        raise ValueError("`labels` names no output; name at least one")
     return columns_of
 
 
@@ -335,7 +352,9 @@ def _check_outputs(
     if REST in ignored:
         return
     if unknown := sorted(ignored - set(map(normalize_name, outputs))):
-        raise ValueError(f"`ignore` names {', '.join(unknown)}; the outputs are {listed(outputs)}")
+        raise ValueError(
+            f"`ignore` names {', '.join(unknown)}, but the model's outputs are {listed(outputs)}"
+        )
     used = {column for numbers in columns.values() for column in numbers}
     rest = [
         output
@@ -344,13 +363,16 @@ def _check_outputs(
     ]
     if rest:
         raise ValueError(
-            f"its outputs {listed(rest)} belong to no label: name them under `labels` or "
-            '`ignore`, or set task = "free"'
+            f"the outputs {listed(rest)} belong to no label; list them under `labels` "
+            'or `ignore`, or set task = "free"'
         )
     if shared := [
         outputs[column] for column in sorted(used) if normalize_name(outputs[column]) in ignored
     ]:
-        raise ValueError(f"{', '.join(shared)} stands for a label and under `ignore`")
+        raise ValueError(
+            f"{', '.join(shared)} is used for a label and also listed under `ignore`; "
+            "remove one of the two"
+        )
 
 
 def _missing(task: Task, columns: Mapping[str, tuple[int, ...]]) -> list[str]:
@@ -371,13 +393,18 @@ def _add_complement(
     completed |= dict.fromkeys(empty, ())
     if activation == "softmax":
         if empty:
-            raise ValueError(f"no output stands for {', '.join(empty)}: name some under `labels`")
+            raise ValueError(
+                f"no output is assigned to the label {', '.join(empty)}; assign one under `labels`"
+            )
         return completed
     if empty and len(completed) != 2:
-        raise ValueError(f"no output stands for {', '.join(empty)}: name some under `labels`")
+        raise ValueError(
+            f"no output is assigned to the label {', '.join(empty)}; assign one under `labels`"
+        )
     if task == "free" and not empty:
         raise ValueError(
-            "its outputs do not exclude each other (sigmoid): set `labels` to the one that is "
-            'asked for and its complement, as in labels = { spam = ["spam"], other = [] }'
+            "several outputs can be true at once (sigmoid). Set `labels` to the label "
+            "you need and its complement, as in labels = "
+            '{ spam = ["spam"], other = [] }'
         )
     return completed

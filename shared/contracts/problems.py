@@ -76,7 +76,7 @@ def validation_problem(error: ValidationError, body: Any) -> Problem:
     """Return pydantic's errors in this body, with a JSON pointer each; only the number if
     there are very many."""
     if error.error_count() > MOST_FAULTS:
-        message = f"{error.error_count():,} fields are not valid, too many to be told one by one"
+        message = f"{error.error_count():,} fields are not valid, too many to list"
         return invalid([{"loc": (), "type": "too_many", "msg": message}], body)
     entries = error.errors(include_url=False, include_input=False)
     around = {entry["loc"][:steps] for entry in entries for steps in range(len(entry["loc"]))}
@@ -134,13 +134,13 @@ def pointer(steps: Iterable[str | int]) -> str:
 
 
 def attempts_exhausted(attempts: int, last: str) -> Problem:
-    detail = f"{attempts} attempts ended without a result; the last one: {last}"
+    detail = f"{attempts} attempts ended without a result; the last error was: {last}"
     return problem(AttemptsExhausted(detail))
 
 
 def timeout_problem(seconds: float) -> Problem:
     """Return the problem of a computation stopped at its deadline."""
-    detail = f"it was not done after {seconds:g} s, and no job may take longer: ask for less"
+    detail = f"the job was stopped after {seconds:g} s, the most that a job may take; ask for less"
     return problem(TooCostly(detail))
 
 
@@ -148,15 +148,17 @@ def endless_attempts(attempts: int) -> Problem:
     """Return the problem of a job whose last attempt silenced its worker."""
     return problem(
         TooCostly(
-            f"{attempts} attempts ended without a result; in the last one the worker computed "
-            "without an end and could do nothing else"
+            f"{attempts} attempts ended without a result; in the last one the "
+            "computation did not end"
         )
     )
 
 
 def internal(error_id: str) -> Problem:
     """Return the problem of our error, with the id of its entry in the log."""
-    return problem(ScoringError(f"quote {error_id} when you ask")) | {"error_id": error_id}
+    return problem(ScoringError(f"quote the error id {error_id} when you report this error")) | {
+        "error_id": error_id
+    }
 
 
 def to_public(found: Problem, request_id: str | None) -> Problem:
@@ -272,7 +274,7 @@ def check_object_size(body: Any) -> None:
         if isinstance(here, dict):
             if len(here) > MOST_MEMBERS:
                 raise BadInput(
-                    f"an object has {len(here):,} members, and none may have over {MOST_MEMBERS:,}",
+                    f"an object has {len(here):,} members; at most {MOST_MEMBERS:,} are allowed",
                     pointer="",
                 )
             left += [value for value in here.values() if isinstance(value, dict | list)]

@@ -36,10 +36,10 @@ PLACEHOLDERS = ("text", "premise", "hypothesis", "policy", "labels", "language")
 FROM_USERS = frozenset({"text", "premise", "hypothesis"})
 LANGUAGE = "language"  # of the text as it was sent, BCP 47: a variation of it has the same
 OF_EXAMPLES = FROM_USERS | {LANGUAGE}
-NOT_ALLOWED = "the entry of {!r} allows no prompt of a request (allow_request_prompt)"
+NOT_ALLOWED = "the entry of {!r} does not allow a request to send a `prompt` (allow_request_prompt)"
 NO_LABELS = (
-    "it has no labels: HateXScore, FTC and ICE need `verbalizers` under [models.prompt] "
-    "in its entry, or a preset; a request may send its own `prompt`"
+    "it has no labels: HateXScore, FTC and ICE need `verbalizers` under "
+    "[models.prompt] in its entry, or a preset; a request may send its own `prompt`"
 )
 # where a metric is refused for its judge, and not for a prompt that its request brought
 OF_THE_MODEL = (None, "/model", "/template", "/template/verbalizers", "/text", "/text_pair")
@@ -92,7 +92,10 @@ def parse_template(template: str, known: Sequence[str] = PLACEHOLDERS) -> tuple[
             parts.append(TemplatePart("", name))
         else:
             listed = ", ".join(f"{{{name}}}" for name in known)
-            raise ValueError(f"{written} is not a placeholder: {listed}; a brace is written {{{{")
+            raise ValueError(
+                f"{written} is not a placeholder; use one of {listed}. For a literal brace "
+                "write {{ or }}"
+            )
     parts.append(TemplatePart(template[position:]))
     return tuple(piece for piece in parts if piece.text or piece.inserted)
 
@@ -112,7 +115,9 @@ def fill_template(template: str, values: Mapping[str, str]) -> tuple[TemplatePar
         elif piece.inserted is None or piece.is_of_example:
             parts.append(piece)
         else:
-            raise ValueError(f"prompt: nothing is known here for {{{piece.inserted}}}")
+            raise ValueError(
+                f"prompt: the placeholder {{{piece.inserted}}} has no value here; remove it"
+            )
     return tuple(parts)
 
 
@@ -178,7 +183,9 @@ class PromptKeys(Message):
     @classmethod
     def _check_values(cls, given: dict[str, Any]) -> dict[str, Any]:
         if reserved := sorted(given.keys() & NO_VARIABLES):
-            raise ValueError(f"{reserved[0]} is not a variable of a chat template")
+            raise ValueError(
+                f"{reserved[0]} cannot be set as a variable of the chat template; remove it"
+            )
         return given
 
     @field_validator("system", "policy", "user", "after")
@@ -191,17 +198,18 @@ class PromptKeys(Message):
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
         if "policy" in placeholders(self.policy):
-            raise ValueError("`policy` cannot hold {policy}")
+            raise ValueError("`policy` must not contain the placeholder {policy}; remove it")
         templates = {"system": self.system, "policy": self.policy, "after": self.after}
         for name, template in templates.items():
             if user_placeholders := sorted(placeholders(template) & FROM_USERS):
                 raise ValueError(
-                    f"`{name}` must not hold {{{user_placeholders[0]}}}: users' text is for `user`"
+                    f"`{name}` must not contain {{{user_placeholders[0]}}}; the user's "
+                    "text belongs in `user`"
                 )
         if self.user is not None and not placeholders(self.user) & FROM_USERS:
-            raise ValueError("`user` must hold {text}, or {premise} and {hypothesis}")
+            raise ValueError("`user` must contain {text}, or {premise} and {hypothesis}")
         if self.style == "raw" and (self.system or self.after):
-            raise ValueError("style `raw` has no `system` and no `after`: `user` is all of it")
+            raise ValueError("style `raw` uses only `user`; leave out `system` and `after`")
         return self
 
     @model_serializer(mode="wrap")
@@ -240,12 +248,17 @@ class PromptTable(PromptKeys):
     @model_validator(mode="after")
     def _check_table(self) -> Self:
         if self.policy is not None and self.policy_file is not None:
-            raise ValueError("`policy` and `policy_file`: give one of the two")
+            raise ValueError("`policy` and `policy_file` are both given; keep only one of them")
         used = placeholders(self.user) | placeholders(self.system) | placeholders(self.after)
         if "policy" in used and self.policy is None and self.policy_file is None:
-            raise ValueError("{policy} is used, but neither `policy` nor `policy_file` is given")
+            raise ValueError(
+                "the prompt uses {policy}, but neither `policy` nor `policy_file` is given; add one"
+            )
         if self.draws > 1 and self.thinking == "off":
-            raise ValueError("`draws` needs thinking = 'before': else every draw is the same")
+            raise ValueError(
+                "`draws` above 1 needs thinking = 'before', because otherwise every draw "
+                "is the same"
+            )
         return self
 
 
@@ -339,9 +352,11 @@ def prompt_turns(table: PromptTable, task: Task | None) -> tuple[PromptTurn, ...
     becomes the possible answers, the first of each label. task: as its entry states it. Raises
     ValueError for an unknown placeholder."""
     if table.policy_file is not None:
-        raise ValueError("prompt.policy_file: it was not read; write `policy`")
+        raise ValueError(
+            "prompt.policy_file: the file cannot be read here; write its text under `policy`"
+        )
     if isinstance(table.shots, str):
-        raise ValueError("prompt.shots: the file was not read")
+        raise ValueError("prompt.shots: the file cannot be read here; list the shots in the entry")
     values = {"labels": ", ".join(forms[0].strip() for forms in (table.verbalizers or {}).values())}
     if table.policy is not None:
         values["policy"] = "".join(piece.text for piece in fill_template(table.policy, values))
@@ -361,9 +376,11 @@ def _render_example(
     words = (table.verbalizers or {}).get(shot.label)
     if words is None:
         labels = ", ".join(table.verbalizers or ())
-        raise ValueError(f"prompt.shots: {shot.label!r} is not a label of this model: {labels}")
+        raise ValueError(
+            f"prompt.shots: {shot.label!r} is not a label of this model; its labels are {labels}"
+        )
     if missing := sorted(placeholders(asked) & OF_EXAMPLES - shot.values.keys()):
-        raise ValueError(f"prompt.shots: one has no {missing[0]!r}")
+        raise ValueError(f"prompt.shots: a shot has no {missing[0]!r}; add it")
     # the operator's own words, each piece: no place for a user's text is left in it
     text = "".join(piece.text for piece in fill_template(asked, {**values, **shot.values}))
     yield PromptTurn("user", (TemplatePart(text),))

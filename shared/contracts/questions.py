@@ -29,9 +29,9 @@ class Option(Message):
 
 def _check_unique(options: tuple[Option, ...]) -> tuple[Option, ...]:
     if len({option.key for option in options}) < len(options):
-        raise ValueError("two options have the same key")
+        raise ValueError("two options have the same key; give each its own")
     if len({option.text.casefold() for option in options}) < len(options):
-        raise ValueError("two options have the same text")
+        raise ValueError("two options have the same text; change one of them")
     return options
 
 

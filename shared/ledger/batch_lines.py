@@ -118,7 +118,7 @@ def outcomes_of_batch(connection: Connection, metric: str, batch_id: str) -> Ite
     if batch is None:
         raise BadInput(f"there is no batch {batch_id!r}", pointer="/batch")
     if batch.metric != metric:
-        raise BadInput(f"the batch is of {batch.metric}, not of {metric}", pointer="/batch")
+        raise BadInput(f"the batch was scored by {batch.metric}, not by {metric}", pointer="/batch")
     rows = _stream(connection, _outcomes_of(batch_id))
     return (_outcome(row, line_metadata(row.caller)) for row in rows)
 
@@ -153,7 +153,11 @@ def outcomes_of_jobs(
     with closing(_stream(connection, query)) as rows:
         for row in rows:
             if row.metric != metric:
-                reason = f"is of {row.metric}, not of {metric}" if row.metric else "does not exist"
+                reason = (
+                    f"was scored by {row.metric}, not by {metric}"
+                    if row.metric
+                    else "does not exist"
+                )
                 raise BadInput(f"the job {row.job_id!r} {reason}", pointer=f"/jobs/{row.place - 1}")
             yield _outcome(row)
 

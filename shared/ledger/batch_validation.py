@@ -131,7 +131,7 @@ def _insert(connection: Connection, batch_id: str, lines: Sequence[ValidLine]) -
     return [
         Fault(
             "duplicate_custom_id",
-            f"the custom_id {line.custom_id!r} was there before",
+            f"the custom_id {line.custom_id!r} is used by an earlier line; give each line its own",
             line.number,
             "#/custom_id",
         )

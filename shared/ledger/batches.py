@@ -226,7 +226,9 @@ def _find_previous(
         ).one()
     )
     if any(getattr(earlier, name) != value for name, value in values.items()):
-        raise KeyReused("the first request with this key had another body", pointer="")
+        raise KeyReused(
+            "another request was already sent with this Idempotency-Key; use a new key", pointer=""
+        )
     return earlier
 
 

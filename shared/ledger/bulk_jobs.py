@@ -112,7 +112,7 @@ def _claimed(
     """Return the ids of the call that had the key first, or None if the key is ours now."""
     name = func.hashtextextended(f"idempotency {owner.tenant} {key}", 0)
     if not connection.execute(select(func.pg_try_advisory_xact_lock(name))).scalar_one():
-        raise StillRunning("its jobs are being committed; ask again in a moment")
+        raise StillRunning("its jobs are still being stored; send the request again in a moment")
     mark = fingerprint(f"{new.metric}:batchCreate", {"requests": list(new.requests)})
     values = {"tenant": owner.tenant, "key": key, "fingerprint": mark}
     claimed = connection.execute(
@@ -131,7 +131,9 @@ def _claimed(
     if row is None:  # just purged
         return None
     if row.fingerprint != mark or row.job_ids is None:
-        raise KeyReused("the first request with this key had another body", pointer="")
+        raise KeyReused(
+            "another request was already sent with this Idempotency-Key; use a new key", pointer=""
+        )
     if connection.execute(select(exists().where(*_among(row.job_ids, owner.tenant)))).scalar_one():
         return list(row.job_ids)
     take_over_key(connection, values | {"job_id": ids[0], "job_ids": ids}, row.job_ids[0])

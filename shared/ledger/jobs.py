@@ -180,7 +180,9 @@ def _find_previous(connection: Connection, ours: Mapping[str, str]) -> Job | Non
     if row is None:
         return None
     if row.fingerprint != ours["fingerprint"]:
-        raise KeyReused("the first request with this key had another body", pointer="")
+        raise KeyReused(
+            "another request was already sent with this Idempotency-Key; use a new key", pointer=""
+        )
     try:
         return find(connection, row.job_id)
     except UnknownJob:
@@ -463,7 +465,10 @@ def check_limit(connection: Connection, owner: Owner, count: int = 1) -> None:
     too_many = open_count + count - owner.most_open
     if too_many <= 0:
         return
-    detail = f"{owner.most_open} jobs are queued or running; wait until some have ended"
+    detail = (
+        f"you have {owner.most_open} jobs queued or running, the most allowed; wait until "
+        "some have ended"
+    )
     if count > 1:
         detail = f"{owner.most_open} jobs may be queued or running, and these {count} do not fit"
     # In the time that the oldest job has been open about all open ones end (Little's law). The
@@ -493,7 +498,8 @@ def check_batches(connection: Connection, owner: Owner) -> None:
     count = select(func.count()).where(batches.c.tenant == owner.tenant, batches.c.status.in_(OPEN))
     if connection.execute(count).scalar_one() > owner.most_batches:
         raise QuotaExceeded(
-            f"{owner.most_batches} batches are open; wait until one has ended, or cancel one",
+            f"you have {owner.most_batches} open batches, the most allowed; wait until "
+            "one ends, or cancel one",
             policy=OPEN_BATCHES,
             retry_after=RETRY_SECONDS,
         )
@@ -515,7 +521,10 @@ def check_file_limit(connection: Connection, owner: Owner, size: int) -> None:
     )
     count, total = connection.execute(query).one()
     if count >= owner.most_files:
-        detail, policy = f"{owner.most_files} uploaded files are kept", STORED_FILES
+        detail, policy = (
+            f"you have {owner.most_files} uploaded files, the most allowed",
+            STORED_FILES,
+        )
     elif total + size > owner.most_bytes:
         detail, policy = (
             f"your files may have at most {owner.most_bytes} bytes in total",

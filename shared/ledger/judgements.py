@@ -184,10 +184,13 @@ def write(
     if job is None or job.status != "succeeded" or not job.is_scored:
         raise NoResultToJudge(f"the job {job_id!r} has no metric result")
     if job.is_private and values.get("note"):
-        raise BadInput("the job's texts are not kept, and notes quote", pointer="/note")
+        raise BadInput(
+            "the job's texts are not stored, and a note may quote them; leave out `note`",
+            pointer="/note",
+        )
     if job.is_private and values.get("human_label") not in (None, "", *PLAIN_LABELS):
         names = ", ".join(PLAIN_LABELS)
-        detail = f"the job's texts are not kept, and a label may quote them: send one of {names}"
+        detail = f"the job's texts are not stored, and a label may quote them; send one of {names}"
         raise BadInput(detail, pointer="/human_label")
     stored = {"about": values.get("about") or SCORE, "note": values.get("note") or None}
     values = {**values, **stored}
@@ -195,7 +198,7 @@ def write(
         return equal, True
     count = select(func.count()).where(judgements.c.job_id == job_id)
     if connection.execute(count).scalar_one() >= MOST_OF_JOB:
-        detail = f"the job {job_id} has {MOST_OF_JOB} judgements and takes no more"
+        detail = f"the job {job_id} has {MOST_OF_JOB} judgements, the most that a job may have"
         raise QuotaExceeded(detail, policy=POLICY, retry_after=None)
     return _append(connection, job_id, values, origin), False
 

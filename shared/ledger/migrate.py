@@ -35,8 +35,8 @@ class UnknownSchemaError(RuntimeError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"the schema of this database is unknown ({reason}): "
-            "start with an empty database, or with the version that made it"
+            f"the schema of this database is unknown ({reason}); start with an empty "
+            "database, or with the version that created it"
         )
 
 
@@ -52,7 +52,9 @@ def migrate(engine: Engine) -> None:
             column["name"] for column in inspector.get_columns(table.name)
         }
         if lacking:
-            raise UnknownSchemaError(f"{table.name} lacks {', '.join(sorted(lacking))}")
+            raise UnknownSchemaError(
+                f"the table {table.name} lacks the columns {', '.join(sorted(lacking))}"
+            )
     partitions.adopt(engine)
 
 

@@ -90,7 +90,7 @@ def partition_jobs(engine: Engine, retention: timedelta, now: datetime) -> None:
         guard.detach()  # its lock ends with its session
         mine = text("SELECT pg_try_advisory_lock(:lock)")
         if not guard.execute(mine, {"lock": CONVERSION}).scalar_one():
-            raise NotPartitioned("another process is at it")
+            raise NotPartitioned("another process is already doing this")
         try:
             if not is_partitioned(guard):
                 _check(guard, retention)
@@ -113,15 +113,16 @@ def _check(connection: Connection, retention: timedelta) -> None:
         raise NotPartitioned("PostgreSQL 14 or later is needed")
     dependants = ", ".join(connection.execute(NAMED_BY).scalars())
     if dependants:
-        raise NotPartitioned(f"to be removed first, and made anew: {dependants}")
+        raise NotPartitioned(f"remove these before, and create them again afterwards: {dependants}")
     indexes = len(connection.execute(INDEXES).all())
     partitions = retention // DAY + DAYS_AHEAD + 5
     needed = AT_ONCE * partitions * (indexes + 1)
     per_session, sessions = connection.execute(MOST_LOCKS).one()
     if per_session * sessions < needed:
         raise NotPartitioned(
-            f"{partitions} partitions need more locks: set max_locks_per_transaction of "
-            f"PostgreSQL to {-(-needed // sessions)} or more, now {per_session}, and restart it"
+            f"{partitions} partitions need more locks. Set max_locks_per_transaction of "
+            f"PostgreSQL to {-(-needed // sessions)} or more (now {per_session}), and "
+            "restart it"
         )
 
 
@@ -156,7 +157,9 @@ def _patiently(engine: Engine, step: str, work: Callable[[Connection], None]) ->
         if tried % 10 == 0:
             logger.info("partition_jobs.waits_for_lock", step=step, tries=tried + 1)
         time.sleep(WAIT_SECONDS)
-    raise NotPartitioned("the table of jobs was never free: end what holds it for minutes")
+    raise NotPartitioned(
+        "the table of jobs was in use all the time; end the queries that run for minutes"
+    )
 
 
 def _swap(connection: Connection, until: datetime) -> None:
@@ -198,7 +201,7 @@ def main() -> None:
     try:
         partition_jobs(ledger(), timedelta(hours=settings.retention_hours), datetime.now(UTC))
     except NotPartitioned as error:
-        sys.exit(f"the jobs stay one table: {error}")
+        sys.exit(f"the table of jobs was not partitioned: {error}")
 
 
 if __name__ == "__main__":

@@ -148,7 +148,7 @@ def in_short_lock(engine: Engine, work: Callable[[Connection], bool | None]) -> 
     except Unavailable as error:
         if getattr(getattr(error.__cause__, "orig", None), "sqlstate", None) not in NOT_LOCKED:
             raise
-        logger.info("partitions.busy", detail="a lock is held: tried again in the next round")
+        logger.info("partitions.busy", detail="the table is locked; the next round tries again")
         return False
 
 

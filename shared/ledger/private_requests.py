@@ -47,7 +47,10 @@ def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
         return request
     sealer = secret_sealer(settings())
     if sealer is None:
-        raise Unavailable("`do_not_store_text` needs TOUCHSTONE_SECRET_KEYS, which is not set")
+        raise Unavailable(
+            "`do_not_store_text` needs TOUCHSTONE_SECRET_KEYS, which is not set; ask the "
+            "operator to set it"
+        )
     fields = {name: request[name] for name in PLAIN if name in request}
     return fields | {ENCRYPTED: sealer.seal(json.dumps(dict(request)))}
 
@@ -56,7 +59,8 @@ def check_encryption_key(request: JobRequest) -> None:
     """Raises BadInput if the request is private and no key is configured."""
     if request.do_not_store_text and secret_sealer(settings()) is None:
         raise BadInput(
-            "this service cannot keep a text out of its stores: TOUCHSTONE_SECRET_KEYS is not set",
+            "`do_not_store_text` is not available, because TOUCHSTONE_SECRET_KEYS is "
+            "not set; ask the operator to set it",
             pointer="/do_not_store_text",
         )
 
@@ -76,4 +80,7 @@ def decrypted(stored: Mapping[str, Any]) -> Mapping[str, Any]:
 def check_readable(request: Mapping[str, Any]) -> None:
     """Raises Unavailable if this process has no key for the request's encrypted part."""
     if ENCRYPTED in request:
-        raise Unavailable("no key of TOUCHSTONE_SECRET_KEYS opens the request")
+        raise Unavailable(
+            "no key in TOUCHSTONE_SECRET_KEYS decrypts the request; add the key that it "
+            "was encrypted with"
+        )

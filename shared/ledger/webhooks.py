@@ -174,7 +174,7 @@ def body_of(event: EventType | TestType, data: Mapping[str, Any]) -> str:
     payload = {"type": event, "timestamp": timestamp, "data": data}
     body = json.dumps(payload, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     if len(body) >= MOST_BYTES:
-        raise ValueError(f"a webhook's body must stay below {MOST_BYTES} bytes")
+        raise ValueError(f"a webhook's body must have fewer than {MOST_BYTES} bytes")
     return body
 
 
@@ -216,7 +216,10 @@ def make_endpoint(
     if key is not None and (row := connection.execute(existing).one_or_none()) is not None:
         shown = {name: value for name, value in values.items() if name in row._fields}
         if any(getattr(row, name) != value for name, value in shown.items()):
-            raise KeyReused("the first request with this key had another body", pointer="")
+            raise KeyReused(
+                "another request was already sent with this Idempotency-Key; use a new key",
+                pointer="",
+            )
         return _endpoint(row)
     count = select(func.count()).select_from(endpoints).where(endpoints.c.tenant == tenant)
     if connection.execute(count).scalar_one() >= MOST_ENDPOINTS:

@@ -137,15 +137,19 @@ class ServedClassifier(ServerModel):
         """Return the input by the entry's `input`. Raises BadInput for what the server cannot
         read."""
         if example.template is not None:
-            raise BadInput("a classifier takes no template", pointer="/template")
+            raise BadInput(
+                "a classifier takes no template; leave out `template`", pointer="/template"
+            )
         if example.prompt is not None:
-            raise BadInput("a classifier takes no prompt", pointer="/prompt")
+            raise BadInput("a classifier takes no prompt; leave out `prompt`", pointer="/prompt")
         sides = EncoderTexts(self._entry.input).of(example)
         if len(sides) == 1:
             return sides[0].text
         if not reads_pairs:
             raise BadInput(
-                f"the server of {self._entry.name!r} reads no pairs of texts", pointer="/text_pair"
+                f"the server of {self._entry.name!r} does not read pairs of texts; "
+                "leave out `text_pair`",
+                pointer="/text_pair",
             )
         return sides[0].text, sides[1].text
 
@@ -183,12 +187,14 @@ class _ServedHead:
         names = self._names if self._names is not None else entry.outputs
         if names is None:
             raise BadInput(
-                f"the server of {entry.name!r} does not name its {count} outputs: set `outputs`",
+                f"the server of {entry.name!r} does not name its {count} outputs; set "
+                "`outputs` in the model's entry",
                 pointer="/model",
             )
         if len(names) != count:
             raise BadInput(
-                f"the server of {entry.name!r} has {count} outputs, and {len(names)} are named",
+                f"the server of {entry.name!r} has {count} outputs, but `outputs` names "
+                f"{len(names)}",
                 pointer="/model",
             )
         try:
@@ -206,14 +212,15 @@ class _ServedHead:
         inside = bool(np.all((values >= -ROUNDING) & (values <= 1 + ROUNDING)))
         if not inside or (exclusive and not _is_normalized(values)):
             raise BadInput(
-                f"the server of {self._name!r} applies an activation, and its values "
-                f"are not {'softmax' if exclusive else 'sigmoids'}: set `activation` as it does",
+                f"the values from the server of {self._name!r} are not "
+                f"{'softmax' if exclusive else 'sigmoid'} probabilities; set "
+                "`activation` to the one that the server applies",
                 pointer="/model",
             )
         if not exclusive and self._softmaxes:
             raise BadInput(
-                f"the server of {self._name!r} applies a softmax where its model has sigmoids, "
-                "and does not return raw scores",
+                f"the server of {self._name!r} applies a softmax, but its model has "
+                "sigmoid outputs; let the server return raw scores",
                 pointer="/model",
             )
         shares = np.clip(values, 0.0, 1.0)
@@ -244,7 +251,8 @@ def _order(
         ends = {name: name.rpartition("_")[2] for name in answered}
         if not all(end.isdecimal() for end in ends.values()):
             raise BadInput(
-                f"the server names its outputs {', '.join(answered)}: name them so under `outputs`",
+                f"the server names its outputs {', '.join(answered)}; use these names "
+                "under `outputs`",
                 pointer="/model",
             )
         names = sorted(answered, key=lambda name: int(ends[name]))
@@ -382,8 +390,8 @@ def find_protocol(connection: Connection) -> str:
         if kinds := sorted(owners & BY_NAME.keys()):
             return kinds[0]
     raise BadInput(
-        "the server does not say of which kind it is: if its address is right, set `protocol` to "
-        f"{', '.join(BY_NAME)} or kserve-v2",
+        "the server does not state its protocol; check its address, or set `protocol` "
+        f"to {', '.join(BY_NAME)} or kserve-v2",
         pointer="/model",
     )
 
@@ -401,13 +409,13 @@ def _named(rows: Sequence[Sequence[_Named]], count: int) -> ServedOutputs:
     names = tuple(sorted({output.label for row in rows for output in row}))
     by_name = [{output.label: output.score for output in row} for row in rows]
     if any(len(row) != len(names) for row in by_name):
-        raise AnswerUnread("the server does not answer all outputs")
+        raise AnswerUnread("the server's answer lacks some of the model's outputs")
     return ServedOutputs(names, _rows([[row[name] for name in names] for row in by_name], count))
 
 
 def _rows(values: Sequence[Sequence[float]], count: int) -> Floats:
     if len(values) != count or len({len(row) for row in values}) > 1:
-        raise AnswerUnread("the server returns another number of outputs than requested")
+        raise AnswerUnread("the server returned another number of outputs than requested")
     return np.array(values, dtype=np.float64)
 
 

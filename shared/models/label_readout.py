@@ -87,7 +87,7 @@ def of_head(probabilities: Floats, mass: Floats | None, labels: Sequence[str]) -
         if not all(map(math.isfinite, row)):
             judgements.append(unread(labels, "answer-unread", NO_NUMBER, reading="head"))
         elif share is not None and share < NO_MASS:
-            detail = f"the model gives all labels together {share:.3g}"
+            detail = f"all labels together have a probability of only {share:.3g}"
             judgements.append(unread(labels, "answer-unread", detail, reading="head", mass=share))
         else:
             row = tuple(row)

@@ -232,7 +232,7 @@ def models() -> Models:
     job."""
     check()
     if _Binding.models is None:
-        raise Unavailable("no models are bound: Local() of touchstone_client binds them")
+        raise Unavailable("no models are loaded in this process; use Local() of touchstone_client")
     return _Binding.models
 
 

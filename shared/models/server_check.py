@@ -42,7 +42,9 @@ JUDGED = {"HateXScore": ("hateful",), "FTC": ("entailment", "neutral", "contradi
 def probe(entry: ModelEntry) -> ServerAbilities:
     """Test the server of an `openai:` or `classify:` entry. Raises ValueError for another entry."""
     if not entry.is_served:
-        raise ValueError(f"{entry.name!r} is not behind a server")
+        raise ValueError(
+            f"{entry.name!r} has no server to check; only openai: and classify: sources have one"
+        )
     base: dict[str, Any] = {
         "name": entry.name,
         "source": f"{entry.scheme}:",
@@ -152,7 +154,10 @@ def _writes(server: LanguageServer) -> tuple[ServerChoice | None, bool]:
     except ScoringError as error:
         if server.supports_completion:
             return None, True
-        raise BadInput(f"it neither chats nor completes text ({error.detail})") from error
+        raise BadInput(
+            f"the server neither chats nor completes text ({error.detail}); check its "
+            "address and model"
+        ) from error
     return answer, server.supports_completion
 
 

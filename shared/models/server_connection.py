@@ -97,7 +97,7 @@ def readable_answers(model: str) -> Iterator[None]:
         yield
     except AnswerUnread as error:
         raise Unavailable(
-            f"the answer of the server of {model!r} could not be read: {error.detail}"
+            f"the answer from the server of {model!r} cannot be read: {error.detail}"
         ) from error
 
 
@@ -148,7 +148,7 @@ class Address:
         value = secret(name)
         if value is None:
             raise Unavailable(
-                f"{self.entry.name!r} needs its key in the environment variable {name}"
+                f"the key of {self.entry.name!r} is missing; set the environment variable {name}"
             )
         return value.get_secret_value()
 
@@ -212,7 +212,9 @@ class Connection:
         try:
             return retrying(self._once, method, url, body)
         except _RetryError as error:
-            raise Unavailable(f"the server of {self.name!r}: {error}") from error
+            raise Unavailable(
+                f"the request to the server of {self.name!r} failed: {error}"
+            ) from error
 
     def _once(self, method: str, url: str, body: Json | None) -> Any:
         check()
@@ -244,19 +246,20 @@ class Connection:
         status, server = response.status_code, f"the server of {self.name!r}"
         if status < 400:
             return BadInput(
-                f"{server} answers with a redirect (status {status}), which is not followed; set "
-                "the address of the server itself",
+                f"{server} answered with a redirect (status {status}); set the final "
+                "address in the model's entry",
                 pointer="/model",
             )
         if status in (401, 403):  # its message may repeat the key
-            return Unavailable(f"{server} rejects the key (status {status})")
+            return Unavailable(f"{server} rejects the key (status {status}); set a valid key")
         if status in (402, 429):
             return BadInput(
-                f"{server} says that its quota or credit is used up (status {status})",
+                f"{server} says that its quota or credit is used up (status {status}); "
+                "raise it, or name another model",
                 pointer="/model",
             )
         words = self._address.redacted(_message(response)[:READ_FOR_REASON])
-        detail = f"{server} refuses it (status {status})"
+        detail = f"{server} refuses the request (status {status})"
         detail += "" if is_private() else f": {words[:SHOWN]}"  # its message may repeat the text
         if status in (400, 413, 422) and TOO_LONG.search(_code(response) + " " + words):
             return TextTooLong(detail)
@@ -267,7 +270,9 @@ class Connection:
     def _read(self, response: httpx.Response) -> Any:
         """Return a JSON object, or the list of text-embeddings-inference."""
         if response.content.count(b",") > self._most_bytes // BYTES_OF_A_VALUE:
-            raise Unavailable(f"the server of {self.name!r} did not answer: too many JSON values")
+            raise Unavailable(
+                f"the answer from the server of {self.name!r} has too many JSON values"
+            )
         try:
             answer = response.json()
         except (ValueError, RecursionError) as error:

@@ -87,9 +87,9 @@ def queue_urls(value: SecretStr | None) -> dict[str, str]:
     for number, pair in enumerate(listed, start=1):
         service, separator, url = pair.partition("=")
         if not separator or not service.isidentifier():
-            raise ValueError(f"must be SERVICE=URL with blanks between; no. {number} is not")
+            raise ValueError(f"must be pairs SERVICE=URL separated by blanks; pair {number} is not")
         if service in urls:
-            raise ValueError(f"must name {service} once")
+            raise ValueError(f"must name {service} only once")
         if (fault := _find_url_error("REDIS_URL", url)) is not None:
             raise ValueError(f"{service}: the address {fault}")
         urls[service] = url
@@ -233,6 +233,6 @@ def validate_keys(keys: SecretStr | None) -> SecretStr | None:
             length = 0
         if length != KEY_BYTES:
             raise ValueError(
-                f"must be {KEY_BYTES} bytes each in url-safe base64, set off by commas"
+                f"must be keys of {KEY_BYTES} bytes each in url-safe base64, separated by commas"
             )
     return keys

@@ -118,8 +118,8 @@ def take_from(services: Sequence[str]) -> None:
     if len(by_address) > 1:
         several = " | ".join(", ".join(names) for names in by_address.values())
         raise ValueError(
-            f"TOUCHSTONE_QUEUE_REDIS: the queues of {several} are in different Redis servers: "
-            "start a worker for each"
+            f"TOUCHSTONE_QUEUE_REDIS: the queues of {several} are in different Redis "
+            "servers; start a separate worker for each"
         )
     _taken[:] = by_address
     app.conf.broker_url = own_address()

@@ -22,7 +22,9 @@ from shared.models.ports import PromptOfRequest
 from shared.text.language import Obstacle
 
 FENCE = "====="
-UNREADABLE = Obstacle("answer-unread", "the reader's answer is not JSON of the requested shape")
+UNREADABLE = Obstacle(
+    "answer-unread", "the reader model did not answer with JSON of the required form"
+)
 Answer = TypeVar("Answer", bound=BaseModel)
 
 

@@ -333,7 +333,7 @@ def plan_of(target: WantedEffect, report: BatchReport, *, against_random: bool) 
         )
     draws = _draws_for(target, warnings) if against_random else {}
     if target.beat_rate is not None and not against_random:
-        warnings.append(f"draws: {report.metric} has no comparison with random explanations")
+        warnings.append(f"draws: {report.metric} does not compare with random explanations")
     return StudyPlan(wanted=target, **texts, **draws, warnings=tuple(warnings))
 
 

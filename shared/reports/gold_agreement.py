@@ -282,7 +282,10 @@ def _label_warnings(pairs: Sequence[tuple[Row, str, str | None]]) -> Iterator[st
         yield "gold labels: all labels are equal, so the accuracy means little"
     if decided and golds & decided and (unknown := golds - decided):
         lines = sum(gold in unknown for _, gold, _ in pairs)
-        yield f"gold labels: the labels of {lines} lines are never decided and count as wrong"
+        yield (
+            f"gold labels: the labels of {lines} lines are never decided; these lines count "
+            "as wrong"
+        )
     if 0 < len(pairs) < FEW:
         yield f"too few: only {len(pairs)} results have a gold label"
 

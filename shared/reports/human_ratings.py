@@ -78,9 +78,14 @@ class RatedResults:
         if not self._ranked:
             yield "ratings: all scores or ratings are equal, or there are too few for a correlation"
         elif len(self.rated) > MOST_RANKED:
-            yield f"kendall: {len(self.rated)} results are too many for an interval"
+            yield (
+                f"kendall: no interval for {len(self.rated)} results; at most {MOST_RANKED} "
+                "can have one"
+            )
         if len(self.values) > MOST_VALUES:
-            yield f"alpha: ratings have {len(self.values)} values, more than {MOST_VALUES}"
+            yield (
+                f"alpha: ratings have {len(self.values)} values; at most {MOST_VALUES} are allowed"
+            )
 
     @cached_property
     def values(self) -> list[float]:
@@ -121,7 +126,8 @@ class RatedResults:
             start = 1.0
         if start is None:
             reason = (
-                f"ratings have {len(self.values)} values: `accepted_from` must say which accept"
+                f"ratings have {len(self.values)} values; set `accepted_from` to say which "
+                "of them accept"
             )
             return _no_threshold(0, 0, reason)
         accepted = [[rating >= start for rating in row.given.values()] for row in self.rated]

@@ -92,7 +92,7 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if set(cls.variants) != set(get_args(Variant)):
-            raise TypeError(f"{cls.__name__}.variants must have a row per variant")
+            raise TypeError(f"{cls.__name__}.variants must have one row for each variant")
 
     def collect(self, requests: Sequence[Request]) -> Sequence[Answers]:
         """Return the models' answers to every request, in order, in as few calls as possible.

@@ -246,15 +246,17 @@ def check_compatible(first: Sequence[Row], second: Sequence[Row]) -> None:
         if ours[name] and theirs[name] and ours[name] != theirs[name]:
             kinds = [", ".join(sorted(origins[name])) for origins in (ours, theirs)]
             raise BadInput(
-                f"the two have different {name}: {kinds[0]} and {kinds[1]}. Score both in the "
-                "same way to compare them",
+                f"the two systems have different {name}: {kinds[0]} and {kinds[1]}; "
+                "score both in the same way to compare them",
                 pointer="/against",
             )
     for name in COMPARABLE[:2]:
         if len(ours[name]) > 1:
             listed = ", ".join(sorted(ours[name]))
             raise BadInput(
-                f"results of several {name} cannot be compared: {listed}", pointer="/against"
+                f"results with several {name} cannot be compared: {listed}; compare "
+                "results with one of them",
+                pointer="/against",
             )
 
 

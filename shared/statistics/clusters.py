@@ -78,7 +78,7 @@ def in_order(rows: Floats, keys: Sequence[str] | None) -> tuple[Integers, Intege
     """Return (n,) positions of (n, K) rows, by key and then by value, and the (n,) cluster of each
     from 0."""
     if keys is not None and len(keys) != len(rows):
-        raise ValueError("each row has one cluster")
+        raise ValueError("`keys` must have one entry for each row")
     columns = [rows[:, column] for column in range(rows.shape[1] - 1, -1, -1)]
     if keys is None:
         order = np.lexsort(columns) if len(rows) else np.empty(0, np.int64)

@@ -42,9 +42,11 @@ class GroupSequential:
 
     def __post_init__(self) -> None:
         if not len(self.looks) == len(self.yes_up_to) == len(self.no_from) + 1:
-            raise ValueError("every look has its bounds")
+            raise ValueError(
+                "`looks` and `yes_up_to` must have the same length, and `no_from` one entry fewer"
+            )
         if any(step < 1 for step in np.diff([0, *self.looks])):
-            raise ValueError("looks ascend from 1")
+            raise ValueError("`looks` must be ascending whole numbers from 1")
 
     @property
     def first(self) -> int:
@@ -82,7 +84,7 @@ class GroupSequential:
             count = int(np.count_nonzero(reached[:draws]))
             if count >= no_from or count <= yes_up_to:
                 return draws, count
-        raise AssertionError("the last look always stops")
+        raise AssertionError("the last look must end the test")
 
     def next_look(self, draws: int) -> int:
         """Return how many draws the look after this many has."""

@@ -78,7 +78,7 @@ def share(
     how = how or Resampling()
     rows, left_out = defined_rows(values, keys)
     if not np.isin(rows.values, (0.0, 1.0)).all():
-        raise ValueError("a share needs values of 0 and 1")
+        raise ValueError("the values of a share must be 0 or 1")
     estimate = _described(rows, left_out)
     if estimate.value is None or rows.count < 2:
         return estimate
@@ -153,7 +153,7 @@ def macro(
     shares = (np.ones(len(strata)) if weights is None else np.array(weights))[present]
     if shares.size:
         if not (np.isfinite(shares).all() and shares.min() >= 0 and shares.sum() > 0):
-            raise ValueError("weights are at least 0, and not all 0")
+            raise ValueError("weights must be at least 0, and one must be above 0")
         shares = shares / shares.mean()
     parts = [_described(rows, 0) for rows in clustered]
     means = [part.value for part in parts if part.value is not None]
@@ -315,7 +315,7 @@ def defined_rows(
     indices = [index for index, value in enumerate(values) if value is not None]
     finite_values = [float(values[index] or 0.0) for index in indices]
     if keys is not None and len(keys) != len(values):
-        raise ValueError("each row has one cluster")
+        raise ValueError("`keys` must have one entry for each value")
     own_keys = None if keys is None else [keys[index] for index in indices]
     return clustered(finite_values, own_keys), len(values) - len(indices)
 

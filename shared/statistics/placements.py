@@ -43,7 +43,7 @@ class Subsets(Placements):
 
     def __post_init__(self) -> None:
         if not 0 <= self.size <= self.units:
-            raise ValueError("a subset has at most all units")
+            raise ValueError(f"`size` is {self.size}, but must be from 0 to {self.units}")
 
     @property
     def count(self) -> int:
@@ -64,7 +64,9 @@ class Words(Placements):
 
     def __post_init__(self) -> None:
         if not self.count:
-            raise ValueError("no set of this many words has this many tokens")
+            raise ValueError(
+                f"no {self.words} words of the text have {self.tokens} tokens in total"
+            )
 
     @cached_property
     def count(self) -> int:
@@ -128,7 +130,7 @@ class Runs(Placements):
 
     def __post_init__(self) -> None:
         if min(self.lengths, default=1) < 1 or self._free + 1 < len(self.lengths):
-            raise ValueError("such runs do not fit")
+            raise ValueError(f"runs of the lengths {self.lengths} do not fit in {self.units} units")
 
     @cached_property
     def _free(self) -> int:
@@ -167,7 +169,10 @@ class RunsWithGaps(Placements):
     def __post_init__(self) -> None:
         wrong = len(self.gaps) != max(0, len(self.lengths) - 1)
         if wrong or min((*self.lengths, *self.gaps), default=1) < 1 or self._max_shift < 1:
-            raise ValueError("such runs and gaps do not fit")
+            raise ValueError(
+                f"runs of the lengths {self.lengths} with the gaps {self.gaps} do not fit "
+                f"in {self.units} units"
+            )
 
     @cached_property
     def _max_shift(self) -> int:
@@ -246,7 +251,7 @@ def _units(starts: Sequence[int], lengths: Sequence[int]) -> Places:
 
 def _check(rank: int, count: int) -> None:
     if not 0 <= rank < count:
-        raise ValueError(f"there are {count} placements, and none of rank {rank}")
+        raise ValueError(f"`rank` is {rank}, but must be from 0 to {count - 1}")
 
 
 def _combination(rank: int, available: int, size: int) -> Places:

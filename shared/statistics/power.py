@@ -37,7 +37,7 @@ def texts_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int 
     `MOST_TEXTS`.
     """
     if effect <= 0:
-        raise ValueError("an effect is greater than 0")
+        raise ValueError("`effect` must be greater than 0")
     low, high = 1, 2
     while _t_power(effect, high, alpha) < power:
         low, high = high, 2 * high
@@ -54,7 +54,7 @@ def equal_texts_needed(reach: float, alpha: float = 0.05) -> int:
     share of the distance to the end of the quantity's range, > 0. The bound is that of a share of
     0: 1 − (α/2)^(1/n) (Clopper–Pearson)."""
     if reach <= 0:
-        raise ValueError("a reach is greater than 0")
+        raise ValueError("`reach` must be greater than 0")
     return 2 if reach >= 1 else max(2, math.ceil(math.log(alpha / 2) / math.log1p(-reach)))
 
 

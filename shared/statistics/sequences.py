@@ -32,7 +32,7 @@ def confidence_sequence(
     Raises ValueError for values outside."""
     x = finite(values)
     if x.size and not (x.min() >= 0 and x.max() <= 1):
-        raise ValueError("a confidence sequence is of values in [0, 1]")
+        raise ValueError("the values of a confidence sequence must be in [0, 1]")
     times = np.arange(1, x.size + 1)
     means = (0.5 + np.cumsum(x)) / (times + 1)
     variances = (0.25 + np.cumsum((x - means) ** 2)) / (times + 1)

@@ -98,5 +98,5 @@ def log_probabilities() -> dict[str, float]:
 def _package(name: str) -> Path:
     spec = find_spec(name)
     if spec is None or spec.origin is None:
-        raise Unavailable(f"the package {name} is not installed")
+        raise Unavailable(f"the package {name} is not installed; install it")
     return Path(spec.origin).parent

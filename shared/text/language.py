@@ -261,7 +261,9 @@ class ModelLanguages:
             return None
         names = language_names(self.learned)
         if detected.code == UNDECIDED:
-            detail = f"the {what}'s language is undecided; {self.model} learned {names}; send "
+            detail = (
+                f"the {what}'s language was not recognised ({self.model} learned {names}); send "
+            )
             return Obstacle("language-undecided", f"{detail}`language`")
         verb = "is taken to be" if detected.by == "assumed" else "is"
         language = language_name(detected.code)
@@ -331,7 +333,7 @@ def rules_obstacle(
         return None
     return Obstacle(
         "language-undecided",
-        f"{what}'s language is undecided; {by} {names}; send `language`",
+        f"{what}'s language was not recognised ({by} {names}); send `language`",
     )
 
 

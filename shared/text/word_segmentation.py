@@ -34,8 +34,8 @@ def words_obstacle(text: str, detected: LanguageFound) -> Obstacle | None:
     code = next((c for c in (detected.code, find_language(text).code) if c in UNSEGMENTED), None)
     if code is None:
         return None
-    detail = f"the text's language is {language_name(code)}, which has no word segmentation here"
-    return Obstacle("no-words", f"{detail}: ask for rows of tokens, which local models support")
+    detail = f"Touchstone cannot split {language_name(code)} into words"
+    return Obstacle("no-words", f"{detail}; ask for rows of tokens, with a local model")
 
 
 def word_spans(text: str, language: str) -> list[Span]:

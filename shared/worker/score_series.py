@@ -34,7 +34,9 @@ PARTS = Summary(
     "touchstone_part", "Absolute parts of the scores", ["metric", "part", "model", "sign"]
 )
 UNDEFINED = Counter(
-    "touchstone_undefined_total", "Results without a score, by why", ["metric", "model", "reason"]
+    "touchstone_undefined_total",
+    "Results without a score, by reason",
+    ["metric", "model", "reason"],
 )
 VERDICTS = Counter(
     "touchstone_verdicts_total", "Results by verdict", ["metric", "model", "verdict"]

@@ -90,5 +90,7 @@ def _as_stored(content: str, request: JobRequest) -> str:
         return content
     sealer = secret_sealer(settings())
     if sealer is None:
-        raise Unavailable("a text that must not be stored needs TOUCHSTONE_SECRET_KEYS")
+        raise Unavailable(
+            "a text that must not be stored needs TOUCHSTONE_SECRET_KEYS; set it for this worker"
+        )
     return sealer.seal(content)

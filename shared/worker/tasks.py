@@ -208,8 +208,9 @@ def check_one_version(rows: Sequence[Scored[Any, Any]], request: BatchReportRequ
     versions = sorted({one.metric_version for one in origins if isinstance(one, Provenance)})
     if len(versions) > 1 and not request.mixed:
         raise BadInput(
-            f"these are results of several versions of the metric, {', '.join(versions)}: score "
-            "the older ones again, or send `mixed: true` to sum them up all the same",
+            "the results come from several versions of the metric, "
+            f"{', '.join(versions)}. Score the older ones again, or send `mixed: true` "
+            "to combine them",
             pointer="/mixed",
         )
 

@@ -89,7 +89,7 @@ def test_a_branch_becomes_a_commit_and_the_entry_says_what_the_files_say(
     assert "languages: English (en)" in said.err
     assert not any(path.endswith((".safetensors", ".bin")) for path in remote.asked)
     assert models_command.main(["add", "org/hate"]) == 1  # the name is taken
-    assert "has a model 'hate' already" in capsys.readouterr().err
+    assert "already has a model 'hate'" in capsys.readouterr().err
 
 
 def test_weights_are_pulled_checked_and_pinned_and_then_they_are_here(
@@ -136,7 +136,7 @@ def test_other_weights_than_the_hub_states_are_deleted(
     blob = file.resolve()
     blob.write_bytes(blob.read_bytes()[:-1] + b"x")
     assert models_command.main(["pull", "hate"]) == 1
-    assert "arrived altered" in capsys.readouterr().err
+    assert "arrived damaged" in capsys.readouterr().err
     assert not blob.exists()
     assert models_command.main(["pull", "hate"]) == 0
 
@@ -147,7 +147,7 @@ def test_a_conversion_by_pull_request_is_taken_and_named(
     remote.add("org/old", "main", pickled(tiny, place / "old"), OTHER)
     remote.add("org/old", "refs/pr/3", tiny, THIRD)
     assert models_command.main(["add", "hf:org/old"]) == 0
-    assert f"taken is {THIRD}, a conversion of it" in capsys.readouterr().err
+    assert f"using {THIRD}, a conversion of it" in capsys.readouterr().err
     [entry] = load_catalogue(place / "models.toml").entries
     assert (entry.commit, entry.revision) == (THIRD, None)
 
@@ -344,7 +344,7 @@ def test_files_that_cannot_be_read_are_one_models_fault(
     assert models_command.main(["add", f"path:{place / 'loop'}", "--name", "other"]) == 1
     assert "cannot be read: Too many levels" in capsys.readouterr().err
     assert models_command.main(["add", "path:", "--name", "other"]) == 1
-    assert "has no folder" in capsys.readouterr().err
+    assert "names no folder" in capsys.readouterr().err
 
 
 def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
@@ -352,13 +352,13 @@ def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
 ) -> None:
     (place / "one.gguf").write_bytes(b"GGUF")
     assert models_command.main(["add", f"path:{place / 'one.gguf'}"]) == 1
-    assert "serve it (llama.cpp, Ollama), and name it as openai:" in capsys.readouterr().err
+    assert "serve the model (llama.cpp, Ollama), and name it as openai:" in capsys.readouterr().err
     (place / "folder").mkdir()
     (place / "one.gguf").rename(place / "folder" / "one.gguf")
     assert models_command.main(["add", f"path:{place / 'folder'}"]) == 1
-    assert "holds a GGUF file: weights in this format" in capsys.readouterr().err
+    assert "holds a GGUF file, and weights in this format" in capsys.readouterr().err
     assert models_command.main(["add", f"path:{tiny / 'config.json'}"]) == 1
-    assert "config.json: it is a file" in capsys.readouterr().err
+    assert "config.json, because it is a file" in capsys.readouterr().err
     shutil.copytree(tiny, place / "cut")
     file = place / "cut" / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-9])
@@ -369,10 +369,14 @@ def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
 @pytest.mark.parametrize(
     ("source", "more", "said"),
     [
-        ("path:{}", ("--preset", "nothing"), "preset: there is no 'nothing'; there are cardiff"),
-        ("path:{}", ("--kind", "causal"), "its files are of kind classifier: they hold no causal"),
+        (
+            "path:{}",
+            ("--preset", "nothing"),
+            "preset: there is no 'nothing'; choose one of cardiff",
+        ),
+        ("path:{}", ("--kind", "causal"), "files are of kind classifier, so they hold no causal"),
         ("path:{}", ("--languages", "english, de"), "languages"),
-        ("{}", (), "is a folder here: write path:"),
+        ("{}", (), "is a folder here; write path:"),
     ],
 )
 def test_what_was_mistyped_is_said_and_nothing_is_written(
@@ -411,11 +415,11 @@ def test_outputs_of_a_known_model_are_recognised(
     assert models_command.main(["add", f"path:{place / 'known'}", "--preset", "toxic-bert"]) == 0
     assert models_command.main(["add", f"path:{place / 'unnamed'}"]) == 0
     said = capsys.readouterr().err
-    assert "these names say nothing" in said
-    assert "not stated: add `languages" in said
+    assert "these names do not tell what the outputs mean" in said
+    assert "not stated; add `languages" in said
     again = ["add", f"path:{place / 'unnamed'}", *said.partition("has them, ")[2].split()[:4]]
     assert models_command.main(again) == 1
-    assert "say --replace" in capsys.readouterr().err
+    assert "add --replace" in capsys.readouterr().err
     assert models_command.main([*again, "--replace"]) == 0
     assert "replaced in" in capsys.readouterr().err
     entries = load_catalogue(place / "models.toml").entries
@@ -547,7 +551,7 @@ def test_what_a_models_files_do_not_say_is_said_at_once(
     assert (entry.ignore, entry.languages) == (("*",), ("de", "hi-Latn"))
     again = ["add", f"path:{tmp_path / 'mine'}", "--name", "n"]
     assert models_command.main([*again, "--label", "hate"]) == 1
-    assert "is not LABEL=OUTPUT" in capsys.readouterr().err
+    assert "must have the form LABEL=OUTPUT" in capsys.readouterr().err
     assert models_command.main([*again, *told[:-1], "deutsch"]) == 1
     assert "languages.0: must be a language tag" in capsys.readouterr().err
     own = ["--label", "a=hate", "--label", "b=spam", "--ignore", "*", "--activation", "softmax"]

@@ -146,7 +146,7 @@ def test_what_is_no_dump_is_not_kept(
     file.write_bytes(content)
     files = ["--files", str(tmp_path / "files")]
     assert main(["keep", str(file), *files, "--at", str(tmp_path / "bucket")]) == 1
-    assert "not a dump" in capsys.readouterr().err
+    assert "was not made with pg_dump" in capsys.readouterr().err
     assert main(["fetch", "../a", str(file), *files, "--at", str(tmp_path)]) == 1
     assert not (tmp_path / "bucket").exists()
 

@@ -56,10 +56,10 @@ kind = "causal"
 source = "openai:http://127.0.0.1:1/v1"
 """
 UNUSABLE = {
-    "altered": ("failed", "weights-altered: they have SHA-256"),
+    "altered": ("failed", "weights-altered: the weights have SHA-256"),
     "gone": ("absent", "no folder"),
     "never-pulled": ("absent", "touchstone models pull never-pulled"),
-    "branch": ("failed", "must pin a full commit"),
+    "branch": ("failed", "must pin a commit"),
 }
 BODY = next(iter(CONTRACT.examples.values()))
 YES_OR_NO = {"prefix": "Friendly?", "suffix": "", "verbalizers": {"yes": " yes", "no": " no"}}

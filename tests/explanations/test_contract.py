@@ -39,15 +39,15 @@ def refusals(body: dict[str, Any]) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("more", "where", "says"),
     [
-        ({"prompt": "unknown"}, "prompt", "there is no prompt 'unknown'; there are: "),
+        ({"prompt": "unknown"}, "prompt", "there is no prompt 'unknown'; choose one of: "),
         ({"prompt": "ftc-label@9"}, "prompt", "there is no prompt 'ftc-label@9'"),
-        ({"prompt": "ftc-label"}, "premise", "the prompt ftc-label asks about `premise`"),
-        ({"prompt": "haf-justify", "shots": 2}, "shots", "has 0 of them"),
+        ({"prompt": "ftc-label"}, "premise", "the prompt ftc-label needs `premise`"),
+        ({"prompt": "haf-justify", "shots": 2}, "shots", "has only 0 shots"),
         ({"prompt": "haf-justify", "policy": "un"}, "policy", "no place for a policy"),
         ({"target_label": "hateful"}, "target_label", "no place for a `target_label`"),
         ({"prompt": "genex-nli", **RAIN}, "target_label", "needs a `target_label`"),
-        ({"score": ["ice"]}, "score/ice", "scores no elicited explanation"),
-        ({"score": ["nothing"]}, "score/nothing", "scores no elicited explanation"),
+        ({"score": ["ice"]}, "score/ice", "cannot score an elicited explanation"),
+        ({"score": ["nothing"]}, "score/nothing", "cannot score an elicited explanation"),
         (
             {"score": {"hatexscore": {"options": {"tau": 3}}}},
             "score/hatexscore/options/tau",
@@ -56,12 +56,12 @@ def refusals(body: dict[str, Any]) -> dict[str, str]:
         (
             {"score": {"hatexscore": {"text": "a"}}},
             "score/hatexscore",
-            "`text` cannot be set here",
+            "already sets `text`",
         ),
         (
             {"score": {"hatexscore": {"webhook": "a"}}},
             "score/hatexscore",
-            "`webhook` cannot be set here",
+            "already sets `webhook`",
         ),
         ({"score": ["ftc"]}, "score/ftc", "ftc needs `hypothesis`, `premise`"),
         ({"score": {"sor": {"colour": 1}}}, "score/sor/colour", "no such field"),
@@ -69,7 +69,7 @@ def refusals(body: dict[str, Any]) -> dict[str, str]:
         ({"model": None}, "", "either `model` or `answer`"),
         ({"gold": ""}, "gold", "at least 1 character"),
         ({"gold": "a" * 513}, "gold", "at most 512 characters"),
-        ({"gold": "a", "metadata": {"gold": "b"}}, "gold", "`metadata` has another `gold`"),
+        ({"gold": "a", "metadata": {"gold": "b"}}, "gold", "`metadata` already has another `gold`"),
         ({"gold": "a", "metadata": {str(i): "" for i in range(16)}}, "gold", "16 pairs already"),
     ],
 )
@@ -126,7 +126,7 @@ def test_a_prompt_that_is_too_long_when_filled_is_refused(more: dict[str, Any], 
     body = {"policy": {"text": "x " * 10_000}} if "system" in more["prompt"] else {}
     whole = BASE | {"text": "x " * 10_000} | body | more
     if not fits:
-        assert "and a model is sent at most 160,000" in refusals(whole)["prompt"]
+        assert "at most 160,000 are allowed" in refusals(whole)["prompt"]
         return
     found = ExplanationsRequest.model_validate(whole)
     values = found.full_prompt.values(found.inputs, found.policy_text, None, "en")
@@ -148,7 +148,7 @@ def test_a_metric_s_model_is_looked_up_before_the_job_is_taken() -> None:
 def test_a_model_that_writes_is_needed() -> None:
     catalogue = load_catalogue(ROOT / "models.toml")
     asked = ExplanationsRequest.model_validate(BASE | {"model": "embedded-hate"})
-    with pytest.raises(BadInput, match="needs a causal"):
+    with pytest.raises(BadInput, match="needs a model of kind causal"):
         catalogue.check_request(CONTRACT, asked.model, asked)
 
 

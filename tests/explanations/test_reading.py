@@ -169,6 +169,4 @@ def test_the_question_of_a_request_decides_what_no_means() -> None:
         result = score("no", question, score=metrics)
         assert result.elicitation.decision == decision
         details = [one.detail for one in result.unscored if one.metric == "hatexscore"]
-        assert any("reads the explanation alone" in one for one in details) == (
-            decision is not None
-        )
+        assert any("reads only the explanation" in one for one in details) == (decision is not None)

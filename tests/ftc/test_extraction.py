@@ -22,7 +22,7 @@ ABSTAINED: list[tuple[NliLabel, str, str, str]] = [
     ("entailment", "A man sleeps.", "A man is a man.", ""),
     ("entailment", "A man sleeps.", "A man sleeping is a rephrasing of a man sleeps.", ""),
     ("contradiction", "A man sleeps.", "A dog is not a cat.", "neither span"),
-    ("neutral", "A man sleeps.", "Not all dogs are brown.", "does not hold B"),
+    ("neutral", "A man sleeps.", "Not all dogs are brown.", "does not contain B"),
     ("contradiction", "The man is in his car.", "A farmer cannot be in his car.", ""),
 ]
 

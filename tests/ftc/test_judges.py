@@ -181,5 +181,5 @@ def test_few_votes_tell_the_label_and_no_score(draws: int, monkeypatch: pytest.M
 def test_what_tells_other_labels_is_refused_when_it_is_posted() -> None:
     hate = ModelEntry(name="hate", kind="classifier", source="embedded:hate")
     found = Catalogue((hate,), Path())
-    with pytest.raises(BadInput, match="ftc needs a judge of entailment"):
+    with pytest.raises(BadInput, match="ftc needs a model with the labels entailment"):
         found.check_request(CONTRACT, "hate", asking("hate"))

@@ -105,7 +105,7 @@ def test_no_detail_speaks_python(name: str) -> None:
 @pytest.mark.parametrize(
     ("sent", "told"),
     [
-        (b'{"text":\n "a" "b"}', "is not JSON from line 2, column 6 on"),
+        (b'{"text":\n "a" "b"}', "is not valid JSON; the error is at line 2, column 6"),
         (b'{"tau": %s}' % (b"9" * 5_000), "an integer has over 4,300 digits"),
         (b"[" * 100_000, "it is nested too deeply"),
         (b'{"tau": NaN}', "NaN is not JSON"),

@@ -68,7 +68,7 @@ def test_a_metric_that_no_worker_serves_is_refused(chosen: Settings) -> None:
         for path, body in (("/v1/scores/hlv", example), ("/v1/batches", batch)):
             answer = client.post(path, json=body)
             assert answer.status_code == 503
-            assert "served are: hatexscore, sor" in answer.json()["detail"]
+            assert "choose one of: hatexscore, sor" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(

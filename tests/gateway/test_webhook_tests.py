@@ -71,7 +71,7 @@ def test_where_scores_are_pushed_a_score_of_nothing_arrives(
     if name == "otlp-logs":  # it takes jobs without a trace
         assert note is None
     else:
-        assert note.startswith("3 jobs were not pushed: their requests name no `trace.")
+        assert note.startswith("3 jobs were not sent, because their requests lack `trace.")
 
 
 @pytest.mark.usefixtures("scheduler")

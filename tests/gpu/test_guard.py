@@ -71,6 +71,6 @@ def test_ice_of_words_and_tokens_agrees(models: LocalModels, rows: str) -> None:
 def test_a_model_over_free_memory_waits_and_says_both_numbers() -> None:
     free = free_bytes("cuda:0")
     assert free is not None
-    with pytest.raises(LoadingError, match=r"needs .* GB, and cuda:0 has .* GB free") as error:
+    with pytest.raises(LoadingError, match=r"needs .* GB, but cuda:0 has only .* GB free") as error:
         check_memory("too large", 2 * free, "cuda:0")
     assert error.value.state == "waiting"

@@ -442,7 +442,9 @@ def test_about_very_many_reasons_nothing_is_asked() -> None:
 
 def test_a_prompt_that_is_too_long_is_a_text_that_is_too_long() -> None:
     def say(_: Prompt) -> str:
-        raise BadInput("a prompt has 5000 tokens, the model reads 4096", pointer="/prompts")
+        raise BadInput(
+            "a prompt has 5000 tokens, but the model reads at most 4096", pointer="/prompts"
+        )
 
     with bound(say=say), pytest.raises(BadInput, match="reads 4096") as caught:
         score(ask(model="lm"))

@@ -266,7 +266,7 @@ def test_random_texts_that_were_not_read_leave_no_control() -> None:
 def test_little_mass_is_told() -> None:
     report = saying(lambda text: read(text, mass=0.2 if text == MASKED else 0.9))
     assert report.score is not None
-    assert "low-mass: embedded-hate gives its labels together 0.2 of what it would say" in (
+    assert "low-mass: embedded-hate gives all labels together a probability of only 0.2" in (
         report.warnings
     )
     assert report.probability_reading is not None
@@ -313,7 +313,7 @@ def test_what_tells_no_hateful_is_refused_when_it_is_posted() -> None:
     found.check_request(CONTRACT, "judge", asking("judge"))
     with pytest.raises(BadInput, match=r"causal model without a prompt.*\[models.prompt\]"):
         found.check_request(CONTRACT, "bare", asking("bare"))
-    with pytest.raises(BadInput, match="needs a judge of hateful; 'nli' tells "):
+    with pytest.raises(BadInput, match="needs a model with the labels hateful, but 'nli' has "):
         found.check_request(CONTRACT, "nli", asking("nli"))
     sent = asking("nli", probabilities={"original": 0.9, "masked": 0.1})
     found.check_request(CONTRACT, "nli", sent)

@@ -34,7 +34,7 @@ def test_every_example_is_a_valid_request_that_survives_the_wire(name: str) -> N
         ({"attribution": "guess"}, "Input should be"),
         ({"attribution": []}, "at least 1"),
         ({"rationale": [{"start": 2, "end": 2}]}, "end after its start"),
-        ({"rationale": [{"start": 0, "end": 8}]}, "behind the end of its text"),
+        ({"rationale": [{"start": 0, "end": 8}]}, "after the end of `text`"),
         ({"rationale": [{"start": 0, "end": 2, "of": "text_pair"}]}, "text_pair"),
         ({"human": []}, "at least 1"),
         ({"explanations": [{"name": "a"}]}, "either"),

@@ -119,7 +119,7 @@ def test_an_encoder_takes_no_prompt(judges: TinyJudges) -> None:
         SERVICE.score(asked("encoder", prompt={"user": OWN}))
     assert caught.value.pointer == "/options/prompt"
     template = {"verbalizers": {"hateful": " yes", "non-hateful": " no"}}
-    with pytest.raises(ValueError, match="give one of the two"):
+    with pytest.raises(ValueError, match="send only one of them"):
         asked("causal", prompt={"user": OWN}, template=template)
 
 

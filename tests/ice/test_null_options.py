@@ -118,7 +118,7 @@ def test_strata_have_no_effect_on_passages_and_the_report_says_so() -> None:
             IceRequest(text=text, rationale=span(text, [3, 4]), options={"strata": "frequency"})
         )
     assert any("no effect on passages" in one for one in report.warnings)
-    with pytest.raises(ValueError, match="robust only"):
+    with pytest.raises(ValueError, match="variant `robust`"):
         IceRequest(text=text, rationale=span(text, [3]), variant="paper", options={"strata": "pos"})
 
 

@@ -226,5 +226,5 @@ def test_values_and_published_variants_meet_tokens() -> None:
         paper = first_test(text, [1, 2, 3], variant="paper")
     assert own.components.tests[0].null.kind == "tokens"
     assert paper.null.kind == "tokens"
-    with pytest.raises(ValueError, match="robust only"):
+    with pytest.raises(ValueError, match="variant `robust`"):
         first_test(text, [1], variant="paper", null="spans")

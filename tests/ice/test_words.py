@@ -256,7 +256,9 @@ def test_words_are_the_default_where_no_tokens_are_shown() -> None:
     assert first.scores.empty is None  # the server reads no empty text
     assert first.nsr is None
     assert first.win_rate is not None
-    assert "low-mass: planted gives its labels together 0.3 of what it would say" in report.warnings
+    assert (
+        "low-mass: planted gives all labels together a probability of only 0.3" in report.warnings
+    )
     assert any("uncertain by up to 0.004" in one for one in report.warnings)
 
 

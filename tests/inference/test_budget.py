@@ -103,5 +103,5 @@ def test_a_device_that_is_full_beside_the_batcher_is_away_for_now(
     model = LocalModels(load_catalogue(settings().models_file)).classifier("embedded-hate")
     monkeypatch.setattr(classifier, "attribute", full)
     method = AttributionMethod(name="gradient")
-    with pytest.raises(Unavailable, match="'embedded-hate' is full"):
+    with pytest.raises(Unavailable, match="'embedded-hate' has no memory left"):
         model.attributions([Example(text="rain")], ["hateful"], method)

@@ -106,7 +106,7 @@ def test_the_base_is_the_known_one_and_a_tampered_copy_is_refused(tmp_path: Path
 def test_a_tampered_adapter_is_refused(tmp_path: Path, note: EmbeddedMetadata) -> None:
     shutil.copy(SHIPPED / CONFIG, tmp_path)
     (tmp_path / WEIGHTS).write_bytes((SHIPPED / WEIGHTS).read_bytes()[:-1] + b"\x00")
-    with pytest.raises(ValueError, match="not the file that training wrote"):
+    with pytest.raises(ValueError, match="has changed since its training"):
         load_adapter(tmp_path, note)
 
 

@@ -90,10 +90,10 @@ def test_nothing_asked_is_nothing_answered(bert: LocalClassifier) -> None:
     ("row", "reason"),
     [
         (Row(kept=()), "keeps no token"),
-        (Row(kept=(3, 3)), "must ascend"),
+        (Row(kept=(3, 3)), "ascending order"),
         (Row(kept=(0, 99)), "position 99"),
         (Row(replaced=((99, 5),)), "position 99"),
-        (Row(replaced=((1, 10**7),)), "no 10000000"),
+        (Row(replaced=((1, 10**7),)), "token 10000000 does not exist"),
     ],
 )
 def test_rows_that_cannot_be_read_are_refused(bert: LocalClassifier, row: Row, reason: str) -> None:

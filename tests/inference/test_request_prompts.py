@@ -103,7 +103,7 @@ def test_a_requests_words_are_its_own_labels(llama: Path) -> None:
     ("keys", "reason"),
     [
         (PromptKeys(user="{policy} {text}"), "neither `policy` nor"),
-        (PromptKeys(draws=3), "`draws` needs thinking"),
+        (PromptKeys(draws=3), "`draws` above 1 needs thinking"),
     ],
     ids=["no policy", "draws"],
 )
@@ -156,9 +156,9 @@ def test_shots_without_a_chat_are_one_string(tmp_path: Path) -> None:
     [
         (
             {"text": "a", "label": "spam"},
-            "'spam' is not a label of this model: hateful, non-hateful",
+            "'spam' is not a label of this model; its labels are hateful, non-hateful",
         ),
-        ({"premise": "a", "label": "hateful"}, "one has no 'text'"),
+        ({"premise": "a", "label": "hateful"}, "a shot has no 'text'"),
         ({"text": "a"}, "shots.jsonl, line 1: label Field required"),
         (None, "shots.jsonl cannot be read"),
     ],
@@ -195,7 +195,7 @@ def test_a_label_is_read_after_each_drawn_reasoning(llama: Path) -> None:
     [again] = model_of(llama, THINKING + VERBALIZERS).judgements([Example(text=TEXT)])
     assert again.unwrap() == pytest.approx(found.unwrap(), abs=1e-5)  # its seeds are fixed
     assert model.judge([Example(text=TEXT)])[0] == pytest.approx(found.unwrap())
-    with pytest.raises(BadInput, match="whole texts only"):
+    with pytest.raises(BadInput, match="only judge whole texts"):
         model.judge_rows([ExampleRows(example=Example(text=TEXT), rows=(Row(),))])
 
 

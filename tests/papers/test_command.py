@@ -98,7 +98,7 @@ def test_a_model_that_is_not_there_is_refused_before_anything_is_asked(
     how = ("--data", str(file), "--output", str(out), "--local")
     assert main(["hatexscore", *more, *how]) == WRONG
     said = capsys.readouterr().err
-    assert f"no model '{unknown}' is configured; configured: " in said
+    assert f"no model '{unknown}' is configured; choose one of: " in said
     assert "embedded-hate" in said
     assert list(out.iterdir()) == []
 
@@ -118,6 +118,6 @@ def test_models_of_metrics_are_looked_up_too() -> None:
 
     body = {"model": "a", "metadata": {"model": "x"}, "score": {"hatexscore": {"model": "b"}}}
     wanted = [PaperRequest("explanations", body)]
-    with pytest.raises(ValueError, match="no model 'b' is configured; configured: a"):
+    with pytest.raises(ValueError, match="no model 'b' is configured; choose one of: a"):
         check_models(wanted, Known())  # type: ignore[arg-type]
     check_models([PaperRequest("explanations", body | {"score": ["sor"]})], Known())  # type: ignore[arg-type]

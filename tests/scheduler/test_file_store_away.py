@@ -243,7 +243,7 @@ def test_a_line_is_not_at_fault_for_a_model_whose_folder_is_away(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object) -> None:
-        raise ModelNotReady("the folder of the model 'm' is not there", model="m", state="away")
+        raise ModelNotReady("the folder of the model 'm' is missing", model="m", state="away")
 
     batch = scene.make(LINES)
     with monkeypatch.context() as patch:

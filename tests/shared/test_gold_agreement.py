@@ -276,7 +276,8 @@ def test_ratings_of_many_values_need_to_say_which_accept() -> None:
     assert with_it is not None
     assert without.threshold.value is None
     assert (
-        without.threshold.reason == "ratings have 5 values: `accepted_from` must say which accept"
+        without.threshold.reason
+        == "ratings have 5 values; set `accepted_from` to say which of them accept"
     )
     assert with_it.threshold.value == pytest.approx(3.5 / 6, abs=0.1)
     assert with_it.threshold.alpha_people.value is None  # one person
@@ -346,7 +347,9 @@ def test_labels_in_other_words_and_keys_of_no_line_are_said() -> None:
     rows = [row(number, 0.5, "hateful", metadata={"gold": "hateful"}) for number in range(4)]
     odd = [row(4 + number, 0.5, "hateful", metadata={"gold": "1"}) for number in range(3)]
     said = found([*rows, *odd], rationale="marked").warnings
-    assert "gold labels: the labels of 3 lines are never decided and count as wrong" in said
+    assert (
+        "gold labels: the labels of 3 lines are never decided; these lines count as wrong" in said
+    )
     assert "gold: no line has `marked` in its metadata" in said
     alone = found(odd, label="moderator")
     assert alone.labels is None

@@ -82,7 +82,7 @@ def test_a_worker_takes_from_the_redis_of_its_services(parted: Settings) -> None
 def test_a_worker_of_two_servers_is_refused_with_what_to_do() -> None:
     with pytest.raises(ValueError, match=r"ice \| echo, ftc") as error:
         broker.take_from(["ice", "echo", "ftc"])
-    assert "start a worker for each" in str(error.value)
+    assert "start a separate worker for each" in str(error.value)
     assert "redis://" not in str(error.value)
 
 
@@ -129,8 +129,8 @@ def test_calls_and_replies_of_models_go_by_the_redis_of_the_models(
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("ice", "must be SERVICE=URL"),
-        ("ice=redis://a:1 ice=redis://b:1", "must name ice once"),
+        ("ice", "must be pairs SERVICE=URL"),
+        ("ice=redis://a:1 ice=redis://b:1", "must name ice only once"),
         ("ice=http://secret-host", "ice: the address must begin with redis://"),
         ("ice=redis://a:99999", "a port up to 65535"),
     ],

@@ -185,4 +185,4 @@ def test_a_key_that_is_none_is_a_wrong_setting(
     monkeypatch: pytest.MonkeyPatch, name: str, keys: str
 ) -> None:
     [said] = faults(monkeypatch, **{name: keys})
-    assert said == f"{name} must be 32 bytes each in url-safe base64, set off by commas"
+    assert said == f"{name} must be keys of 32 bytes each in url-safe base64, separated by commas"

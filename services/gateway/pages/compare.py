@@ -214,7 +214,7 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
     if query.get(OFFER) or len(named) < 2 or not query.get("left", "").strip():
         return await _form(request, gateway, caller)
     if len(named) > MOST_FURTHER + 2:
-        raise BadInput(f"at most {MOST_FURTHER + 1} are compared with one baseline")
+        raise BadInput(f"compare at most {MOST_FURTHER + 1} systems with one baseline")
     sides: list[CompareSide] = []
     for side in named:
         try:

@@ -104,7 +104,7 @@ def parse_form(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementF
     if form.get("human_score", "").strip():
         number = as_number(form["human_score"].strip())
         if number is None:
-            raise BadInput("the score is a number from 0 to 1", pointer="/human_score")
+            raise BadInput("the score must be a number from 0 to 1", pointer="/human_score")
         body["human_score"] = number
     for name in ("human_label", "note", "about"):
         if form.get(name, "").strip():

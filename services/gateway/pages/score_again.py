@@ -246,7 +246,10 @@ async def score_selected(
     if form.get("like"):
         side = await side_of(form["like"], gateway, caller)
         if side.batch.metric != target.name:
-            raise BadInput(f"{side.name} was scored by {side.batch.metric}")
+            raise BadInput(
+                f"{side.name} was scored by {side.batch.metric}, not by {target.name}; "
+                "choose another side"
+            )
         like = await gateway.in_ledger(lambda connection: settings_of(connection, side))
     settings: dict[str, Any] = {
         name: value for name in SETTINGS if (value := form.get(name, "").strip())

@@ -43,10 +43,8 @@ def _parse_line(line: str, texts: Mapping[str, str]) -> dict[str, Any]:
         first = next(iter(texts), "text")
         return {"of": offsets[1] or first, "start": int(offsets[2]), "end": int(offsets[3])}
     if len(places) != 1:
-        count = (
-            "occur more than once: give offsets, as text 12-20" if places else "occur in no text"
-        )
-        raise BadInput(f"the words {line[:80]!r} {count}", pointer="/spans")
+        count = "in no text" if not places else "more than once; say where, as in text 12-20"
+        raise BadInput(f"the words {line[:80]!r} occur {count}", pointer="/spans")
     [(name, start)] = places
     return {"of": name, "start": start, "end": start + len(line)}
 

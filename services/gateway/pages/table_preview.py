@@ -215,7 +215,7 @@ def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
     with gateway.files.open_read(file.id, size=file.bytes) as stream:
         for count, (number, row) in enumerate(pause_between(rows_of(stream)), 1):
             if count > most:
-                raise TableError(number, f"a batch may have {most:,} lines")
+                raise TableError(number, f"a batch may have at most {most:,} lines")
             yield number, row
 
 

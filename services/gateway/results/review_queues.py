@@ -117,13 +117,16 @@ def make(
                 for name, value in expected.items()
                 if name != "key"
             ):
-                raise KeyReused("the first request with this key had another body", pointer="")
+                raise KeyReused(
+                    "another request was already sent with this Idempotency-Key; use a new key",
+                    pointer="",
+                )
             return ReviewQueue(**existing._asdict())
     opened = select(func.count()).where(
         review_queues.c.tenant == selection.tenant, review_queues.c.closed_at.is_(None)
     )
     if connection.execute(opened).scalar_one() >= MOST_OPEN:
-        detail = f"{MOST_OPEN} review queues are open; close one first"
+        detail = f"you have {MOST_OPEN} open review queues, the most allowed; close one first"
         raise QuotaExceeded(detail, policy=POLICY, retry_after=None)
     queue_id = new_id()
     lines = connection.execute(_select_lines(selection, order, fields, most)).all()

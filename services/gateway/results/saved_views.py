@@ -22,7 +22,9 @@ def save_view(connection: Connection, tenant: str, kind: str, name: str, value: 
     count = select(func.count()).where(*_of(tenant, kind))
     if connection.execute(count).scalar_one() > MOST:
         raise QuotaExceeded(
-            f"{MOST} are saved already; delete one first", policy=POLICY, retry_after=None
+            f"you have {MOST} saved entries of this kind, the most allowed; delete one first",
+            policy=POLICY,
+            retry_after=None,
         )
 
 

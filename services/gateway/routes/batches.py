@@ -90,7 +90,7 @@ async def create_batch(
     by_path = {contract.path: contract for contract in contracts().values()}
     if body.endpoint not in by_path:
         offered = ", ".join(sorted(by_path))
-        raise BadInput(f"there is no such endpoint; there are: {offered}", pointer="/endpoint")
+        raise BadInput(f"`endpoint` must be one of {offered}", pointer="/endpoint")
     gateway.check_served(by_path[body.endpoint])
     expiry = body.output_expires_after
     new = NewBatch(
@@ -124,7 +124,10 @@ def check_input(connection: Connection, file_id: str, tenant: str) -> None:
     except UnknownFile as error:
         raise BadInput(error.detail, pointer="/input_file_id") from None
     if file.purpose != "batch":
-        raise BadInput("the file's purpose is not `batch`", pointer="/input_file_id")
+        raise BadInput(
+            "the purpose of the file is not `batch`; upload it again with that purpose",
+            pointer="/input_file_id",
+        )
 
 
 @router.get(

@@ -258,7 +258,7 @@ async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> 
     check_filters(request)
     metadata = metadata_filter(request)
     if not metadata:
-        raise BadInput("name the jobs, as in `metadata[user]=u17`", pointer="/metadata")
+        raise BadInput("say which jobs to delete, as in `metadata[user]=u17`", pointer="/metadata")
     selected = await gateway.in_ledger(
         lambda connection: erasure.of_metadata(connection, caller.tenant, metadata)
     )

@@ -116,7 +116,7 @@ async def take_in(
 ) -> JSONResponse:
     """Import the lines of the body."""
     if source is None:
-        raise BadInput("say where the judgements are from", pointer="/source")
+        raise BadInput("say in `source` where the judgements come from", pointer="/source")
     lines = judgement_files.read(await http_requests.read_body(request, limit=IMPORT_BYTES))
     by = origin_of(request, caller, None if caller.key and caller.key.reviewer else source)
     new, unchanged = await gateway.in_ledger(

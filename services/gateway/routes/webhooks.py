@@ -421,7 +421,7 @@ async def _wait_for_test(test_id: str, event: asyncio.Event, gateway: State) -> 
         if outcome is not None:
             return outcome
     await gateway.in_ledger(lambda connection: webhook_tests.cancel(connection, test_id))
-    raise Unavailable("no scheduler sent it in time; check that one is running")
+    raise Unavailable("no scheduler sent the test event in time; check that a scheduler is running")
 
 
 def sealer_of(gateway: State) -> Sealer:
@@ -443,8 +443,8 @@ def missing_reason(endpoint: Endpoint) -> str | None:
         return None
     fields = " or ".join(f"`trace.{name}`" for name in wants)
     return (
-        f"{endpoint.untraced} jobs were not pushed: their requests name no {fields}, which "
-        f"{endpoint.format} needs"
+        f"{endpoint.untraced} jobs were not sent, because their requests lack {fields}, "
+        f"which {endpoint.format} needs"
     )
 
 
@@ -452,21 +452,29 @@ def check_push(body: EndpointRequest | EndpointChange, name: EndpointFormat) -> 
     """Raises BadInput if a field does not fit the endpoint's format."""
     for field, elsewhere in OF_PUSHES.items():
         if name == STANDARD and getattr(body, field) not in (None, elsewhere):
-            raise BadInput(f"`{field}` is of the formats of pushes", pointer=f"/{field}")
+            raise BadInput(
+                f"`{field}` is only for formats that receive scores; leave it out",
+                pointer=f"/{field}",
+            )
     for index, metric in enumerate(body.metrics or ()):
         if metric not in metrics():
             raise BadInput(f"there is no metric {metric!r}", pointer=f"/metrics/{index}")
     for index, event in enumerate(body.events or ()):
         if name != STANDARD and event not in PUSHED.values():
             pushed = " and ".join(PUSHED.values())
-            raise BadInput(f"scores are pushed of {pushed} alone", pointer=f"/events/{index}")
+            raise BadInput(
+                f"this format receives only the events {pushed}; choose from these",
+                pointer=f"/events/{index}",
+            )
 
 
 async def check_url(gateway: State, url: str, name: EndpointFormat) -> None:
     """Check the URL by the rule of each attempt, which also checks the resolved name. Raises
     BadInput."""
     if name != STANDARD and "?" in url:
-        raise BadInput("the format adds path and query; leave out the query", pointer="/url")
+        raise BadInput(
+            "the format adds its own path and query; leave the query out of `url`", pointer="/url"
+        )
     policy = policy_of(gateway.settings)
     try:
         await policy.check_name(policy.check(url), resolve)

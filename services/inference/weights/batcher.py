@@ -228,7 +228,7 @@ class MicroBatcher(Generic[Row, Answer]):
     def _split_batch(self, batch: list[PendingRow[Row, Answer]], error: Exception) -> None:
         if len(batch) == 1:
             full = Unavailable(
-                f"the device of {self._device.name!r} is full: it has no memory for one row"
+                f"the device of {self._device.name!r} has too little memory for a single row"
             )
             full.__cause__ = error
             batch[0].call.fail(full)
@@ -416,4 +416,4 @@ def device_run(model: str) -> Iterator[None]:
         with measure_stage(model, "run"):
             yield
     except torch.OutOfMemoryError as error:
-        raise Unavailable(f"the device of {model!r} is full") from error
+        raise Unavailable(f"the device of {model!r} has no memory left") from error

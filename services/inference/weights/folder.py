@@ -28,7 +28,7 @@ LFS_POINTER = b"version https://git-lfs"
 MOST_HEADER = 100_000_000  # bytes, as safetensors has it
 PICKLE = "pytorch_model.bin"
 ANEW = "fetch or copy it again, then run `touchstone models reload`"
-SERVE_IT = "serve it, and name it as openai:"
+SERVE_IT = "serve the model, and add it as openai:"
 ROWS = (
     "a head has as many rows as `id2label` of its config.json has names, and two where there is "
     "none"
@@ -45,8 +45,8 @@ def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
         _check_downloaded(entry, folder)
     elif not folder.is_dir():
         raise LoadingError(
-            f"the model {entry.name!r} is missing: no folder {folder}. Put its files there, or "
-            f"change its source",
+            f"the model {entry.name!r} is missing: there is no folder {folder}. Put its "
+            "files there, or change its source",
             "absent",
         )
     elif entry.scheme == "path":
@@ -70,7 +70,7 @@ def model_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
         return hub_folder(entry.location, entry.commit or "")
     folder = catalogue.folder(entry)
     if folder is None:
-        raise ValueError(f"{entry.name!r} belongs to another server")
+        raise ValueError(f"{entry.name!r} runs on another server and has no folder here")
     return folder
 
 
@@ -88,7 +88,7 @@ def is_complete(folder: Path) -> bool:
 def _demand_shards(entry: ModelEntry, folder: Path) -> None:
     """Raises LoadingError for a folder whose index lists missing files."""
     if (folder / INDEX).is_file() and not (folder / WHOLE).is_file():
-        reason = f"files that its {INDEX} names are not in {folder}: put them there"
+        reason = f"the folder {folder} lacks files that its {INDEX} lists; put them there"
         raise LoadingError(f"the model {entry.name!r} is incomplete: {reason}", "absent")
 
 
@@ -96,15 +96,16 @@ def demand_usable(folder: Path) -> None:
     """Raises ValueError for weights that are quantised, damaged or unreadable, and for models that
     need their own code."""
     if any(folder.glob("*.gguf")) and not any(folder.glob("*.safetensors")):
-        raise ValueError(f"its weights are quantised (gguf): {SERVE_IT}")
+        raise ValueError(f"the model's weights are quantised (gguf); {SERVE_IT}")
     demand_readable(folder)
     if (checkpoint := read_checkpoint(folder)) is None:
         return
     if checkpoint.quantised is not None:
-        raise ValueError(f"its weights are quantised ({checkpoint.quantised}): {SERVE_IT}")
+        raise ValueError(f"the model's weights are quantised ({checkpoint.quantised}); {SERVE_IT}")
     if checkpoint.own_code:
         raise ValueError(
-            f"needs-own-code: it runs on {', '.join(checkpoint.own_code)} of its repository"
+            "needs-own-code: the model needs code of its repository "
+            f"({', '.join(checkpoint.own_code)}), which is never run"
         )
 
 
@@ -127,10 +128,10 @@ def _unreadable(file: Path) -> str | None:
     with file.open("rb") as stream:
         first = stream.read(8)
         if LFS_POINTER.startswith(first) and first:
-            return "is a pointer of Git LFS, not the weights: run `git lfs pull` there"
+            return "is a pointer of Git LFS, not the weights; run `git lfs pull` there"
         length = int.from_bytes(first, "little")
         if not 0 < length <= min(MOST_HEADER, size - 8):
-            return f"is not a safetensors file, or cut off: {ANEW}"
+            return f"is not a safetensors file, or is cut off; {ANEW}"
         try:
             tensors = json.loads(stream.read(length))
             ends = [
@@ -138,8 +139,8 @@ def _unreadable(file: Path) -> str | None:
             ]
             whole = 8 + length + max(ends, default=0) == size
         except (ValueError, AttributeError, LookupError, TypeError):
-            return f"is not a safetensors file: {ANEW}"
-    return None if whole else f"is cut off, or has bytes too many: {ANEW}"
+            return f"is not a safetensors file; {ANEW}"
+    return None if whole else f"is cut off, or has too many bytes; {ANEW}"
 
 
 def _check_downloaded(entry: ModelEntry, folder: Path) -> None:
@@ -150,14 +151,14 @@ def _check_downloaded(entry: ModelEntry, folder: Path) -> None:
         message = f"the model {name!r} is being downloaded: {bytes_ / 1e9:.2f} GB so far"
         raise LoadingError(message, "downloading")
     _check_converted(entry, folder)
-    message = f"the model {name!r} is not on this disk: run `touchstone models pull {name}`"
+    message = f"the model {name!r} is not on this disk; run `touchstone models pull {name}`"
     raise LoadingError(message, "absent")
 
 
 def _check_converted(entry: ModelEntry, folder: Path) -> None:
     if (folder / PICKLE).is_file():
         cure = f"run `touchstone models convert {entry.name}`"
-        raise LoadingError(f"the model {entry.name!r} has no safetensors: {cure}", "failed")
+        raise LoadingError(f"the model {entry.name!r} has no safetensors; {cure}", "failed")
 
 
 def downloaded_size(snapshot: Path) -> int | None:
@@ -178,19 +179,22 @@ def demand_same_network(report: Mapping[str, Any], network: Iterable[str]) -> No
     if missing := sorted(report["missing_keys"]):
         if all(name.startswith(HEADS) for name in missing):
             head = ", ".join(missing)
-            raise ValueError(f"its files lack the classifier's weights ({head}): fine-tune it")
-        raise ValueError(f"its files lack the weights {missing}")
+            raise ValueError(
+                f"the model's files lack the classifier's weights ({head}); fine-tune the "
+                "model first"
+            )
+        raise ValueError(f"the model's files lack the weights {missing}; copy the files again")
     if report["mismatched_keys"]:
         names = sorted(name for name, *_ in report["mismatched_keys"])
         of_head = f": {ROWS}" if names[0].startswith(HEADS) else ""
         which = ", ".join(names[:3])
         raise ValueError(
-            f"its weights ({which}) have other sizes than its configuration says{of_head}"
+            f"the model's weights ({which}) have other sizes than its configuration says{of_head}"
         )
     if unused := _layers(report["unexpected_keys"]) - _layers(network):
         raise ValueError(
-            f"its config.json describes fewer layers than its files hold (no {min(unused)}): they "
-            "do not belong together"
+            "the model's config.json describes fewer layers than its files hold (no "
+            f"{min(unused)}); use the config.json of these weights"
         )
 
 

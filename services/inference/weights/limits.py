@@ -27,7 +27,10 @@ def find_max_length(entry: ModelEntry, model: Any, tokenizer: Any) -> int:
     limits = [tokenizer.model_max_length, max_positions(model), entry.max_length]
     longest = min(limit for limit in limits if limit is not None)
     if longest >= NO_LIMIT:
-        raise ValueError("neither its tokenizer nor its configuration states its context length")
+        raise ValueError(
+            "neither the model's tokenizer nor its configuration states the context "
+            "length; set `max_length`"
+        )
     return int(longest)
 
 
@@ -67,13 +70,14 @@ def demand_same_tokens(model: Any, tokenizer: Any) -> None:
     rows = words.num_embeddings
     if tokenizer.vocab_size > rows:
         raise ValueError(
-            f"its tokenizer has {tokenizer.vocab_size} tokens, and its weights know {rows}: they "
-            "do not belong together"
+            f"the model's tokenizer has {tokenizer.vocab_size} tokens, but its weights "
+            f"have only {rows} rows; use the tokenizer of these weights"
         )
     if added := sorted(name for name, at in tokenizer.get_added_vocab().items() if at >= rows):
         raise ValueError(
-            f"tokens were added to its tokenizer that its weights have no row for: {listed(added)}"
-            ". Save it with the tokenizer that it was trained with"
+            "the model's tokenizer has added tokens without a row in the weights: "
+            f"{listed(added)}. Save the model with the tokenizer that it was trained "
+            "with"
         )
 
 
@@ -83,7 +87,9 @@ def demand_numbers(model: Any) -> None:
     that includes NaN is NaN, and takes no memory."""
     broken = [name for name, parameter in model.named_parameters() if parameter.sum().isnan()]
     if broken:
-        raise ValueError(f"its weights are damaged, NaN in {listed(broken)}: fetch them again")
+        raise ValueError(
+            f"the model's weights are damaged (NaN in {listed(broken)}); fetch them again"
+        )
 
 
 def max_length_ids(tokenizer: Any, longest: int) -> list[int]:
@@ -94,7 +100,7 @@ def max_length_ids(tokenizer: Any, longest: int) -> list[int]:
     ids, special = list(encoded["input_ids"]), list(encoded["special_tokens_mask"])
     word = next((index for index, is_special in enumerate(special) if not is_special), None)
     if word is None:
-        raise ValueError(f"its tokenizer makes no token of {WORD!r}")
+        raise ValueError(f"the model's tokenizer has no token for {WORD!r}")
     return [*ids[:word], *ids[word : word + 1] * (length - len(ids) + 1), *ids[word + 1 :]]
 
 
@@ -108,16 +114,19 @@ def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) ->
         raise
     except (IndexError, RuntimeError) as error:
         raise ValueError(
-            f"reads fewer tokens than it states: a text of {len(ids)} tokens fails"
+            f"the model reads fewer tokens than it states, because a text of {len(ids)} "
+            "tokens fails; lower `max_length`"
         ) from error
     if outputs is None:
         return
     if output.logits.shape[-1] != outputs:
-        raise ValueError(f"its head has {output.logits.shape[-1]} outputs, not {outputs}")
+        raise ValueError(
+            f"the model's head has {output.logits.shape[-1]} outputs, but {outputs} are expected"
+        )
     if not output.logits.isfinite().all():
         dtype = str(model.dtype).removeprefix("torch.")
         raise ValueError(
-            f"its answer is NaN in {dtype}: its weights are damaged, or need another dtype"
+            f"the model's answer is NaN in {dtype}; fetch the weights again, or use another dtype"
         )
 
 

@@ -77,8 +77,8 @@ MISMATCHED = "ignore_mismatched_sizes"  # in the message where sizes do not fit
 MOST_BESIDE = 20_000_000  # numbers of a network that its files need not hold
 UNKNOWN_TYPE = re.compile(r"model type `([^`]*)` but Transformers does not recognize")
 TOKENIZER_FILES = (
-    "put tokenizer.json, or the files of its vocabulary, and tokenizer_config.json beside its "
-    "weights, as `save_pretrained` of a tokenizer writes them"
+    "put tokenizer.json (or the files of its vocabulary) and tokenizer_config.json "
+    "next to the weights, as `save_pretrained` of a tokenizer writes them"
 )
 FEWEST_TOKENS = 2  # besides the special ones
 
@@ -173,7 +173,9 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
         folder, use = _verify(catalogue, entry)
         tokenizer = _tokenizer(folder)
         if not tokenizer.is_fast:
-            raise ValueError("its tokenizer gives no character offsets")
+            raise ValueError(
+                "the model's tokenizer returns no character offsets; use a fast tokenizer"
+            )
         model = _to_device(_from_folder(folder, AutoModelForCausalLM), entry, use)
         longest = find_max_length(entry, model, tokenizer)
         demand_same_tokens(model, tokenizer)
@@ -236,7 +238,7 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
         raise LoadingError(load_error(entry.name, error), "failed", again=False) from error
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         if MISMATCHED in str(error):  # transformers names its own switch, and no weight
-            error = ValueError("its weights have other sizes than its configuration says")
+            error = ValueError("the model's weights have other sizes than its configuration says")
         if (unknown := UNKNOWN_TYPE.search(str(error))) is not None:
             message = f"Transformers here knows no model of type {unknown[1]!r}: {SERVE_IT}"
             error = ValueError(f"{message} or classify:")
@@ -253,7 +255,9 @@ def _unchanged(catalogue: Catalogue, entry: ModelEntry) -> Iterator[None]:
     before = files_state(folder)
     yield
     if files_state(folder) != before:
-        message = f"the files of {entry.name!r} changed while they were read: they are read again"
+        message = (
+            f"the files of {entry.name!r} changed while they were read, and are now read again"
+        )
         raise LoadingError(message, "downloading")
 
 
@@ -269,7 +273,8 @@ def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
         raise ValueError(f"there are no safetensors files in {folder}")
     if entry.sha256 not in (None, sha256):
         raise ValueError(
-            f"weights-altered: they have SHA-256 {sha256}, configured is {entry.sha256}"
+            f"weights-altered: the weights have SHA-256 {sha256}, but the entry says "
+            f"{entry.sha256}; fetch them again, or correct the entry"
         )
     placed(placement.model_copy(update={"sha256": sha256}))
     check_memory(entry.name, placement.memory, device)
@@ -351,8 +356,8 @@ def _demand_stated_size(folder: Path) -> None:
     stated, held = sum(parameter.numel() for parameter in network.parameters()), parameters(folder)
     if stated > 2 * held + MOST_BESIDE:
         raise ValueError(
-            f"its config.json describes a network of {stated:.3g} numbers, and its files hold "
-            f"{held:.3g}: they do not belong together"
+            f"the model's config.json describes {stated:.3g} numbers, but its files "
+            f"hold {held:.3g}; use the config.json of these weights"
         )
 
 
@@ -368,7 +373,8 @@ def _tokenizer(folder: Path) -> Any:
             raise
         reason = str(error).partition("\n")[0]
         message = (
-            f"its tokenizer cannot be read ({type(error).__name__}: {reason}): {TOKENIZER_FILES}"
+            f"the model's tokenizer cannot be read ({type(error).__name__}: {reason}); "
+            f"{TOKENIZER_FILES}"
         )
         raise ValueError(message) from error
     if len(tokenizer) < len(set(tokenizer.all_special_ids)) + FEWEST_TOKENS:
@@ -380,10 +386,10 @@ def _without_words(folder: Path, entries: int) -> str:
     """Describe the missing words. entries: number in the tokenizer, special tokens included."""
     files = [name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
     if not files:
-        return f"its files lack a tokenizer: {TOKENIZER_FILES}"
+        return f"the model's files lack a tokenizer; {TOKENIZER_FILES}"
     return (
-        f"its tokenizer ({files[0]}) has {entries} entries, special ones included, and so no words "
-        f"to read a text by: {TOKENIZER_FILES}"
+        f"the model's tokenizer ({files[0]}) has only {entries} entries, special ones "
+        f"included, and so no words; {TOKENIZER_FILES}"
     )
 
 
@@ -445,13 +451,17 @@ def _bi_encoder(folder: Path, use: ModelUse) -> Any:
     file = folder / "modules.json"
     if not file.exists():
         raise ValueError(
-            "it is not a bi-encoder: it has no modules.json, so nothing says how to pool"
+            "the model is not a bi-encoder, because it lacks modules.json, which "
+            "describes the pooling"
         )
     for module in json.loads(file.read_text("utf-8")):
         part = folder / module["path"]
         pickled = any(file for pattern in PICKLES for file in part.glob(pattern))
         if pickled and not list(part.glob("*.safetensors")):
-            raise ValueError(f"the weights of its module {module['path']!r} are not safetensors")
+            raise ValueError(
+                f"the weights of the model's module {module['path']!r} are not safetensors; "
+                "convert them"
+            )
     return SentenceTransformer(str(folder), **_sentence_settings(use))
 
 
@@ -461,15 +471,22 @@ def _cross_encoder(folder: Path, use: ModelUse) -> Any:
 
     model = CrossEncoder(str(folder), **_sentence_settings(use))
     if model.num_labels != 1:
-        raise ValueError(f"it is not a cross-encoder for similarity: {model.num_labels} outputs")
+        raise ValueError(
+            f"the model has {model.num_labels} outputs, but a cross-encoder for similarity has 1"
+        )
     if not isinstance(model.activation_fn, torch.nn.Sigmoid):
-        raise ValueError(f"its activation is {model.activation_fn}; only Sigmoid gives [0, 1]")
+        raise ValueError(
+            f"the model's activation is {model.activation_fn}, but only Sigmoid gives "
+            "values in [0, 1]"
+        )
     stored: set[str] = set()
     for file in folder.glob("*.safetensors"):
         with safe_open(file, framework="pt") as weights:
             stored |= set(weights.keys())
     if not any(name.split(".")[0] in ("classifier", "score") for name in stored):
-        raise ValueError("its files hold no classification head")  # it would be random
+        raise ValueError(
+            "the model's files hold no classification head; fine-tune the model first"
+        )  # it would be random
     return model
 
 

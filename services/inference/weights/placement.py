@@ -31,7 +31,10 @@ def device_of(entry: ModelEntry) -> torch.device:
     if entry.device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if entry.device != "cpu" and not torch.cuda.is_available():
-        raise ValueError(f"it is configured for {entry.device}, and this machine has no GPU")
+        raise ValueError(
+            f"the model is configured for {entry.device}, but this machine has no GPU; "
+            "change `device`"
+        )
     return torch.device(entry.device)
 
 
@@ -43,7 +46,9 @@ def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
     batch. Raises ValueError for int8 without hardware support.
     """
     if entry.dtype == "int8" and (device.type != "cpu" or not computes_int8()):
-        raise ValueError("dtype int8 needs a processor with VNNI or AMX: take fast or auto")
+        raise ValueError(
+            'dtype int8 needs a processor with VNNI or AMX; use "fast" or "auto" instead'
+        )
     if entry.dtype == "fast" and device.type == "cpu":
         dtype = fast_arithmetic(entry.kind).dtype
         return "float32" if entry.runtime == "openvino" and dtype == "int8" else dtype
@@ -122,8 +127,8 @@ def check_memory(name: str, needed: int, device: str) -> None:
     if not fits and free is not None:
         where = "this machine" if device == "cpu" else device
         raise LoadingError(
-            f"the model {name!r} needs {needed / 1e9:.1f} GB, and {where} has "
-            f"{max(0, free - promised) / 1e9:.1f} GB free: it waits for memory",
+            f"the model {name!r} needs {needed / 1e9:.1f} GB, but {where} has only "
+            f"{max(0, free - promised) / 1e9:.1f} GB free; it waits for memory",
             "waiting",
         )
 

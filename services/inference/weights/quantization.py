@@ -54,7 +54,9 @@ def quantize(network: nn.Module) -> None:
     """Replace every linear layer of an encoder except its pooler and head, in place. Raises
     ValueError for an encoder without linear layers."""
     if not _quantize(network):
-        raise ValueError("dtype int8: it has no linear layers that could be quantised")
+        raise ValueError(
+            "dtype int8: the model has no linear layers that could be quantised; use another dtype"
+        )
 
 
 def _quantize(module: nn.Module) -> int:

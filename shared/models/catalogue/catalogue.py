@@ -149,21 +149,21 @@ class Catalogue:
                 return entry
         for fault in self.faults:
             if fault.name == name and fault.missing is not None:
-                detail = f"the folder of the model {name!r} is not there: {fault.reason}"
+                detail = f"the folder of the model {name!r} is missing: {fault.reason}"
                 raise ModelNotReady(detail, model=name, state="away", pointer="/model")
             if fault.name == name:
                 raise ModelUnusable(
                     f"the model {name!r} cannot be used: {fault.reason}", pointer="/model"
                 )
         names = ", ".join(sorted(entry.name for entry in self.entries)) or "none"
-        raise BadInput(f"no model {name!r} is configured; configured: {names}", pointer="/model")
+        raise BadInput(f"no model {name!r} is configured; choose one of: {names}", pointer="/model")
 
     def of_kind(self, name: str, *kinds: ModelKind) -> ModelEntry:
         """Return the model of this name. Raises BadInput as `entry`, and for another kind."""
         entry = self.entry(name)
         if entry.kind not in kinds:
             raise BadInput(
-                f"{name!r} is of kind {entry.kind}; needed is {' or '.join(kinds)}",
+                f"{name!r} is of kind {entry.kind}, but kind {' or '.join(kinds)} is needed",
                 pointer="/model",
             )
         return entry
@@ -203,12 +203,13 @@ class Catalogue:
         if (name := name or contract.default_model) is None:
             if contract.model_optional:
                 return
-            raise BadInput("name a model", pointer="/model")
+            raise BadInput("name a model; this request has no default model", pointer="/model")
         entry = self.entry(name)
         if entry.kind not in contract.model_kinds:
             needed = " or ".join(contract.model_kinds)
             raise BadInput(
-                f"{contract.name} needs a {needed}; {entry.name} is a {entry.kind}",
+                f"{contract.name} needs a model of kind {needed}, but {entry.name} is "
+                f"of kind {entry.kind}",
                 pointer="/model",
             )
         if request is not None:
@@ -222,7 +223,7 @@ class Catalogue:
         if (prompt := _request_prompt(request)) is not None:
             pointer = f"/{path_of(type(request), 'prompt').replace('.', '/')}"
             if entry.kind != "causal":
-                detail = f"{entry.name!r} is a {entry.kind}: it takes no prompt"
+                detail = f"{entry.name!r} is a {entry.kind} and takes no prompt; leave out `prompt`"
                 raise BadInput(detail, pointer=pointer)
             if not entry.allow_request_prompt:
                 raise BadInput(NOT_ALLOWED.format(entry.name), pointer=pointer)
@@ -244,7 +245,8 @@ class Catalogue:
             entry = self.entry(name)
         if entry.kind != "causal":
             raise BadInput(
-                f"`{named_by}` needs a causal model; {name!r} is a {entry.kind}", pointer=pointer
+                f"`{named_by}` needs a causal model, but {name!r} is a {entry.kind}",
+                pointer=pointer,
             )
 
     def _check_labels(
@@ -275,8 +277,8 @@ class Catalogue:
         if fits(request, labels):
             return
         raise BadInput(
-            f"{contract.name} needs a judge of {', '.join(contract.labels)}; {entry.name!r} tells "
-            f"{', '.join(labels)}",
+            f"{contract.name} needs a model with the labels "
+            f"{', '.join(contract.labels)}, but {entry.name!r} has {', '.join(labels)}",
             pointer="/model",
         )
 

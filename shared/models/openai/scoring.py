@@ -162,7 +162,8 @@ def _completion_tokens(asked: TokenizedPrompt, pieces: Sequence[ServerToken]) ->
     offsets = spans([piece.spelled for piece in pieces], (asked.before or "") + asked.written)
     if any(span and span[0] < border < span[1] for span in offsets):
         raise BadInput(
-            "the prompt's end and the completion's beginning are one token: move the space",
+            "the end of the prompt and the start of the completion form one token; put "
+            "the space between them at the start of the completion",
             pointer="/completions",
         )
     pairs = zip(pieces, offsets, strict=True)
@@ -300,8 +301,8 @@ def _word_logprobs(choice: ServerChoice, words: Sequence[str]) -> list[float]:
     missing = [word for word, value in zip(words, values, strict=True) if value is None]
     if missing:
         raise BadInput(
-            f"the server gives the {len(likely)} most likely next tokens only, and "
-            f"{', '.join(map(repr, missing))} are not among them: our own inference worker can",
+            f"the server returns only its {len(likely)} most likely next tokens, "
+            f"without {', '.join(map(repr, missing))}; use the inference worker instead",
             pointer="/template/verbalizers",
         )
     return [value for value in values if value is not None]
@@ -327,6 +328,7 @@ def check_unique(verbalizers: Sequence[tuple[int, ...]]) -> None:
     """Raise BadInput if two labels have the same tokens, or one has none."""
     if len(set(verbalizers)) < len(verbalizers) or not all(verbalizers):
         raise BadInput(
-            "two labels have verbalizers of the same tokens, or one has none",
+            "a verbalizer has no tokens, or two labels have verbalizers with the same "
+            "tokens; change the verbalizers",
             pointer="/template/verbalizers",
         )

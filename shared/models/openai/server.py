@@ -65,9 +65,9 @@ class LanguageServer:
             names = self.listed()
             if names and self.served not in names:
                 raise Unavailable(
-                    f"the server of {self.entry.name!r} serves no model {self.served!r}; "
-                    f"it serves {', '.join(sorted(names))[:200]}: name one of them "
-                    "in its entry, as `served_name`"
+                    f"the server of {self.entry.name!r} does not serve the model "
+                    f"{self.served!r}; set `served_name` in its entry to one of: "
+                    f"{', '.join(sorted(names))[:200]}"
                 )
             self._owner = names.get(self.served, "")
         return self._owner
@@ -148,9 +148,9 @@ class LanguageServer:
         scoring = self.scoring_method
         if scoring is None:
             raise BadInput(
-                f"the server of {self.entry.name!r} returns no log-probabilities of a given text: "
-                "it supports neither prompt_logprobs, echo nor prefill, nor forced tokens; use the "
-                "inference worker",
+                f"the server of {self.entry.name!r} returns no log-probabilities of a "
+                "given text (no prompt_logprobs, echo, prefill or forced tokens); use "
+                "the inference worker instead",
                 pointer="/model",
             )
         bodies = [scoring.build_requests(text) if text.written else [] for text in asked]

@@ -141,7 +141,7 @@ class ServerTokenizer:
 def _plain(prompt: Prompt) -> str:
     if prompt.turns is not None:
         raise BadInput(
-            "the server cannot render a conversation: send `text`",
+            "the server cannot render a conversation; send `text` instead of `turns`",
             pointer="/prompts",
         )
     return prompt.text or ""

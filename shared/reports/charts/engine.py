@@ -51,7 +51,7 @@ IN_THE_DARK = {LIGHT[name]: DARK[name] for name in LIGHT} | {
 }  # fmt: skip
 COLOUR = re.compile(r'(?<=[":; ])(?:white\b|#[0-9A-Fa-f]{3,6}\b)')
 POINTS_PER_INCH = 72
-NOT_DRAWN = "a chart is missing, since it could not be drawn"
+NOT_DRAWN = "a chart is missing, because it could not be drawn"
 FONT = "sans-serif"
 
 CONFIG: dict[str, Any] = {
@@ -277,8 +277,8 @@ class Painter:
                     self._stop()
             if answer.startswith(DRAWN):
                 return answer[1:]
-            raise DrawError("the engine rejects the specification")
-        raise DrawError("the drawing process has died")
+            raise DrawError("the drawing engine rejected the specification of the chart")
+        raise DrawError("the drawing process ended before the chart was done")
 
     def _stop(self) -> None:
         if self._engine is not None:

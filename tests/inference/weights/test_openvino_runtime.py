@@ -228,11 +228,11 @@ def test_without_the_package_the_reason_says_what_to_install(
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"kind": "causal", "source": "path:x"}, "encoders in this process only"),
-        ({"source": "classify:http://here:80"}, "encoders in this process only"),
+        ({"kind": "causal", "source": "path:x"}, "only for encoders that this process loads"),
+        ({"source": "classify:http://here:80"}, "only for encoders that this process loads"),
         ({"source": "path:x", "device": "cuda"}, "on processors"),
-        ({"source": "path:x", "dtype": "int8"}, "float32, bfloat16 or fast"),
-        ({"source": "path:x", "dtype": "float16"}, "float32, bfloat16 or fast"),
+        ({"source": "path:x", "dtype": "int8"}, "float32, bfloat16 and fast"),
+        ({"source": "path:x", "dtype": "float16"}, "float32, bfloat16 and fast"),
     ],
 )
 def test_an_entry_that_cannot_be(keys: dict[str, str], said: str) -> None:

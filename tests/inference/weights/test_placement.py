@@ -21,7 +21,7 @@ def test_over_nine_tenths_of_what_is_free_waits_with_both_numbers() -> None:
     check_memory("fits", 9_000_000_000, "cpu")
     loaded("fits")
     with pytest.raises(
-        LoadingError, match=r"needs 9\.1 GB, and this machine has 10\.0 GB"
+        LoadingError, match=r"needs 9\.1 GB, but this machine has only 10\.0 GB"
     ) as error:
         check_memory("large", 9_100_000_000, "cpu")
     assert error.value.state == "waiting"

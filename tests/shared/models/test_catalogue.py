@@ -65,7 +65,7 @@ def test_the_shipped_file_names_the_embedded_classifier() -> None:
 
 
 def test_an_unknown_name_is_the_callers_fault_and_the_known_ones_are_named() -> None:
-    with pytest.raises(BadInput, match="configured: embedded-hate") as caught:
+    with pytest.raises(BadInput, match="choose one of: embedded-hate") as caught:
         load_catalogue(ROOT / "models.toml").entry("gpt-9")
     assert caught.value.pointer == "/model"
 
@@ -84,10 +84,10 @@ SERVER = "openai:http://v:1/v1"
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (model("hf:org/repo@main"), "full commit of 40 hex digits"),
-        (model("hf:org/repo"), "full commit of 40 hex digits"),
-        (model(f"hf:org/repo@{COMMIT.upper()}"), "full commit of 40 hex digits"),
-        (model("embedded:../../etc"), "must be an embedded model: base, hate"),
+        (model("hf:org/repo@main"), "must pin a commit"),
+        (model("hf:org/repo"), "must pin a commit"),
+        (model(f"hf:org/repo@{COMMIT.upper()}"), "must pin a commit"),
+        (model("embedded:../../etc"), "must be one of the embedded models: base, hate"),
         (model("embedded:base"), "embedded:base can only be of kind similarity"),
         (model("embedded:hate", kind="similarity"), "embedded:hate can only be of kind class"),
         (model("pickle:model.bin"), "models.0.source: .*must be embedded:NAME"),
@@ -95,19 +95,28 @@ SERVER = "openai:http://v:1/v1"
         (model("openai:vllm:8000", kind="causal"), "http"),
         (model("openai:http://vllm:8000/v1"), "an openai: source can only be of kind causal"),
         (model("classify:http://v:1", "causal"), "a classify: source can only be of kind class"),
-        (model("embedded:hate", more='served_name = "x"'), "belong to an openai: or classify:"),
-        (model("path:x", more='api_key_env = "KEY"'), "belong to an openai: or classify:"),
+        (
+            model("embedded:hate", more='served_name = "x"'),
+            "which only an openai: or classify: source",
+        ),
+        (model("path:x", more='api_key_env = "KEY"'), "which only an openai: or classify: source"),
         (model(SERVER, "causal", 'api_key_env = "sk-123"'), "api_key_env"),
-        (model(SERVER, "causal", f'sha256 = "{"0" * 64}"'), "no sha256"),
+        (model(SERVER, "causal", f'sha256 = "{"0" * 64}"'), "remove `sha256`"),
         (
             model(SERVER, "causal", 'headers = { Authorization = "Bearer x" }'),
-            r"write its environment variable, \$NAME",
+            r"environment variable instead, as in \$NAME",
         ),
-        (model(SERVER, "causal", 'protocol = "tei"'), "belong to a classify:"),
+        (model(SERVER, "causal", 'protocol = "tei"'), "which only a classify: source"),
         (model("classify:http://v:1", more='protocol = "kserve-v2"'), "need each other"),
-        (model("path:x", "causal", 'activation = "sigmoid"'), "belong to a classifier"),
-        (model("path:x", "similarity", "temperature = 2"), "belong to a model with labels"),
-        (model("path:x", more='prompt = { user = "{text}" }'), "belong to a causal model"),
+        (model("path:x", "causal", 'activation = "sigmoid"'), "which only a classifier can have"),
+        (
+            model("path:x", "similarity", "temperature = 2"),
+            "which only a model with labels can have",
+        ),
+        (
+            model("path:x", more='prompt = { user = "{text}" }'),
+            "which only a causal model can have",
+        ),
         (model("path:x", more="max_length = 7"), "models.0.max_length"),
         (
             model(
@@ -115,15 +124,15 @@ SERVER = "openai:http://v:1/v1"
                 "causal",
                 'threshold = { x = 0.5 }\nprompt.verbalizers = { a = ["b"], c = ["d"] }',
             ),
-            "`threshold` names x; its labels are a, c",
+            "`threshold` names x, but the labels in `prompt.verbalizers` are a, c",
         ),
         (
             model(SERVER, "causal", 'task = "nli"\nprompt.verbalizers = { a = ["b"], c = ["d"] }'),
-            "models.0: `prompt.verbalizers`: a, c: task nli knows entailment",
+            "models.0: `prompt.verbalizers` names a, c, but the labels of task nli are entailment",
         ),
         (model("path:x", more='input = { text = "{premise}" }'), "both {premise} and {hypothesis}"),
         (model("path:x", more='task = "irony"'), "'hate', 'nli', 'sentiment' or 'free'"),
-        (model("path:x", more='preset = "nosuch"'), "preset: there is no 'nosuch'; there are"),
+        (model("path:x", more='preset = "nosuch"'), "preset: there is no 'nosuch'; choose one of"),
         (model("embedded:hate", more="trust_remote_code = true"), "models.0.trust_remote_code"),
         (model("path:x", more="lables = {}"), "lables: there is no such key; did you mean labels"),
         (model("embedded:hate", more='dtype = "int4"'), "'auto', 'fast', 'float32'"),
@@ -156,7 +165,7 @@ def test_a_model_whose_folder_is_away_is_not_ready(tmp_path: Path, mount_point: 
     if mount_point:
         folder.mkdir()
     catalogue = loaded(tmp_path, '[[models]]\nname = "m"\nsource = "path:disk"\n' + GOOD)
-    with pytest.raises(ModelNotReady, match="is not there") as caught:
+    with pytest.raises(ModelNotReady, match="is missing") as caught:
         catalogue.entry("m")
     assert caught.value.state == "away"
     described(folder, {"architectures": ["XForSequenceClassification"], "num_labels": 2})
@@ -170,10 +179,10 @@ def test_a_model_whose_folder_is_away_is_not_ready(tmp_path: Path, mount_point: 
         ("[[models]", "not TOML"),
         (f"schema = {'[' * 5_000}{']' * 5_000}", "not TOML"),
         (f"schema = {'9' * 5_000}", "not TOML"),
-        ("", "models: must be tables"),
-        ("models = 3", "models: must be tables"),
+        ("", "models: must be a list of tables"),
+        ("models = 3", "models: must be a list of tables"),
         ("schema = 3", "schema: must be one of 1, 2"),
-        ("[[model]]", "model: only schema and"),
+        ("[[model]]", "unknown keys model; only schema and"),
     ],
 )
 def test_a_file_that_cannot_be_understood_stops_the_start(
@@ -258,7 +267,7 @@ def test_a_strange_config_is_a_fault_of_its_own_model(tmp_path: Path, text: str)
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_bytes(text.encode("latin-1"))
     [card] = loaded(tmp_path, V2 + 'kind = "classifier"\n').describe()
-    assert "its config.json" in (card.fault or "")
+    assert "the model's config.json" in (card.fault or "")
     assert "\n" not in (card.fault or "")
 
 
@@ -283,7 +292,7 @@ def test_a_file_of_version_1_means_what_it_meant(tmp_path: Path) -> None:
 
 def test_an_array_of_labels_is_of_version_1(tmp_path: Path) -> None:
     catalogue = loaded(tmp_path, V2 + 'kind = "classifier"\nlabels = ["a", "b"]\n')
-    assert "`outputs` names the outputs" in catalogue.faults[0].reason
+    assert "list the names of outputs under `outputs`" in catalogue.faults[0].reason
 
 
 def test_the_shipped_file_is_of_version_2_and_has_no_fault() -> None:
@@ -355,7 +364,7 @@ def test_a_room_may_need_no_model_but_never_another_kind(tmp_path: Path) -> None
     catalogue.check_request(replace(ECHO, default_model=None, model_optional=True), None)
     with pytest.raises(BadInput, match="name a model"):
         catalogue.check_request(replace(ECHO, default_model=None), None)
-    with pytest.raises(BadInput, match="is a similarity"):
+    with pytest.raises(BadInput, match="is of kind similarity"):
         catalogue.check_request(replace(ECHO, model_optional=True), "m")
 
 
@@ -397,15 +406,19 @@ def asking(**fields: object) -> JobRequest:
 @pytest.mark.parametrize(
     ("fields", "option", "reason"),
     [
-        ({"reader_model": "judge"}, "reader_model", "needs a causal model; 'judge' is a classif"),
+        (
+            {"reader_model": "judge"},
+            "reader_model",
+            "needs a causal model, but 'judge' is a classif",
+        ),
         ({"reader_model": "gone"}, "reader_model", "no model 'gone' is configured"),
-        ({"model": "judge", "prompt": {"user": "{text}"}}, "prompt", "it takes no prompt"),
+        ({"model": "judge", "prompt": {"user": "{text}"}}, "prompt", "takes no prompt"),
         ({"model": "strict", "prompt": {"user": "{text}"}}, "prompt", "allow_request_prompt"),
-        ({"model": "writer", "prompt": {"draws": 2}}, "prompt", "`draws` needs thinking"),
+        ({"model": "writer", "prompt": {"draws": 2}}, "prompt", "`draws` above 1 needs thinking"),
         (
             {"model": "writer", "prompt": {"verbalizers": {"spam": ["a"], "ham": ["b"]}}},
             None,
-            "'writer' tells spam, ham",
+            "'writer' has spam, ham",
         ),
     ],
 )

@@ -99,7 +99,7 @@ def test_sigmoids_are_ours_even_where_the_server_would_softmax(
 
 
 def test_a_softmax_over_sigmoids_is_refused(serving: Making) -> None:
-    with pytest.raises(BadInput, match="does not return raw scores"):
+    with pytest.raises(BadInput, match="let the server return raw scores"):
         serving("sglang", **MANY).probabilities(TEXTS)
 
 
@@ -113,7 +113,7 @@ def test_outputs_that_the_server_numbers_have_the_entrys_names(
 
 
 def test_a_server_of_unnamed_outputs_needs_them_named(serving: Making) -> None:
-    with pytest.raises(BadInput, match="3 outputs, and 2 are named"):
+    with pytest.raises(BadInput, match="3 outputs, but `outputs` names 2"):
         _ = serving("vllm", outputs=("hate", "normal")).labels
     with pytest.raises(BadInput, match="set `outputs`"):
         _ = serving("sglang", outputs=None).labels

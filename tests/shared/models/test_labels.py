@@ -90,7 +90,7 @@ def test_a_wider_name_never_joins_one_of_the_same_meaning() -> None:
     "name", ["offensive", "abusive", "insult", "obscene", "threat", "profanity", "Controversial"]
 )
 def test_some_names_are_never_mapped(name: str) -> None:
-    with pytest.raises(ValueError, match=f"its outputs {name} belong to no label"):
+    with pytest.raises(ValueError, match=f"the outputs {name} belong to no label"):
         mapped(("normal", "hate", name))
     assert mapped(("normal", name)).task == "free"
 
@@ -142,30 +142,45 @@ def test_one_output_speaks_of_the_first_label() -> None:
 @pytest.mark.parametrize(
     ("outputs", "problem_type", "keys", "reason"),
     [
-        (("a", "b"), None, {"outputs": ["a", "b", "c"]}, "2 outputs, and 3 are named"),
-        (("a",), None, {"outputs": ["a", "b"]}, "1 output, and 2 are named"),
+        (("a", "b"), None, {"outputs": ["a", "b", "c"]}, "2 outputs, but `outputs` names 3"),
+        (("a",), None, {"outputs": ["a", "b"]}, "1 output, but `outputs` names 2"),
         (("a",), "regression", {}, "regression"),
-        (("a", "b"), "regression", {}, "Set `activation`"),
-        (JIGSAW, None, {}, 'set `activation = "sigmoid"`'),
-        (("nothate", "hate"), "multi-label", {}, "problem_type 'multi-label' is none of .*: set"),
-        (("", "nothate", "hate"), None, {}, "its outputs '' belong to no label"),
+        (("a", "b"), "regression", {}, "set `activation`"),
+        (JIGSAW, None, {}, 'Set `activation = "sigmoid"`'),
+        (
+            ("nothate", "hate"),
+            "multi-label",
+            {},
+            "problem_type 'multi-label' is not one of .*; set",
+        ),
+        (("", "nothate", "hate"), None, {}, "the outputs '' belong to no label"),
         (("hate", *map(str, range(3_000))), None, {}, "22, 23, and 2976 more belong to no label"),
-        (("LABEL_0",), None, {}, "which label it stands for"),
-        (("a", "b"), MULTI, {}, "do not exclude each other"),
-        (("a", "b"), None, {"labels": {"hateful": ["x"]}}, "names the output 'x'; .* a, b"),
+        (("LABEL_0",), None, {}, "its label is not known"),
+        (("a", "b"), MULTI, {}, "several outputs can be true at once"),
+        (("a", "b"), None, {"labels": {"hateful": ["x"]}}, "names the output 'x', .* a, b"),
         (("a", "b"), None, {"labels": {"hateful": ["a"]}}, "outputs b belong to no label"),
-        (("a", "b"), None, {"labels": {"hateful": ["a"]}, "ignore": ["b"]}, "stands for non-hat"),
+        (
+            ("a", "b"),
+            None,
+            {"labels": {"hateful": ["a"]}, "ignore": ["b"]},
+            "assigned to the label non-hat",
+        ),
         (("a", "b"), None, {"labels": {"x": ["a"], "y": ["A", "b"]}}, "share an output"),
         (("a", "b"), None, {"ignore": ["c"]}, "`ignore` names c"),
-        (("nothate", "hate"), None, {"ignore": ["hate"]}, "stands for a label and under"),
-        (("a", "b"), None, {"activation": "one-output"}, "does not fit 2 outputs"),
-        (("a",), None, {"activation": "softmax"}, "does not fit 1 output"),
-        (("nothate", "hate"), None, {"combine": "any"}, "does not fit softmax"),
-        (("toxic",), None, {"combine": "sum"}, "max or any"),
+        (("nothate", "hate"), None, {"ignore": ["hate"]}, "used for a label and also listed under"),
+        (("a", "b"), None, {"activation": "one-output"}, "does not fit a model with 2 outputs"),
+        (("a",), None, {"activation": "softmax"}, "does not fit a model with 1 output"),
+        (("nothate", "hate"), None, {"combine": "any"}, "does not work with softmax"),
+        (("toxic",), None, {"combine": "sum"}, 'use "max" or "any"'),
         (("nothate", "hate"), None, {"threshold": {"hate": 0.4}}, "`threshold` names hate"),
         (("a", "b"), None, {"task": "hate"}, "outputs a, b belong to no label"),
-        (("neutral", "normal"), None, {"task": "hate"}, "neutral belong|no output stands"),
-        (("entailment", "contradiction"), None, {"task": "nli"}, "no output stands for neutral"),
+        (("neutral", "normal"), None, {"task": "hate"}, "neutral belong|no output is assigned"),
+        (
+            ("entailment", "contradiction"),
+            None,
+            {"task": "nli"},
+            "no output is assigned to the label neutral",
+        ),
     ],
 )
 def test_what_is_not_clear_is_refused_by_name(
@@ -179,9 +194,12 @@ def test_what_is_not_clear_is_refused_by_name(
     ("keys", "reason"),
     [
         ({"outputs": ["a", "a"]}, "twice"),
-        ({"task": "hate", "labels": {"toxic": ["a"]}}, "task hate knows hateful, non-hateful"),
-        ({"labels": {"x": ["a"], "y": ["a"]}}, "labels must not share an output"),
-        ({"labels": {"x": ["a"]}, "ignore": ["a"]}, "under `labels` and under `ignore`"),
+        (
+            {"task": "hate", "labels": {"toxic": ["a"]}},
+            "labels of task hate are hateful, non-hateful",
+        ),
+        ({"labels": {"x": ["a"], "y": ["a"]}}, "give each output to one label only"),
+        ({"labels": {"x": ["a"]}, "ignore": ["a"]}, "under both `labels` and `ignore`"),
         ({"temperature": 0}, "temperature"),
         ({"threshold": 1.5}, "threshold"),
     ],

@@ -46,18 +46,18 @@ def test_pieces_are_the_template_again(parts: list[str]) -> None:
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
-        ({"user": "{post}"}, "{post} is not a placeholder: {text}, {premise}"),
-        ({"user": "a { b {text}"}, "a brace is written {{"),
-        ({"user": "no text"}, "must hold {text}"),
-        ({"system": "{text}"}, "`system` must not hold {text}"),
-        ({"policy": "{hypothesis}"}, "`policy` must not hold {hypothesis}"),
-        ({"policy": "{policy}"}, "cannot hold {policy}"),
+        ({"user": "{post}"}, "{post} is not a placeholder; use one of {text}, {premise}"),
+        ({"user": "a { b {text}"}, "For a literal brace write {{"),
+        ({"user": "no text"}, "must contain {text}"),
+        ({"system": "{text}"}, "`system` must not contain {text}"),
+        ({"policy": "{hypothesis}"}, "`policy` must not contain {hypothesis}"),
+        ({"policy": "{policy}"}, "must not contain the placeholder {policy}"),
         ({"user": "{policy} {text}"}, "neither `policy` nor `policy_file`"),
-        ({"policy": "a", "policy_file": "b"}, "one of the two"),
-        ({"style": "raw", "system": "s"}, "style `raw` has no `system`"),
-        ({"draws": 3}, "`draws` needs thinking"),
-        ({"template_kwargs": {"chat_template": "a"}}, "chat_template is not a variable"),
-        ({"style": "raw", "after": "a"}, "and no `after`"),
+        ({"policy": "a", "policy_file": "b"}, "keep only one of them"),
+        ({"style": "raw", "system": "s"}, "leave out `system`"),
+        ({"draws": 3}, "`draws` above 1 needs thinking"),
+        ({"template_kwargs": {"chat_template": "a"}}, "chat_template cannot be set as a variable"),
+        ({"style": "raw", "after": "a"}, "leave out `system` and `after`"),
         ({"after": "{policy}"}, "neither `policy` nor `policy_file`"),
         ({"verbalizers": {"hateful": ["yes"]}}, "at least 2"),
         ({"verbalizers": {"a": ["yes"], "b": []}}, "at least 1"),
@@ -134,8 +134,8 @@ def test_a_model_is_asked_the_same_here_and_behind_a_server(
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
-        ({"user": "{policy} {text}", "policy_file": "p.txt"}, "write `policy`"),
-        ({"user": "{premise} {hypothesis}"}, "asks about pairs"),
+        ({"user": "{policy} {text}", "policy_file": "p.txt"}, "write its text under `policy`"),
+        ({"user": "{premise} {hypothesis}"}, "needs pairs"),
     ],
 )
 def test_a_server_is_asked_nothing_with_a_gap_in_it(keys: dict[str, Any], reason: str) -> None:

@@ -65,7 +65,7 @@ def test_a_file_that_is_broken_or_gone_changes_nothing(file: Path) -> None:
     CatalogueReload(catalogue, file).update()
     for spoil in (lambda: file.write_text("[[", "utf-8"), file.unlink):
         spoil()
-        with pytest.raises(BadInput, match="configured: old"):
+        with pytest.raises(BadInput, match="choose one of: old"):
             catalogue.entry("new")
     assert catalogue.entry("old").name == "old"
 

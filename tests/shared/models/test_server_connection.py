@@ -120,7 +120,7 @@ def test_of_a_private_job_no_words_of_a_server_are_kept(connected: Making) -> No
         _, connection = connected(name)
         with use_context(job(private=True)), pytest.raises(kind) as caught:
             Dialect(connection, "m").complete_chat([{**ASKED, "seed": 1}])
-        assert caught.value.detail == "the server of 'm' refuses it (status 400)"
+        assert caught.value.detail == "the server of 'm' refuses the request (status 400)"
 
 
 def test_a_private_job_learns_from_refusals_all_the_same(connected: Making) -> None:
@@ -139,7 +139,7 @@ def test_a_prompt_that_was_cut_without_a_word_is_too_long(connected: Making) -> 
         if fits:
             assert dialect.complete_chat([{**ASKED, "messages": turns}])[0].written
             continue
-        with pytest.raises(TextTooLong, match="read 21 tokens of at least 30") as caught:
+        with pytest.raises(TextTooLong, match="read only 21 of at least 30 tokens") as caught:
             dialect.complete_chat([{**ASKED, "messages": turns}])
         assert caught.value.pointer == "/text"
 
@@ -225,7 +225,7 @@ def test_an_answer_that_is_cut_is_asked_again(
     [
         ("openai/2026-11/quota_used_up", BadInput, "quota or credit is used up"),
         ("openai/2026-11/credit_used_up", BadInput, "quota or credit is used up"),
-        ("openai/2026-11/redirect", BadInput, "not followed"),
+        ("openai/2026-11/redirect", BadInput, "redirect"),
         ("openai/2026-11/malformed", AnswerUnread, "not return JSON"),
         ("openai/2026-11/too_long", TextTooLong, "8192 tokens"),
         ("vllm/0.33/too_long", TextTooLong, "1014 tokens"),

@@ -161,7 +161,7 @@ def test_a_job_asks_again_later_for_what_could_not_be_read(
         keys = {"name": "m", "kind": "classifier", "source": f"classify:{url}", "protocol": "vllm"}
         served = ServedClassifier(ModelEntry.model_validate({**keys, "outputs": ["no", "yes"]}))
     context = JobContext("job", "a tenant", False, time.monotonic() + 1e6, private=True)
-    with use_context(context), pytest.raises(Unavailable, match="could not be read") as caught:
+    with use_context(context), pytest.raises(Unavailable, match="cannot be read") as caught:
         served.judgements([Example(text="A lovely town")])
     assert "the server of 'm'" in caught.value.detail
     assert "lovely" not in caught.value.detail
@@ -212,7 +212,10 @@ def test_who_forgot_v1_is_told_so(serving: Serving) -> None:
     said = "most addresses end in /v1"
     assert said in (probe(entry(url.removesuffix("/v1"))).error or "")
     told = probe(entry(url)).error or ""
-    assert "neither chats nor completes text (the server of 'm' refuses it (status 404)" in told
+    assert (
+        "neither chats nor completes text (the server of 'm' refuses the request (status 404)"
+        in told
+    )
     assert said not in told
 
 

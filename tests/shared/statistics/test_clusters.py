@@ -117,5 +117,5 @@ def test_repeats_count_once() -> None:
 def test_what_is_not_finite_does_not_enter() -> None:
     with pytest.raises(ValueError, match="finite"):
         clustered([1.0, float("nan")])
-    with pytest.raises(ValueError, match="one cluster"):
+    with pytest.raises(ValueError, match="one entry for each row"):
         clustered([1.0, 2.0], ["a"])

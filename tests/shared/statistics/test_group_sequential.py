@@ -146,7 +146,7 @@ def test_the_urn_is_the_beta_binomial() -> None:
 
 
 def test_bounds_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="bounds"):
+    with pytest.raises(ValueError, match="same length"):
         GroupSequential((19, 39), (), (0, 0))
     with pytest.raises(ValueError, match="ascend"):
         GroupSequential((39, 19), (6,), (0, 0))

@@ -243,7 +243,7 @@ def test_nothing_is_nothing() -> None:
 
 
 def test_what_is_no_share_and_not_finite_is_refused() -> None:
-    with pytest.raises(ValueError, match="values of 0 and 1"):
+    with pytest.raises(ValueError, match="must be 0 or 1"):
         intervals.share([0.5])
     with pytest.raises(ValueError, match="finite"):
         intervals.mean("x", [np.inf])

@@ -126,7 +126,7 @@ def test_a_server_that_answers_nothing_readable_uses_up_the_attempts(
     error = find(engine, job_id).error
     assert error is not None
     assert error["type"].endswith("attempts-exhausted")
-    assert "the answer of the server of 'm' could not be read: it is no JSON" in error["detail"]
+    assert "the answer from the server of 'm' cannot be read: it is no JSON" in error["detail"]
 
 
 def test_a_job_waits_for_its_model_as_often_as_it_takes(engine: Engine, chosen: Settings) -> None:

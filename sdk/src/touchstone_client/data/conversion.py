@@ -42,7 +42,9 @@ class Conversion:
             take = self._taker(table)
             for number, row in table.rows:
                 if holds_nul(row):
-                    raise ValueError(f"line {number} holds U+0000, which no text may")
+                    raise ValueError(
+                        f"line {number} contains the character U+0000, which is not allowed"
+                    )
                 yield number, take(row, number)
 
     def _taker(self, table: Table) -> Callable[[Mapping[str, Any], int], Record]:

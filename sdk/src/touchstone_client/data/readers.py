@@ -172,7 +172,7 @@ def _texts(stream: Iterable[bytes]) -> Iterator[str]:
         if number == 1 and raw.startswith(WORKBOOKS):
             raise ValueError("the file is a workbook, such as Excel's: save it as CSV UTF-8")
         if b"\0" in raw:
-            raise ValueError(f"line {number} holds U+0000, which no text may")
+            raise ValueError(f"line {number} contains the character U+0000, which is not allowed")
         try:
             yield (raw.removeprefix(BOM) if number == 1 else raw).decode()
         except UnicodeDecodeError as error:
@@ -258,7 +258,9 @@ def _arrow_rows(batches: Iterator[Any], names: Sequence[str]) -> Iterator[tuple[
             for row in batch.slice(start, ROWS_AT_ONCE).to_pylist():
                 number += 1
                 if holds_nul(list(row.values())):
-                    raise ValueError(f"row {number} holds U+0000, which no text may")
+                    raise ValueError(
+                        f"row {number} contains the character U+0000, which is not allowed"
+                    )
                 yield number, _completed(row, number) if REST in names else row
 
 

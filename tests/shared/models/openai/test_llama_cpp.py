@@ -126,7 +126,7 @@ def test_a_seed_repeats_and_other_prompts_change_nothing(tiny_served: ServedLang
     ("example", "reason"),
     [
         (Example(text="a"), "needs a template"),
-        (Example(text="a", text_pair="b", template=TEMPLATE), "no pairs"),
+        (Example(text="a", text_pair="b", template=TEMPLATE), "does not read pairs"),
     ],
 )
 def test_an_example_that_cannot_be_judged(
@@ -148,7 +148,7 @@ def entry_like(tiny_server: LocalModels, **change: str) -> ServedLanguageModel:
 
 
 def test_a_model_that_it_does_not_serve(tiny_server: LocalModels) -> None:
-    with pytest.raises(Unavailable, match="serves no model 'gpt-9'; it serves tiny-served"):
+    with pytest.raises(Unavailable, match=r"does not serve the model 'gpt-9'; .*: tiny-served"):
         _ = entry_like(tiny_server, served_name="gpt-9").use
 
 

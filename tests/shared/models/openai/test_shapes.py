@@ -88,7 +88,7 @@ def test_generation_sends_its_sampling_and_a_seed_for_each_place(
 @pytest.mark.parametrize("style", ["newer"])
 def test_a_verbalizer_that_is_not_among_the_likely_tokens(model: ServedLanguageModel) -> None:
     template = Template(verbalizers={"yes": " yes", "never": " never"})
-    with pytest.raises(BadInput, match="5 most likely next tokens only, and ' never'") as caught:
+    with pytest.raises(BadInput, match="5 most likely next tokens, without ' never'") as caught:
         model.judge([Example(text="A text", template=template)])
     assert caught.value.pointer == "/template/verbalizers"
     with pytest.raises(BadInput, match="no log-probabilities of a given text"):
@@ -97,7 +97,7 @@ def test_a_verbalizer_that_is_not_among_the_likely_tokens(model: ServedLanguageM
 
 @of_openai
 def test_one_token_over_the_border_is_refused(model: ServedLanguageModel) -> None:
-    with pytest.raises(BadInput, match="move the space"):
+    with pytest.raises(BadInput, match="put the space between them"):
         model.score([Prompt(text="The old gar")], ["den was"])
 
 
@@ -223,7 +223,7 @@ def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     away = ServedLanguageModel(
         ModelEntry(name="away", kind="causal", source="openai:http://127.0.0.1:1/v1")
     )
-    with pytest.raises(Unavailable, match=r"'away': no connection \(ConnectError\)"):
+    with pytest.raises(Unavailable, match=r"'away' failed: no connection \(ConnectError\)"):
         _ = away.use
     with pytest.raises(Unavailable):  # and it is not taken for a server that cannot
         away.score(PROMPTS, WRITTEN)
