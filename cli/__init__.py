@@ -1,1 +1,1 @@
-"""Commands that work on the service's machine: `models.toml`, weights, API keys."""
+"""Commands that run on the service's machine. They manage `models.toml`, weights and API keys."""

@@ -1,8 +1,6 @@
-"""`touchstone models`, `keys`, `reader` and `bench`; also `python -m cli`.
-
-The command `touchstone` belongs to the client (sdk/), which finds these through the entry points
-`touchstone.commands`. They need the code of the service.
-"""
+"""The commands `touchstone models`, `keys`, `reader` and `bench`, also available as `python -m
+cli`. The command `touchstone` belongs to the client (sdk/). It finds these commands through the
+entry points `touchstone.commands`. They need the code of the service."""
 
 from __future__ import annotations
 
@@ -32,21 +30,22 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def bench(arguments: list[str]) -> int:
-    """Write the papers' tables; imported here because no other command needs it."""
+    """Write the tables of the papers. The module is imported here because no other command needs
+    it."""
     from bench.papers import command
 
     return command.main(arguments)
 
 
 def reader(arguments: list[str]) -> int:
-    """Train the reader; imported here because it needs torch."""
+    """Train the reader model. The module is imported here because it needs torch."""
     from training.reader import command
 
     return command.main(arguments)
 
 
 def keys(arguments: list[str]) -> int:
-    """Run the gateway's command, which needs the database and not the API."""
+    """Run the gateway's command for keys. It needs the database but not the API."""
     return subprocess.run([sys.executable, "-m", KEYS, *arguments], check=False).returncode  # noqa: S603
 
 

@@ -1,8 +1,6 @@
-"""The service in this process, without servers; `Local()` of the client uses it.
-
-A request passes the same checks and the same worker code as over HTTP, so that its result has the
-same bytes. Nothing is stored.
-"""
+"""The service in this process, without servers. The client's `Local()` uses it. A request passes
+the same checks and the same worker code as over HTTP, so its result has the same bytes. Nothing is
+stored."""
 
 from __future__ import annotations
 
@@ -46,8 +44,8 @@ SCORES = "/v1/scores/"
 
 
 class LocalService:
-    """The metrics of this checkout, with the models of a `models.toml`, bound for the whole
-    process. device: for models whose entry has `auto`."""
+    """The metrics of this installation with the models of a `models.toml`, which are set for the
+    whole process. `device` is used for models whose entry has the device `auto`."""
 
     def __init__(
         self, models_file: str | PathLike[str] | None = None, device: str | None = None
@@ -61,11 +59,11 @@ class LocalService:
         bind_explainer()
 
     def model_names(self) -> frozenset[str]:
-        """Return the models that a request may name."""
+        """Return the names of all models that a request may use."""
         return frozenset(entry.name for entry in self._catalogue.entries)
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
-        """Return status and JSON for a request that waits for the end of its job."""
+        """Return the status and JSON body for a request, after waiting for the end of its job."""
         try:
             contract = _at(method, path)
             job = self._job(contract, self._read(contract, body))
@@ -113,7 +111,7 @@ class LocalService:
 
 
 class _Invalid(Exception):
-    """A request that violates its contract."""
+    """A request that does not match its contract."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem["detail"])
@@ -121,7 +119,8 @@ class _Invalid(Exception):
 
 
 def on_device(catalogue: Catalogue, device: str | None) -> Catalogue:
-    """Put the models with an open device on this device. Raises ValueError."""
+    """Return the catalogue with `device` set for models whose entry has the device `auto`. Raises
+    ValueError."""
     if device is None:
         return catalogue
     moved = tuple(
@@ -134,7 +133,7 @@ def on_device(catalogue: Catalogue, device: str | None) -> Catalogue:
 
 
 def _at(method: str, path: str) -> ServiceContract:
-    """Return the service for this path. Raises NotThere."""
+    """Return the contract of the service at this path. Raises NotThere."""
     path = path.partition("?")[0]
     for contract in contracts().values():
         if method == "POST" and contract.path == path:
@@ -149,8 +148,8 @@ def _at(method: str, path: str) -> ServiceContract:
 
 
 def _claim(request: Mapping[str, Any]) -> Claim:
-    """Return a claim in its last attempt and after the longest wait, so that missing models end the
-    job."""
+    """Return a claim for the last attempt, after the longest possible wait, so that missing models
+    end the job."""
     return Claim(
         job_id=f"job_{secrets.token_hex(16)}",
         attempt=1,

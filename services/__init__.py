@@ -1,5 +1,5 @@
-"""The services. Every process that computes imports this package first, because it sets MKL's
-mode."""
+"""The services. Import this package first in every process that computes, because it sets the mode
+of MKL, Intel's math library."""
 
 from shared.process.numerics import ensure_mode
 

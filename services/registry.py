@@ -1,8 +1,6 @@
-"""The services: every folder of `services` with a `contract.py`, and how its results are shown.
-
-Nothing else names a service. Only contracts are imported here; a worker imports the code behind
-them (`service`).
-"""
+"""The services: every folder of `services` with a `contract.py`, and the code that shows its
+results. No other module lists the services. Only contracts are imported here; a worker imports the
+code behind them (`service`)."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ NO_SCORE = SurprisingRule(name="no-score", path="$ ? (@.score == null)", says="i
 
 @lru_cache(maxsize=1)
 def contracts() -> dict[str, ServiceContract]:
-    """Return name → contract, in the order of names."""
+    """Return a mapping from each name to its contract, sorted by name."""
     folders = sorted(
         folder.name
         for folder in pkgutil.iter_modules(services.__path__)
@@ -60,15 +58,14 @@ def reported() -> dict[str, ReportedContract]:
 
 @lru_cache(maxsize=1)
 def all_contracts() -> dict[str, ServiceContract]:
-    """Return name → contract of everything that accepts jobs: the services, and the batch
-    reports."""
+    """Return a mapping from names to contracts for everything that accepts jobs: the services and
+    the batch reports."""
     batches = [contract.batch for contract in reported().values()]
     return {**contracts(), **{batch.name: batch for batch in batches}}
 
 
 def process_settings() -> Settings:
-    """Return the settings of this process. Exit if they are wrong, or if they name an unknown
-    service."""
+    """Return the settings of this process. Exit if they are invalid or name an unknown service."""
     settings = settings_or_exit()
     services_named = {
         service for services in settings.queue_servers.values() for service in services
@@ -93,7 +90,8 @@ def service(name: str) -> Service:
 
 @lru_cache(maxsize=64)
 def page(name: str) -> ModuleType | None:
-    """Return the module that shows a result of this service: its `page.py`; None if it has none."""
+    """Return the module that shows results of this service, its `page.py`, or None if it has
+    none."""
     module = f"services.{name}.page"
     is_present = name in contracts() and importlib.util.find_spec(module) is not None
     return importlib.import_module(module) if is_present else None
@@ -107,7 +105,8 @@ def page_details(name: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)  # a name may come from an address
 def page_file(name: str, file: str) -> Path | None:
-    """Return a file of this service's page (`page.html`, `page.css`); None if it does not exist."""
+    """Return a file of this service's page (`page.html`, `page.css`), or None if it does not
+    exist."""
     package = importlib.util.find_spec(f"services.{name}") if name in contracts() else None
     folders = (package and package.submodule_search_locations) or ()
     return next((path for folder in folders if (path := Path(folder) / file).is_file()), None)
@@ -131,13 +130,13 @@ def surprising_rules(metric: str) -> SurprisingRules:
 
 
 def surprising_words(metric: str) -> dict[str, str]:
-    """Return reason → its words in a table of this metric."""
+    """Return a mapping from each reason to its words in this metric's tables."""
     rules = surprising_rules(metric).listed
     return {**{rule.name: rule.says for rule in rules}, FAILED: "the job failed"}
 
 
 def fact_plan(name: str) -> FactPlan | None:
-    """Return the conversion of results into rows of the results table; None for services
+    """Return the plan that converts results into rows of the results table, or None for services
     without such rows."""
     contract = reported().get(name)
     if name in all_contracts() and (contract is None or contract.facts is None):

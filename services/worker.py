@@ -1,8 +1,9 @@
-"""A worker's process: `python -m services.worker [hatexscore ...]`; no name means every service.
+"""Runs a worker process: `python -m services.worker [hatexscore ...]`. Without a name it serves
+every service.
 
-`metrics` and `models` name every service of that kind, so that deployments need no list.
+`metrics` and `models` stand for every service of that kind, so deployments need no list.
 
-It binds the model port to the models of this process and registers the services' tasks.
+The worker binds the model port to the models of this process and registers the services' tasks.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ logger = telemetry.logger(__name__)
 
 
 def has_local_models(services: Collection[str], chosen: Settings) -> bool:
-    """Whether a worker that serves these has its models in itself."""
+    """Return True if a worker for these services holds its models in this process."""
     return chosen.binding != "queue" or bool(MODEL_SERVICES & set(services))
 
 
@@ -64,7 +65,8 @@ def models_for(
     chosen: Settings,
     states: ModelStates | None = None,
 ) -> Models:
-    """The models for a worker that serves these. `states`: of those that it holds."""
+    """Return the models for a worker that serves these services. `states` receives the states of
+    the models it holds."""
     if not has_local_models(services, chosen):
         return QueueModels(catalogue, states)
     return local(catalogue, chosen.padded_tokens, states, PATIENCE_SECONDS)
@@ -76,7 +78,8 @@ def local(
     states: ModelStates | None = None,
     patience: float | None = None,
 ) -> Models:
-    """Models that live in this process. `budget`: padded tokens of a forward pass."""
+    """Return models that are loaded in this process. `budget` is the number of padded tokens in a
+    forward pass."""
     from services.inference.local_models import LocalModels  # torch: only where models are held
     from services.similarity.encoders import LocalSimilarityModels
 
@@ -91,8 +94,8 @@ def register_all(names: list[str]) -> None:
 
 
 def needed(names: list[str], catalogue: Catalogue) -> list[str]:
-    """The models that this worker loads at its start: the services' default ones, and of a service
-    of models all that it holds."""
+    """Return the models that this worker loads at start: the default models of its services, and
+    for a model service all models that it holds."""
     known = {entry.name for entry in catalogue.entries}
     default = [registered[name].contract.default_model for name in names]
     held = [
@@ -107,9 +110,9 @@ def needed(names: list[str], catalogue: Catalogue) -> list[str]:
 
 
 def warm_up() -> None:
-    """Score each service's examples before any job comes: whoever computes while the analysers of
-    the further languages load (seconds under the interpreter's lock) would wait for them. Models
-    that are away are waited for once, not example by example."""
+    """Score each service's examples before any job arrives. Otherwise jobs would wait while
+    language analysers load, which takes seconds under the interpreter's lock. Unavailable models
+    are waited for once, not for each example."""
     with limit_wait(AWAY_SECONDS):
         for task in registered.values():
             # Each by itself: an example's model may be away, or not configured at all.
@@ -130,7 +133,7 @@ def warm_up() -> None:
 
 
 class NoTorch(MetaPathFinder):
-    """Torch is not here, installed or not."""
+    """Makes every import of torch fail, even if torch is installed."""
 
     def find_spec(self, name: str, *_: object) -> None:
         if name.partition(".")[0] == "torch":
@@ -140,8 +143,8 @@ class NoTorch(MetaPathFinder):
 
 
 def block_torch() -> None:
-    """A worker that holds no models computes without torch: spaCy would import it where it is
-    installed, which takes seconds of every start and 150 MB."""
+    """Prevent imports of torch in a worker without models. If torch is installed, spaCy would
+    import it, which takes seconds at every start and 150 MB."""
     sys.meta_path.insert(0, NoTorch())
 
 
@@ -162,7 +165,7 @@ def parse(arguments: list[str] | None) -> list[str]:
 
 
 def run_worker(names: list[str], chosen: Settings) -> None:
-    """Take jobs and calls of models until SIGTERM; those of batches on threads of their own."""
+    """Process jobs and model calls until SIGTERM. Those of batches run in separate threads."""
     calls = [f"model.{name}" for name in names if name in MODEL_SERVICES]
     queues = [*calls, *map(broker.task_name, registered)]
     pace = BatchRateLimiter(BATCH_SHARE)
@@ -181,7 +184,7 @@ def run_worker(names: list[str], chosen: Settings) -> None:
 def update_models(
     names: list[str], catalogue: Catalogue, health: Health, changed: list[str]
 ) -> None:
-    """Let go of the models that changed, and load those that are loaded at the start."""
+    """Unload the models that changed, and reload those that are loaded at start."""
     for name in changed:
         health.models.remove(name)
     report_errors(catalogue, health.models)
@@ -190,14 +193,14 @@ def update_models(
 
 
 def report_errors(catalogue: Catalogue, states: ModelStates) -> None:
-    """Entries that were taken out, for everybody to see."""
+    """Log the invalid entries of the catalogue and mark their models as `failed`."""
     for fault in catalogue.faults:
         logger.error("model.misconfigured", model=fault.name, detail=fault.reason)
         states.set(fault.name, "failed", fault.reason)
 
 
 def consume(queues: list[str], chosen: Settings) -> None:
-    """Celery's consumer, until SIGTERM."""
+    """Run Celery's consumer until SIGTERM."""
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
     level = ("--loglevel", chosen.log_level.upper())
     threads = ("--pool", "threads", "--concurrency", str(chosen.worker_threads))
@@ -205,7 +208,8 @@ def consume(queues: list[str], chosen: Settings) -> None:
 
 
 def health_of(names: list[str], states: ModelStates, chosen: Settings) -> Health:
-    """What this process says of itself: to the gateway, and over HTTP where it has a port."""
+    """Return the health of this process. It is sent to the gateway and, if a port is configured,
+    served over HTTP."""
     health = Health(states)
     worker = WorkerSender(names, lambda: health.obstacles)
     worker.start()
@@ -217,8 +221,9 @@ def health_of(names: list[str], states: ModelStates, chosen: Settings) -> Health
 
 @contextmanager
 def permanent() -> Iterator[None]:
-    """What is made within stays as long as the process: the garbage collector never looks through
-    it, neither while it grows nor later. Half a second each time, in which nobody else computes."""
+    """Keep all objects created in this block until the process ends, so that the garbage collector
+    never scans them. This saves half a second per collection, in which no other thread can compute.
+    """
     gc.disable()
     try:
         yield
@@ -228,7 +233,8 @@ def permanent() -> Iterator[None]:
 
 
 def make_ready(names: list[str], catalogue: Catalogue, health: Health) -> None:
-    """Register the services, load the models, and score the examples of each service, if it may."""
+    """Register the services and load the models. If the setting `warm_up` is on, also score the
+    examples of each service."""
     with permanent():
         register_all(names)
     preload(partial(describe, ports.models()), needed(names, catalogue), health)
@@ -271,7 +277,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def watch_file(catalogue: Catalogue, file: Path, changed: Callable[[list[str]], None]) -> None:
-    """The catalogue is kept as its file is, from now on; changed: takes the changed names."""
+    """Keep the catalogue in step with its file from now on. `changed` is called with the names of
+    changed models."""
     reread = CatalogueReload(catalogue, file, changed)
     reread.update()
     reread.start()

@@ -19,8 +19,8 @@ METHODS = ("get", "post", "patch", "delete")
 
 
 def reference_page(introduction: str, modules: Mapping[str, ast.Module]) -> Iterator[str]:
-    """Yield the page. introduction: its first paragraph. modules: name → tree, of the service's
-    code."""
+    """Yield the text of the page. `introduction` is its first paragraph. `modules` maps names of
+    modules to their syntax trees."""
     yield f"# Routes, events, counters\n\n{introduction}"
     yield "`/docs` and `docs/openapi.json` describe the fields of requests and responses.\n\n"
     yield "## Routes\n\n"
@@ -56,7 +56,7 @@ def _route(method: str, path: str, operation: Mapping[str, Any]) -> str:
 
 
 def _data(event: str, description: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the fields of an event's subject."""
+    """Yield the field names of an event's `data`."""
     schemas = description["components"]["schemas"]
     body = schemas[event.partition(".")[0].capitalize() + "Webhook"]
     data = body["properties"]["data"]

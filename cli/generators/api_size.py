@@ -1,8 +1,6 @@
-"""`python -m cli.generators.api_size`: count the parts of the API's description.
-
-Fail above a limit, so that the API does not grow unnoticed. Bytes are those of the compact
-description with its examples.
-"""
+"""The command `python -m cli.generators.api_size`, which measures the API's description. It fails
+above a limit, so that the API does not grow unnoticed. Bytes are those of the compact description
+with its examples."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ def counts(description: Mapping[str, Any]) -> dict[str, int]:
 
 
 def main() -> int:
-    """Print the counts; return 1 if one is above its limit."""
+    """Print the counts. Return 1 if a count is above its limit."""
     numbers = counts(json.loads(DESCRIPTION.read_text("utf-8")))
     for name, count in numbers.items():
         sys.stdout.write(f"{name}: {count:,} of {LIMITS[name]:,}\n")

@@ -1,4 +1,4 @@
-"""Write the group lists: `data/lexicons` as printed, `data/groups` with the names that we add.
+"""Writes the lists of groups: `data/lexicons` as printed, and `data/groups` with additional names.
 
     make group-names  # `data/groups` (Node.js fetches the nationalities)
     python -m cli.generators.group_lists --printed protected_groups.json
@@ -10,7 +10,7 @@ Sources:
 - `data/group_names.json`: our own names, where the sources have none.
 
 German and Romance names are inflected here, so that matching only looks words up. A few of the
-inflected forms are not words of the language. The same input gives the same bytes.
+inflected forms are not real words. The same input gives the same bytes.
 """
 
 from __future__ import annotations
@@ -37,10 +37,8 @@ Json = dict[str, Any]
 
 
 def build_printed(source: Path, target: Path) -> list[Path]:
-    """Write one file per policy and language to `target`; return the paths, sorted.
-
-    Raises ValueError if our names are placed in a category that the policy does not print.
-    """
+    """Write one file per policy and language to `target`. Return the paths, sorted. Raises
+    ValueError if our own names are assigned to a category that the policy does not have."""
     placement = _own_names()["placement"]
     tables = "Hu & Lee, EACL 2026, arXiv:2601.13547, appendix A.6,"
     files = []
@@ -70,7 +68,7 @@ def build_printed(source: Path, target: Path) -> list[Path]:
 
 
 def build_names(nationalities: Path, target: Path) -> list[Path]:
-    """Write one file of names per language to `target`; return the paths."""
+    """Write one file of names per language to `target`. Return the paths."""
     terms = _own_names()
     files = []
     for language in LANGUAGES:
@@ -107,7 +105,7 @@ def _write(path: Path, content: Json) -> Path:
 
 
 def _peoples(language: str, terms: Json) -> Iterator[str]:
-    """Yield peoples that are named like their language, without nations and ordinary words."""
+    """Yield peoples named like their language, without names of nations and ordinary words."""
     from babel import Locale  # needed to build only
     from babel.core import get_global
 
@@ -131,7 +129,8 @@ def _peoples(language: str, terms: Json) -> Iterator[str]:
 
 
 def _demonyms(language: str, nationalities: Path, terms: Json) -> Json:
-    """Return the names of each country's people, by the country's English name."""
+    """Return the names of each country's people. The keys are the English names of the
+    countries."""
     from babel import Locale  # needed to build only
 
     countries = {code: name for code, name in Locale("en").territories.items() if len(code) == 2}
@@ -166,8 +165,8 @@ def _demonyms(language: str, nationalities: Path, terms: Json) -> Json:
 
 
 def _forms(name: str, language: str) -> set[str]:
-    """Return a name and its inflected forms; only itself if it has several words or starts with
-    "="."""
+    """Return a name and its inflected forms. A name of several words, or one that starts with "=",
+    is not inflected."""
     if name.startswith("="):
         return {name[1:]}
     if language in ("en", "zh", "ko"):
@@ -180,7 +179,7 @@ def _forms(name: str, language: str) -> set[str]:
 
 
 def _german(name: str) -> Iterator[str]:
-    """Yield inflected forms; a capitalised name is a noun, any other an adjective."""
+    """Yield inflected forms. A capitalised name is a noun, any other an adjective."""
     stem, endings = name, "s e en in innen"
     if name[0].islower():
         endings = "e en er es em"

@@ -31,7 +31,8 @@ CUT = "…"
 
 
 def metric_pages() -> dict[Path, str]:
-    """Map each page to its current text. Raises ValueError if a page lacks one of the marks."""
+    """Return the up-to-date text of each page by its path. Raises ValueError if a page lacks one of
+    the marks."""
     return {FOLDER / f"{name}.md": page(name) for name in sorted(metrics())}
 
 
@@ -51,7 +52,7 @@ def page(name: str) -> str:
 
 
 def _example(name: str) -> Iterator[str]:
-    """Yield the metric's first example and the recorded answer to it."""
+    """Yield the metric's first example and its recorded response."""
     result = json.loads(ANSWERS.read_text("utf-8"))[f"score_{name}"]["result"]
     request = _format_json(next(iter(metrics()[name].examples.values())))
     answer = {key: _shorten(result[key]) for key in SHOWN} | {CUT: CUT}
@@ -72,7 +73,8 @@ The answer, shortened and rounded:
 
 
 def _shorten(value: Any, depth: int = 0) -> Any:
-    """Return the first entries of an object, without long or nested values, rounded."""
+    """Return an object in shortened form: its first entries, rounded, without long or nested
+    values."""
     if isinstance(value, float):
         return round(value, 3)
     if isinstance(value, dict):
@@ -92,7 +94,7 @@ def _is_short(value: Any, depth: int) -> bool:
 
 
 def _format_json(value: Any, indent: int = 0) -> str:
-    """Return JSON with every object or list that fits on one line kept on one line."""
+    """Return the value as JSON. An object or list is kept on one line if it fits."""
     text = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or indent + len(text) <= WIDTH:
         return text
@@ -108,7 +110,7 @@ def _format_json(value: Any, indent: int = 0) -> str:
 
 
 def _parts(name: str) -> Iterator[str]:
-    """Yield a table of the result's parts: name, meaning, range and direction."""
+    """Yield a table of the parts of a result: name, meaning, range and direction."""
     yield "| part | plain name | meaning | range, direction, chance |\n|---|---|---|---|\n"
     for term in terms().of(name).values():
         cells = (f"`{term.symbol}`", term.name, term.says, " ".join(term.details))

@@ -1,9 +1,9 @@
 """Generated pages of the guide: errors, settings, routes, events and counters, the metrics' pages,
-and the tables of metrics, problems and untested reasons.
+and the tables of metrics, problems and reasons for no test.
 
-`python -m cli.generators.reference write` writes them, and `check` fails if one is stale. Their
-text comes from the code: the docstring and the cure of an error's class, and the description of a
-setting's field. A setting is read by the processes whose modules use it.
+`python -m cli.generators.reference write` writes them, and `check` fails if one is out of date.
+Their text comes from the code: the docstring and the cure of an error class, and the description of
+a settings field. A setting is listed for the processes whose modules use it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ HOLDERS = ("settings", "settings()", "chosen")  # expressions that are the setti
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the pages, or name the stale pages and return 1."""
+    """Write the pages, or print which pages are out of date and return 1."""
     parser = argparse.ArgumentParser(prog="python -m cli.generators.reference", description=__doc__)
     parser.add_argument("command", choices=("write", "check"))
     command = parser.parse_args(arguments).command
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def pages() -> dict[Path, str]:
-    """Map each file to its current text."""
+    """Return the up-to-date text of each file by its path."""
     docs = ROOT / "docs" / "guide"
     tables = {
         ROOT / "README.md": metrics_table(),
@@ -110,7 +110,7 @@ def problems_table() -> Iterator[str]:
 
 
 def untested_table() -> Iterator[str]:
-    """Yield one row per reason for which a check has no answer."""
+    """Yield one row per reason why a check could not be tested."""
     yield "\n| reason | what you can do |\n|---|---|\n"
     for code, action in sorted(ACTIONS.items()):
         yield f"| `{code}` | {action} |\n"
@@ -126,7 +126,7 @@ def metrics_table() -> Iterator[str]:
 
 
 def errors() -> dict[str, type[ScoringError]]:
-    """Map each slug to its first class, for all errors that are raised on purpose."""
+    """Return the first class of each slug, for all errors that are raised on purpose."""
     for package in (services.gateway, services.scheduler, shared):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             is_entry = module.name.endswith("__main__") or ".migrations" in module.name
@@ -146,7 +146,7 @@ def _tree(kind: type[ScoringError]) -> Iterator[type[ScoringError]]:
 
 
 def errors_page() -> Iterator[str]:
-    """Yield one entry with an anchor per slug."""
+    """Yield one entry with an anchor for each slug."""
     yield "# Errors\n\n" + WRITTEN
     yield f"""\
 Every error is `application/problem+json` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)); a
@@ -202,7 +202,8 @@ def settings_page() -> Iterator[str]:
 
 
 def _groups() -> dict[str, str]:
-    """Map the first field of each group of settings to the comment above it."""
+    """Return the comment above each group of settings. The keys are the first fields of the
+    groups."""
     pattern = re.compile(r"^    # (.+)\n    (\w+):", re.MULTILINE)
     return {name: title for title, name in pattern.findall(inspect.getsource(Settings))}
 
@@ -267,7 +268,7 @@ def readers_of(name: str) -> set[str]:
 
 @cache
 def _properties() -> dict[str, set[str]]:
-    """Map each property of Settings to the fields that it uses."""
+    """Return the fields that each property of Settings uses."""
     tree = ast.parse(inspect.getsource(Settings))
     return {
         function.name: {
@@ -282,7 +283,7 @@ def _properties() -> dict[str, set[str]]:
 
 @cache
 def _modules() -> dict[str, ast.Module]:
-    """Map each module of cli, services and shared to its tree."""
+    """Return the syntax tree of each module in cli, services and shared."""
     return {
         ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
             file.read_text("utf-8")
@@ -294,7 +295,7 @@ def _modules() -> dict[str, ast.Module]:
 
 @cache
 def _settings_by_module() -> dict[str, set[str]]:
-    """Map each module to the settings that it reads."""
+    """Return the settings that each module reads."""
     return {
         module: {
             node.attr
@@ -307,7 +308,8 @@ def _settings_by_module() -> dict[str, set[str]]:
 
 @cache
 def _processes(module: str) -> frozenset[str]:
-    """Return the processes that run a module; for one in shared, those of its importers."""
+    """Return the processes that run a module. A module in `shared` is run by the processes of the
+    modules that import it."""
     package = ".".join(module.split(".")[:2])
     if not module.startswith("shared."):
         reader = READERS.get(package, WORKERS if package.startswith("services.") else None)
@@ -330,7 +332,7 @@ def _processes(module: str) -> frozenset[str]:
 
 @cache
 def _importers() -> dict[str, set[str]]:
-    """Map each module, and each name in it, to the modules that import it."""
+    """Return the modules that import each module, and each name in it."""
     importers: dict[str, set[str]] = {}
     for module, tree in _modules().items():
         for node in ast.walk(tree):

@@ -1,8 +1,6 @@
-"""`touchstone models add SOURCE`: create an entry from a source, without its weights.
-
-A branch is pinned to its current commit. Kind, outputs and languages come from the configuration
-and the model card. Models that no worker would load are refused here, with advice.
-"""
+"""The command `touchstone models add SOURCE`, which creates an entry without downloading weights. A
+branch is pinned to its current commit. Kind, outputs and languages come from the configuration and
+the model card. Models that no worker could load are refused with advice."""
 
 from __future__ import annotations
 
@@ -61,7 +59,7 @@ SERVE_GGUF = (
 
 @dataclass(frozen=True)
 class Found:
-    """The facts about a source. notes: messages for the user."""
+    """The facts about the source of a model. `notes` are messages for the user."""
 
     source: str
     card: str | None = None
@@ -72,7 +70,7 @@ class Found:
 
 
 def addition(options: Namespace, settings: Settings) -> tuple[str, list[str]]:
-    """Return the entry's block and messages about it. Raises CommandError."""
+    """Return the text of the entry, and messages about it. Raises CommandError."""
     source = resolve_source(options.source, settings)
     keys: dict[str, entries.Value | None] = {
         "name": _free_name(options, source, settings.models_file),
@@ -105,7 +103,7 @@ def addition(options: Namespace, settings: Settings) -> tuple[str, list[str]]:
 
 
 def _advice(options: Namespace, keys: dict[str, entries.Value | None], source: Found) -> str:
-    """Return advice for labels that do not fit the outputs."""
+    """Return advice for labels that do not match the model's outputs."""
     labels = keys["labels"]
     if isinstance(labels, dict) and not any(
         labels.keys() & set(canonical) for canonical in CANONICAL.values()
@@ -120,8 +118,8 @@ def _advice(options: Namespace, keys: dict[str, entries.Value | None], source: F
 
 
 def _prompt(keys: dict[str, entries.Value | None]) -> dict[str, Any]:
-    """Return the `prompt` of a causal model, whose labels are words, and clear `labels`. Each word
-    may begin the answer or follow a space."""
+    """Return the `prompt` of a causal model and clear `labels`. The labels of such a model are
+    words. Each word may begin the answer or follow a space."""
     if keys["kind"] != "causal" or not isinstance(words := keys["labels"], dict):
         return {}
     keys["labels"] = None
@@ -133,8 +131,8 @@ def _prompt(keys: dict[str, entries.Value | None]) -> dict[str, Any]:
 
 
 def _free_name(options: Namespace, source: Found, file: Path) -> str:
-    """Return the requested name, or one from the source. Raises CommandError for an invalid name,
-    and for one that is taken."""
+    """Return the requested name, or a name derived from the source. Raises CommandError if the name
+    is invalid or already used."""
     name: str | None = options.name
     if name is None:  # the last word of what it is called
         scheme, _, rest = source.source.partition(":")
@@ -174,7 +172,8 @@ def _label_keys(options: Namespace) -> dict[str, entries.Value | None]:
 
 
 def _variable(name: str | None) -> str | None:
-    """Return the name of an environment variable. Raises CommandError for a possible key."""
+    """Return the name of an environment variable. Raises CommandError if the text is not such a
+    name and may be the key itself."""
     if name is not None and not VARIABLE.fullmatch(name):
         raise CommandError(
             "--api-key-env must be the name of the environment variable that holds the "
@@ -196,7 +195,7 @@ def read_catalogue(file: Path) -> Catalogue:
 
 
 def resolve_source(source: str, settings: Settings) -> Found:
-    """Resolve a source as a user writes it. Raises CommandError."""
+    """Return the facts about a source in the form that users write it. Raises CommandError."""
     scheme, _, rest = source.partition(":")
     if scheme in (*SERVED, "embedded"):
         return Found(source)
@@ -217,7 +216,8 @@ def resolve_source(source: str, settings: Settings) -> Found:
 
 
 def _folder(text: str, beside: Path) -> Found:
-    """Resolve a folder of this machine; a relative one is relative to models.toml or to here."""
+    """Return the facts about a folder. A relative path is relative to models.toml, or else to the
+    working directory."""
     if not text.strip():
         raise CommandError("path: names no folder; write path:/models/mine")
     path = Path(text).expanduser()
@@ -239,7 +239,8 @@ def _folder(text: str, beside: Path) -> Found:
 
 
 def _vocabulary_size(folder: Path) -> int | None:
-    """Return the size of a small tokenizer.json; None if it is large or invalid."""
+    """Return the vocabulary size in a small tokenizer.json. Return None if the file is large or
+    invalid."""
     file = folder / "tokenizer.json"
     try:
         if file.stat().st_size > MOST_BYTES:
@@ -251,9 +252,8 @@ def _vocabulary_size(folder: Path) -> int | None:
 
 
 def _weights_notes(folder: Path) -> tuple[str, ...]:
-    """Return the next steps for the weights. Raises CommandError if they are missing or
-    unreadable.
-    """
+    """Return the user's next steps for the weights. Raises CommandError if the weights are missing
+    or unreadable."""
     try:
         next(folder.iterdir(), None)  # one that may not be read looks empty to `glob`
         demand_readable(folder)
@@ -275,7 +275,7 @@ def _weights_notes(folder: Path) -> tuple[str, ...]:
 
 
 def _repository(text: str, settings: Settings) -> Found:
-    """Resolve a repository of the hub, at a commit."""
+    """Return the facts about a repository on the model hub at a fixed commit."""
     name, _, revision = text.partition("@")
     token = secret("HF_TOKEN")
     with Hub(settings.hub, token.get_secret_value() if token else None) as hub:
@@ -304,7 +304,7 @@ def _repository(text: str, settings: Settings) -> Found:
 
 
 def _validate_model(folder: Path, name: str) -> Checkpoint:
-    """Read the checkpoint. Raises CommandError if no worker would load it."""
+    """Return the checkpoint in a folder. Raises CommandError if no worker could load it."""
     try:
         checkpoint = read_checkpoint(folder)
     except ValueError as error:
@@ -365,7 +365,7 @@ def _kind(source: Found, preset_name: str | None, requested: str | None) -> str:
 
 
 def _summary_lines(entry: ModelEntry, mapping: LabelMapping | None, source: Found) -> list[str]:
-    """Return labels and languages, one line each."""
+    """Return lines about labels and languages, one line each."""
     lines = []
     if mapping is not None:  # which outputs stand for which label, and what that means for metrics
         labels = [*mapping.by_label.items()]

@@ -1,8 +1,8 @@
-"""Load models and send each some texts: `touchstone models check [NAME...]`.
+"""The command `touchstone models check [NAME...]`, which loads models and sends some texts to each.
 
-For a model with weights it prints state, labels, limit, languages, dtype and memory, an answer with
-its time, and six probes. The probes are a neighbour in the batch, a text that is too long, no text,
-special tokens, a text in an unknown language, and other texts. For a server it prints its
+For a model with weights it prints state, labels, limit, languages, dtype and memory. It then prints
+an answer with its time, and the results of six probes. They are a text in a batch, too long a text,
+no text, special tokens, an unknown language, and different texts. For a server it prints its
 abilities. The exit status is 1 if a model cannot be used.
 """
 
@@ -41,7 +41,7 @@ RUNTIME_BYTES = 700_000_000  # of a process with the model libraries, measured
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return 0 if every requested model can be used."""
+    """Run the command. Return 0 if every requested model can be used."""
     options = _parser().parse_args(arguments)
     disable_download()  # before a model library is imported
     settings = settings_or_exit()
@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def memory(catalogue: Catalogue) -> int:
-    """Return the bytes for all models with local weights, and for the process."""
+    """Return the memory in bytes that all models with local weights and the process itself need."""
     from services.inference.weights.folder import is_complete
     from services.inference.weights.loader import planned
 
@@ -97,7 +97,7 @@ def memory(catalogue: Catalogue) -> int:
 
 
 def report(catalogue: Catalogue, name: str) -> Report:
-    """Return all facts about this model, and its answers."""
+    """Return all facts about this model, and its results for the test texts."""
     card = next(card for card in catalogue.describe() if card.name == name)
     entry = next((entry for entry in catalogue.entries if entry.name == name), None)
     if entry is None:
@@ -172,14 +172,15 @@ def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
 
 
 def _dtype_reason(entry: ModelEntry, use: ModelUse) -> str | None:
-    """Return the reason for the dtype of `fast`; None if the entry has another dtype."""
+    """Return the reason why `fast` selects its dtype. Return None if the entry has another
+    dtype."""
     if entry.dtype != "fast":
         return None
     return fast_arithmetic(entry.kind).reason if use.device == "cpu" else "of this GPU"
 
 
 def format_report(report: Report) -> str:
-    """Format the report as text, one line per fact."""
+    """Return the report as text with one line per fact."""
     error = f": {report['error']}" if report.get("error") else ""
     lines = [f"{report['name']}  {report['state']}{error}"]
     labels = [f"{label} = {', '.join(of) or '1 - other'}" for label, of in _items(report, "labels")]
@@ -250,7 +251,7 @@ Rows = Callable[..., list[Floats]]  # of texts
 
 @dataclass(frozen=True)
 class Probed:
-    """The result of a probe. good: True if there is no problem."""
+    """The result of a probe. `good` is true if the probe found no problem."""
 
     good: bool
     said: str
@@ -258,7 +259,8 @@ class Probed:
 
 @dataclass(frozen=True)
 class ModelOutputs:
-    """A model's answers in this process. limit: tokens that it reads."""
+    """The output of a model that was run in this process. `limit` is the number of tokens that it
+    reads."""
 
     answer: str
     milliseconds: float
@@ -269,7 +271,8 @@ class ModelOutputs:
 def check_model(
     models: Models, name: str, dtype: str, languages: Sequence[str] | None
 ) -> ModelOutputs:
-    """Run one answer with its time, and the probes. Raises ScoringError if the answer fails."""
+    """Measure one answer of the model, then run the probes. Raises ScoringError if the answer
+    fails."""
     if models.kind(name) in ("similarity", "cross-encoder"):
         return _check_similarity(models, name, TOLERANCE.get(dtype, COARSE))
     model: Any = models.judge(name)
@@ -303,7 +306,7 @@ def _is_judge(model: Any) -> bool:
 
 
 def _common_checks(rows: Rows, tolerance: float) -> dict[str, Probed]:
-    """Run the probes for every kind of model."""
+    """Run the probes that apply to every kind of model."""
     return {
         "batch invariance": _run_check(lambda: _check_batch_consistency(rows, tolerance)),
         "longer than it reads": _run_check(lambda: _check_distribution(rows(LONG)[0])),
@@ -338,7 +341,7 @@ def _run_check(look: Callable[[], Probed]) -> Probed:
 
 
 def _check_batch_consistency(rows: Rows, tolerance: float) -> Probed:
-    """Check that a text gets the same answer in a batch."""
+    """Check that a text gets the same answer alone and in a batch."""
     [alone] = rows(SENTENCE)
     beside = rows(LONG[:600], SENTENCE, "short", FOREIGN)[1]
     moved = float(np.max(np.abs(alone - beside)))
@@ -346,7 +349,8 @@ def _check_batch_consistency(rows: Rows, tolerance: float) -> Probed:
 
 
 def _check_difference(rows: Rows) -> Probed:
-    """Check that answers differ between texts; with weights of 0 they are equal."""
+    """Check that different texts get different answers. If all weights are 0, the answers are
+    equal."""
     first, *rest = rows(SENTENCE, FOREIGN, SPECIAL)
     moved = max(float(np.max(np.abs(first - other))) for other in rest)
     return Probed(moved > 0, f"move its answer by {moved:.1e}")

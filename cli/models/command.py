@@ -1,8 +1,6 @@
-"""Models of your own: add them to models.toml, download their weights, and try them.
-
+"""The commands for your own models: add them to models.toml, download their weights, and try them.
 The commands use this machine's `models.toml` (`TOUCHSTONE_MODELS_FILE`) and weights
-(`TOUCHSTONE_MODELS_DIR`). Only `add`, `pull` and `convert` use the model hub.
-"""
+(`TOUCHSTONE_MODELS_DIR`). Only `add`, `pull` and `convert` use the model hub."""
 
 from __future__ import annotations
 
@@ -110,7 +108,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; return 0 on success."""
+    """Run the command. Return 0 on success."""
     if arguments[:1] == ["check"]:  # it loads models: a process with the libraries for that
         return _run(CHECK, *arguments[1:])
     options = parser().parse_args(arguments)
@@ -126,7 +124,8 @@ def main(arguments: list[str]) -> int:
 
 
 def add(options: argparse.Namespace, settings: Settings) -> int:
-    """Print the entry, and append it or replace the entry with its name."""
+    """Print the new entry and append it to models.toml, or with `--replace` replace the entry of
+    the same name."""
     block, lines = addition(options, settings)
     sys.stdout.write(block)
     for line in lines:
@@ -150,7 +149,7 @@ def add(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def pull_all(options: argparse.Namespace, settings: Settings) -> int:
-    """Download the named models; return 0 if all are complete."""
+    """Download the models with these names. Return 0 if all are complete."""
     catalogue = read_catalogue(settings.models_file)
     if not options.names and not options.all:
         raise CommandError("no model is named; name one or more, or add --all")
@@ -257,7 +256,8 @@ def _row(
 
 
 def _dtype(entry: ModelEntry) -> str:
-    """Return the configured dtype, and for `fast` the dtype on this machine's processor."""
+    """Return the configured dtype. For `fast`, also return the dtype that it selects on this
+    machine's processor."""
     if entry.is_served:
         return "-"
     if entry.runtime != "torch":
@@ -284,7 +284,8 @@ def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
 
 
 def request_reload(options: argparse.Namespace, startup_settings: Settings) -> int:
-    """Increase the number that every process polls, unless the local file cannot be read."""
+    """Increase the number that all processes poll for reloading. Fails if the local models.toml
+    cannot be read."""
     faults = (
         read_catalogue(startup_settings.models_file).faults
         if startup_settings.models_file.is_file()

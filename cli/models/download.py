@@ -1,7 +1,8 @@
-"""`touchstone models pull`: download weights into the hub client's cache, resumed and verified.
+"""The command `touchstone models pull`, which downloads weights into the hub client's cache.
 
-The hub's client downloads. Every file is hashed afterwards: its name in the cache is the SHA-256
-that the hub states for a large file, and git's SHA-1 for a small one.
+The hub's client downloads the files and can resume. Every file is then hashed and compared with its
+name in the cache. This is the SHA-256 that the hub states for a large file, and git's SHA-1 for a
+small one.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ PIECE_BYTES = 4_194_304
 
 
 def download_model(entry: ModelEntry, settings: Settings, *, pickles: bool = False) -> Path:
-    """Download and verify all files of a hub model; return their folder. pickles: include pickled
-    weights if there are no safetensors, for `convert` only. Raises CommandError."""
+    """Download and verify all files of a hub model, and return their folder. `pickles` includes
+    pickled weights if there are no safetensors; only `convert` uses it. Raises CommandError."""
     token = secret("HF_TOKEN")
     key = token.get_secret_value() if token else None
     with Hub(settings.hub, key) as hub:
@@ -49,7 +50,8 @@ def download_model(entry: ModelEntry, settings: Settings, *, pickles: bool = Fal
 
 
 def select_files(files: tuple[str, ...], patterns: tuple[str, ...]) -> list[str]:
-    """Return small files first, so that their errors show before the weights are downloaded."""
+    """Return the matching files, small files first, so that their errors show before the weights
+    are downloaded."""
     selected = [file for file in files if any(fnmatch(file, pattern) for pattern in patterns)]
     return sorted(selected, key=lambda file: (file.endswith((".safetensors", ".bin")), file))
 
@@ -81,11 +83,11 @@ def _fetch(entry: ModelEntry, file: str, url: str, token: str | None) -> None:
 
 
 def _lines(label: str) -> Any:
-    """Return a progress bar for the hub's client that prints a line per file."""
+    """Return a progress bar class for the hub's client that prints lines of text."""
     from tqdm.auto import tqdm  # it comes with the hub's client
 
     class ProgressLines(tqdm):  # type: ignore[misc]  # it has no types
-        """Prints bytes, rate and time left; on one line in a terminal."""
+        """Prints the bytes, rate and time left, in a terminal on one changing line."""
 
         def __init__(self, *arguments: Any, **more: Any) -> None:
             more |= {"disable": False, "file": sys.stderr, "mininterval": 0}
@@ -102,14 +104,15 @@ def _lines(label: str) -> Any:
             sys.stderr.write(progress(label, int(self.n), self.total, self.format_dict["elapsed"]))
 
         def close(self) -> None:
-            """Do nothing: there is no bar to clear."""
+            """Do nothing, since there is no bar to clear."""
             self.disable = True
 
     return ProgressLines
 
 
 def progress(label: str, done: int, total: int | None, seconds: float) -> str:
-    """Return `hate model.safetensors: 120 of 440 MB, 31.0 MB/s, 10 s left`."""
+    """Return a progress text such as `hate model.safetensors: 120 of 440 MB, 31.0 MB/s, 10 s
+    left`."""
     rate = done / seconds if seconds > 0 else 0.0
     amount = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
     left = f", {(total - done) / rate:.0f} s left" if total and rate else ""

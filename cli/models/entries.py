@@ -1,7 +1,5 @@
-"""The text of `models.toml`: a block for a new model, and keys of an existing one.
-
-Text is added and replaced in place, so that comments stay.
-"""
+"""Editing of the text of `models.toml`: adds a block for a model, and sets keys of an existing one.
+The text is changed in place, so comments are preserved."""
 
 from __future__ import annotations
 
@@ -17,19 +15,21 @@ Value = str | tuple[str, ...] | Mapping[str, tuple[str, ...]]
 
 
 def block(keys: Mapping[str, Value | None]) -> str:
-    """Return an entry with one line per key, without keys that are None."""
+    """Return the text of an entry with one line per key. Keys with the value None are left out."""
     lines = [f"{key} = {toml(value)}" for key, value in keys.items() if value is not None]
     return "\n".join(["[[models]]", *lines]) + "\n"
 
 
 def prompt_block(keys: Mapping[str, Value]) -> str:
-    """Return the table `[models.prompt]` for the entry before it; "" without keys."""
+    """Return the table `[models.prompt]` of the preceding entry, or an empty string without
+    keys."""
     lines = [f"{key} = {toml(value)}" for key, value in keys.items()]
     return "\n".join(["", "[models.prompt]", *lines]) + "\n" if lines else ""
 
 
 def toml(value: Value) -> str:
-    """Return a basic string, an array or an inline table of arrays; TOML has JSON's escapes."""
+    """Return the value as a TOML string, array or inline table of arrays. TOML has the same escapes
+    as JSON."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, tuple):
@@ -38,15 +38,15 @@ def toml(value: Value) -> str:
 
 
 def append(file: Path, text: str) -> None:
-    """Append a block. Raises OSError."""
+    """Append a block to the file. Raises OSError."""
     before = file.read_text("utf-8") if file.exists() else "schema = 2\n"
     gap = "\n" if before.endswith("\n") else "\n\n"
     _write(file, before + gap + text)
 
 
 def replace(file: Path, text: str, name: str) -> bool:
-    """Replace this model's block and its tables, or append the block; return True if it existed.
-    Comments before and after it stay. Raises OSError."""
+    """Replace this model's block and its tables, or append the block. Return True if the model
+    existed. Comments before and after the block are preserved. Raises OSError."""
     lines = file.read_text("utf-8").splitlines(keepends=True) if file.exists() else []
     try:
         start, _ = _lines_of_block(lines, name)
@@ -63,8 +63,8 @@ def replace(file: Path, text: str, name: str) -> bool:
 
 
 def set_key(file: Path, name: str, key: str, value: str) -> None:
-    """Set a key of this model, after its source if it is new. Raises OSError, and ValueError if its
-    block cannot be found."""
+    """Set a key of this model. A new key is inserted after `source`. Raises OSError, and ValueError
+    if the model's block is not found."""
     lines = file.read_text("utf-8").splitlines(keepends=True)
     start, end = _lines_of_block(lines, name)
     line = f"{key} = {toml(value)}\n"
@@ -81,7 +81,7 @@ def set_key(file: Path, name: str, key: str, value: str) -> None:
 
 
 def _lines_of_block(lines: list[str], name: str) -> tuple[int, int]:
-    """Return the lines of the keys in the block itself, before its tables."""
+    """Return the first and last line number of the block's own keys, without its tables."""
     heads = [number for number, line in enumerate(lines) if HEAD.match(line)]
     for start, after in zip(heads, [*heads[1:], len(lines)], strict=True):
         tables = (number for number in range(start + 1, after) if TABLE.match(lines[number]))
@@ -106,6 +106,7 @@ def _key(line: str) -> str:
 
 
 def _write(file: Path, text: str) -> None:
-    """Write in place: in a container the file is mounted alone and cannot be replaced."""
+    """Write the file in place, because a file that is mounted alone in a container cannot be
+    replaced."""
     with file.open("w", encoding="utf-8") as stream:
         stream.write(text)

@@ -1,7 +1,6 @@
-"""The client of the model hub for `touchstone models`: the files of a repository.
-
-Weights are in `download`. `HF_ENDPOINT` and `HF_TOKEN` are names of the hub's client.
-"""
+"""The client of the model hub for `touchstone models`. It lists the files of a repository and reads
+small ones. `download` fetches the weights. `HF_ENDPOINT` and `HF_TOKEN` are variables of the hub's
+own client."""
 
 from __future__ import annotations
 
@@ -17,12 +16,12 @@ CONVERSIONS = 20  # newest pull requests that are looked at for safetensors
 
 
 class CommandError(Exception):
-    """A command failed; the message is for people."""
+    """A command failed. The message is meant for the user."""
 
 
 @dataclass(frozen=True)
 class Repository:
-    """A repository at one commit. files: their paths."""
+    """A repository at a fixed commit. `files` holds the paths of its files."""
 
     name: str
     commit: str
@@ -34,7 +33,8 @@ class Repository:
 
 
 class Hub:
-    """One hub; closed at the end of a `with` block. Raises CommandError."""
+    """A connection to the model hub. Use it in a `with` statement, which closes it. Methods raise
+    CommandError."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -50,7 +50,7 @@ class Hub:
         self._client.close()
 
     def repository(self, name: str, revision: str) -> Repository:
-        """Return the commit and the files of a branch, tag or commit."""
+        """Return the repository at this branch, tag or commit."""
         description = self._get(
             name, f"/api/models/{name}/revision/{quote(revision, safe='')}"
         ).json()

@@ -1,6 +1,6 @@
 """The service on one machine: Redis and PostgreSQL from wheels, and our processes.
 
-`python -m cli.stack serve` and `python -m cli.stack demo`. Read in this order: `stack` (everything
-together), `servers` (Redis and PostgreSQL), `processes` and `liveness` (our processes, restarted
-when they exit or stop responding), `startup` (the wait), `demo` (the examples over the API).
+Start it with `python -m cli.stack serve` or `python -m cli.stack demo`. Suggested reading order:
+`stack` (everything together), `servers` (Redis and PostgreSQL), `processes` and `liveness` (start
+and restart of our processes), `startup` (the wait), `demo` (the examples).
 """

@@ -1,5 +1,5 @@
-"""`python -m cli.stack serve` keeps running; `python -m cli.stack demo` scores examples and
-stops."""
+"""The commands `python -m cli.stack serve`, which keeps running, and `python -m cli.stack demo`,
+which scores examples and stops."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ PIPED_WIDTH = 132  # columns, where nobody's terminal says
 
 
 class RobustConsole(Console):
-    """Becomes silent when its reader is gone; the service continues."""
+    """A console that becomes silent when the reader of its pipe exits. The service continues."""
 
     def on_broken_pipe(self) -> None:
-        """Discard further output, and the log if it went to the same place."""
+        """Discard all further output. Also discard the log if it went to the same pipe."""
         self.quiet = True
         nowhere = os.open(os.devnull, os.O_WRONLY)
         if os.path.sameopenfile(STDOUT, STDERR):
@@ -124,7 +124,7 @@ def _run(options: argparse.Namespace, settings: Settings, console: Console) -> N
 
 
 def _check_signal(say: Say) -> Say:
-    """Return `say`, which first exits if a signal came whose exception was lost."""
+    """Return a wrapper of `say`. It exits first if a signal arrived whose exception was lost."""
 
     def check_and_say(*waited_for: str) -> None:
         if _came:
@@ -149,7 +149,7 @@ def _use(options: argparse.Namespace, stack: Stack, console: Console) -> None:
 
 
 def _handle_signal(number: int, _frame: object) -> None:
-    """Exit once; a second signal must not interrupt the shutdown."""
+    """Exit on the first signal. A second signal must not interrupt the shutdown."""
     with suppress(OSError):  # whoever read it has gone; no buffer may be in use here
         os.write(STDERR, b"\nstopping; processes end their work first\n")
     for name in SIGNALS:

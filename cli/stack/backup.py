@@ -1,8 +1,8 @@
 """Backups in object storage: `python -m cli.stack.backup keep FILE --files URL --at URL`.
 
-A backup is a dump that `pg_dump` has written and the batch files of the same time. `keep` stores
-both, named by the time, and deletes old backups, but never the newest. A batch file never changes,
-so each is copied once, and deleted with the last backup that lists it. `list` prints the names, and
+A backup is a dump written by `pg_dump` and the batch files of the same time. `keep` stores both
+under the time, and deletes old backups, but never the newest. A batch file never changes. It is
+copied once, and deleted with the last backup that lists it. `list` prints the names of backups.
 `fetch` copies a dump, for `pg_restore`, and its files. The chart in k8s/touchstone uses both.
 """
 
@@ -36,10 +36,8 @@ class Backups:
         self._system, self._root = _filesystem_of(url)
 
     def store(self, dump: Path, files: str, now: datetime) -> str:
-        """Store a dump and the batch files under the URL `files`; return the backup's name.
-
-        Raises ValueError if `dump` is not from pg_dump, and OSError.
-        """
+        """Store a dump and the batch files under the URL `files`. Return the name of the new
+        backup. Raises ValueError if `dump` was not written by pg_dump, and OSError."""
         with dump.open("rb") as stream:
             if stream.read(len(MAGIC)) != MAGIC:
                 raise ValueError(
@@ -64,7 +62,8 @@ class Backups:
         return _names(self._system, self._root, DUMP)
 
     def delete_old(self, before: datetime) -> list[str]:
-        """Delete backups older than `before`, except the newest; return their names."""
+        """Delete backups older than `before`, except the newest. Return the names of the deleted
+        backups."""
         limit = f"touchstone-{before:{TIME}}.dump"
         old = [name for name in self.names()[:-1] if name < limit]
         for name in old:
@@ -110,7 +109,8 @@ def _is_folder(url: str) -> bool:
 
 
 def _check_mounted(system: fsspec.AbstractFileSystem, root: str, url: str) -> None:
-    """Raise OSError if the folder is away: a backup without its files would look complete."""
+    """Raise OSError if the folder is not mounted. Otherwise a backup without its files would look
+    complete."""
     if _is_folder(url) and not system.exists(f"{root}/{INCOMING}"):
         raise OSError(
             f"the file store {root} is not available, because it has no folder {INCOMING}"
@@ -129,7 +129,7 @@ def _names(system: fsspec.AbstractFileSystem, root: str, pattern: re.Pattern[str
 def _sizes(
     system: fsspec.AbstractFileSystem, root: str, pattern: re.Pattern[str]
 ) -> dict[str, int]:
-    """Map each name of the folder that matches to its bytes."""
+    """Return the sizes in bytes of all matching files in the folder, by name."""
     if not system.exists(root):
         return {}
     entries = {
@@ -152,7 +152,7 @@ def _copy(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return 1 if it fails."""
+    """Run the command. Return 1 if it fails."""
     options = _parser().parse_args(arguments)
     backups = Backups(options.at)
     try:

@@ -1,4 +1,5 @@
-"""Scores the examples over the API: sends all, waits for them, and prints a table."""
+"""Scores the examples over the API. It sends all of them, waits for the results and prints a
+table."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ class DemoFailed(RuntimeError):
 
 
 def run(stack: Stack, examples: Path, console: Console) -> None:
-    """Score every example and show it. Raises DemoFailed if one has no score."""
+    """Score all examples and show the results. Raises DemoFailed if an example has no score."""
     lines = _lines(examples)
     with httpx.Client(base_url=stack.url, timeout=STALLED_SECONDS) as client:
         jobs = list(_score_lines(client, lines, Patience(stack, console), console))
@@ -52,7 +53,8 @@ def _lines(examples: Path) -> list[Json]:
 
 
 class Patience:
-    """Waits without a deadline while a job ends or a process works, and reports to a pipe."""
+    """Waits without a deadline while jobs end or processes work. Reports the progress if the output
+    is not a terminal."""
 
     def __init__(self, stack: Stack, console: Console) -> None:
         logs = stack.folder / "logs"
@@ -134,7 +136,7 @@ def _number(value: float | None) -> str:
 
 
 def summary_line(result: Json) -> str:
-    """Return the line that says most about this score."""
+    """Return the line of text that best explains this score."""
     parts = []
     if result["verdict"] != "holds_up":
         parts.append(result["reason"].rstrip("."))

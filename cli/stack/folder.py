@@ -1,10 +1,10 @@
-"""The data folder of one machine, closed to other users.
+"""The data folder of one machine, which other users cannot read.
 
-It contains texts, keys and passwords: folders are 0700, files 0600. PostgreSQL refuses to run as
-root. If we are root, it runs as another user, who then owns the folders above its data. Root can
-enter them anyway, and nobody else can.
+It contains texts, keys and passwords. Folders therefore have mode 0700 and files 0600. PostgreSQL
+refuses to run as root. If we are root, it runs as another user, who owns the folders above its
+data. Root can still enter these folders, but nobody else can.
 
-One stack per folder, one server per port, and keys that are created once.
+Only one stack can use a folder, and only one server a port. Keys are created once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def restrict_access() -> None:
 
 
 def close(folder: Path) -> None:
-    """Close this folder to all but us and PostgreSQL."""
+    """Make this folder inaccessible to everybody except us and PostgreSQL."""
     folder.chmod(FOLDER)
     if os.geteuid() == 0:
         with suppress(KeyError):  # PostgreSQL was never started here
@@ -44,15 +44,15 @@ class NotReady(RuntimeError):
 
 
 class InvalidSettings(NotReady):
-    """Settings that contradict each other, or name missing things."""
+    """Some settings contradict each other, or refer to something that does not exist."""
 
     status = 2
 
 
 @contextmanager
 def acquire_folder(folder: Path) -> Iterator[None]:
-    """Lock this folder; the lock ends with our process. Raises NotReady if another process holds
-    it."""
+    """Lock this folder while the block runs, or until our process ends. Raises NotReady if another
+    process holds the lock."""
     with (folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -62,7 +62,7 @@ def acquire_folder(folder: Path) -> Iterator[None]:
 
 
 def check_port_free(host: str, port: int) -> None:
-    """Raises NotReady if a process listens on this port already."""
+    """Raise NotReady if a process already listens on this port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -72,7 +72,7 @@ def check_port_free(host: str, port: int) -> None:
 
 
 def load_key(folder: Path, name: str) -> str:
-    """Return the key `<name>.key` in this folder; create it if it is missing."""
+    """Return the key `<name>.key` in this folder. Create the key if it is missing."""
     file = folder / f"{name}.key"
     if not file.exists():
         fresh = folder / f"{name}.key.new"

@@ -1,8 +1,6 @@
-"""Probes a process periodically; one that stays silent is killed, to be restarted.
-
-Before a process was ready once, it may be silent while it makes progress: its log grows, or it uses
-processor time. The limits are generous, since a busy machine must not cause restarts.
-"""
+"""Probes a process periodically and kills it if it does not respond, so that it is restarted. Until
+a process has been ready once, it need not respond while its log grows or it uses processor time.
+The limits are generous, since a busy machine must not cause restarts."""
 
 from __future__ import annotations
 
@@ -29,7 +27,8 @@ logger = telemetry.logger(__name__)
 
 
 class ProcessProgress:
-    """The progress of a process: new reasons, a growing log, or processor time."""
+    """The progress of a process. Progress means a new reason for waiting, a growing log, or use of
+    processor time."""
 
     def __init__(self, child: Child, logs: Path, seconds: float) -> None:
         self._child = child
@@ -39,7 +38,8 @@ class ProcessProgress:
         self._seen: tuple[int | None, int, tuple[str, ...]] | None = None
 
     def has_changed(self, *reports: str) -> bool:
-        """Return True if there was progress since the last progress."""
+        """Return True if the process has made progress since this method last returned True.
+        `reports` are the current reasons for waiting."""
         pid = self._child.process.pid if self._child.process else None
         now = (pid, self._log.stat().st_size if self._log.exists() else 0, reports)
         used = cpu_time(pid)
@@ -50,7 +50,8 @@ class ProcessProgress:
 
 
 def cpu_time(pid: int | None) -> float:
-    """Return the processor seconds of the process and its children; 0 if it is gone."""
+    """Return the processor time in seconds of the process and its children, or 0 if the process no
+    longer exists."""
     try:
         process = psutil.Process(pid) if pid else None
         family = [process, *process.children(recursive=True)] if process else []
@@ -66,8 +67,8 @@ class ProbeResponse:
 
 
 def reasons(response: httpx.Response) -> tuple[str, ...]:
-    """Return why a process is not ready: its models and other obstacles, or its problem; () if
-    it is."""
+    """Return the reasons why a process is not ready, such as models that are not loaded. The tuple
+    is empty if the process is ready."""
     if response.is_success:
         return ()
     try:
@@ -81,7 +82,7 @@ def reasons(response: httpx.Response) -> tuple[str, ...]:
 
 
 def _obstacles(body: dict[str, Any]) -> Iterator[str]:
-    """Yield a worker's obstacles, `{name: reason}`, and its models that are not ready."""
+    """Yield the reasons in a worker's response, then its models that are not ready."""
     for name, value in body.items():
         if isinstance(value, str) and name != "status":
             yield value if name == "worker" else f"{name} {value}"
@@ -94,7 +95,7 @@ def _obstacles(body: dict[str, Any]) -> Iterator[str]:
 
 
 class Liveness:
-    """Watches one process from a separate thread."""
+    """A monitor of one process in a separate thread."""
 
     def __init__(
         self, child: Child, probe: Probe, logs: Path, silent_seconds: float, stalled_seconds: float
@@ -128,7 +129,7 @@ class Liveness:
         return self._pause
 
     def check(self, client: httpx.Client) -> bool:
-        """Probe once; return True if the process has been silent for too long."""
+        """Probe the process once. Return True if it has not responded for too long."""
         if self._life is not self.child.process:
             self._begin()
         patience = self._silent_seconds if self.ready else self._stalled_seconds
@@ -171,7 +172,8 @@ class Liveness:
         return well or (moved and health.status is None)
 
     def _end(self) -> None:
-        """Kill the process, unless it was restarted during the probe, which can take long."""
+        """Kill the process, unless it was restarted during the probe. A probe can take a long
+        time."""
         if self._life is not self.child.process:
             return
         silence = round(time.monotonic() - self.good)

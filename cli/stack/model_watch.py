@@ -1,7 +1,5 @@
-"""Reports models while they are loaded: one line per change, and every few seconds.
-
-The service is up before its models are. A large model takes long, and there is no deadline.
-"""
+"""Reports models while they are loaded: one line per change, and every few seconds. The service
+starts before its models are loaded. A large model takes a long time, so there is no deadline."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ ModelReport = Mapping[str, Any]  # `state`, `reason` and `seconds`, as a worker'
 
 
 class ModelWatch:
-    """The models of all workers of a stack."""
+    """The models of all workers on this machine."""
 
     def __init__(self, children: Sequence[Child], console: Console) -> None:
         self._probes = [child.probe.url for child in children if child.probe and child.probe.obeyed]
@@ -32,7 +30,7 @@ class ModelWatch:
         self._last = 0.0
 
     def watch(self, until: Callable[[], bool]) -> None:
-        """Report models that are not ready."""
+        """Report models that are not ready until `until` returns True."""
         while not until():
             time.sleep(LOOK_SECONDS)
             self.update()
@@ -45,7 +43,8 @@ class ModelWatch:
             time.sleep(LOOK_SECONDS)
 
     def update(self) -> dict[str, ModelReport]:
-        """Return each model's state in its best worker, and report changes."""
+        """Return the state of each model, from the worker where it is most ready, and report
+        changes."""
         reports = self._reports()
         unready = {name: report for name, report in reports.items() if report["state"] != "ready"}
         now = {name: (report["state"], report["reason"]) for name, report in unready.items()}
@@ -65,7 +64,8 @@ class ModelWatch:
         return reports
 
     def _reports(self) -> dict[str, ModelReport]:
-        """Return the states; a worker that does not respond counts with its last report."""
+        """Return the states of models. For a worker that does not respond, its last response is
+        used."""
         with httpx.Client(timeout=LOOK_SECONDS * 4, trust_env=False) as client:
             for url in self._probes:
                 with suppress(httpx.HTTPError, ValueError, AttributeError):

@@ -33,10 +33,8 @@ def without_progress(*_waited_for: str) -> None: ...
 
 @dataclass(frozen=True)
 class ServiceNames:
-    """The services to run (none: all), and whether each has its own worker.
-
-    Separate workers call models through the queue, as in a cluster.
-    """
+    """The services to run, or all if `names` is empty. If `separate`, each of them has its own
+    worker. Separate workers call models through the queue, as in a cluster."""
 
     names: tuple[str, ...] = ()
     separate: bool = False
@@ -45,10 +43,8 @@ class ServiceNames:
 def service_processes(
     servers: dict[str, str], settings: Settings, port: int, served: ServiceNames
 ) -> list[Child]:
-    """Return all processes in the order of their start.
-
-    servers: environment variables with the addresses of Redis, PostgreSQL and the files.
-    """
+    """Return all processes in the order in which they start. `servers` holds environment variables
+    with the addresses of Redis, PostgreSQL and the file store."""
     probe = Probe(f"http://{settings.host}:{port}", obeyed=False)
     gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)}, probe=probe)
     base = [gateway, _process_with_health("scheduler", servers, settings)]
@@ -75,7 +71,7 @@ def _module(name: str, environment: dict[str, str], *arguments: str, probe: Prob
 
 
 class Supervisor:
-    """Watches the children and PostgreSQL, in separate threads."""
+    """Monitors the child processes and PostgreSQL in separate threads."""
 
     def __init__(
         self,
@@ -84,7 +80,8 @@ class Supervisor:
         silent_seconds: float,
         stalled_seconds: float = STALLED_SECONDS,
     ) -> None:
-        """`silent_seconds`: a ready process that is silent for this long is killed."""
+        """Create the supervisor. A ready process that does not respond for `silent_seconds` is
+        killed."""
         self.children: list[Child] = []
         self.watched: list[Liveness] = []  # those that can be asked how they are
         self._postgres = postgres
@@ -110,7 +107,7 @@ class Supervisor:
 
     def stop(self, say: Say = without_progress) -> None:
         """Stop our processes together, then Redis, then PostgreSQL, which our processes need.
-        Report the processes that take long."""
+        Report processes that take a long time to stop."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -132,7 +129,7 @@ class Supervisor:
                 child.process.wait()
 
     def _await_ends(self, children: Sequence[Child], say: Say) -> None:
-        """Wait until none runs, or until their time is over."""
+        """Wait until all of these processes have exited, or until their time is over."""
         begun = time.monotonic()
         while running := [child.name for child in children if child.is_running]:
             waited = time.monotonic() - begun

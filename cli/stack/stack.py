@@ -40,7 +40,7 @@ ALL_SERVICES = ServiceNames()
 
 @dataclass(frozen=True)
 class Stack:
-    """A running service."""
+    """The running service on one machine."""
 
     url: str
     redis_url: str
@@ -57,10 +57,8 @@ def running(
     say: Say = without_progress,
     say_at_end: Say = without_progress,
 ) -> Iterator[Stack]:
-    """Start everything, wait until it is ready, and stop everything at the end.
-
-    There is no deadline while there is progress. Raises NotReady with the reason.
-    """
+    """Start everything, wait until it is ready, and stop everything at the end of the block. There
+    is no deadline as long as processes make progress. Raises NotReady with the reason."""
     folder = folder.resolve()
     logs = folder / "logs"
     try:
@@ -102,7 +100,7 @@ def running(
 
 
 def check(settings: Settings) -> None:
-    """Raises NotReady for faults that show before the start."""
+    """Raise NotReady for errors that can be found before the start."""
     try:
         load_catalogue(settings.models_file)
     except ValueError as error:
@@ -141,8 +139,8 @@ def _stack_file(stack: Stack) -> Iterator[None]:
 def _servers(
     folder: Path, settings: Settings, postgres: Postgres | None, supervisor: Supervisor
 ) -> dict[str, str]:
-    """Return environment variables with the addresses of Redis and PostgreSQL. Start our own
-    servers if none are named, and migrate the ledger."""
+    """Return environment variables with the addresses of Redis and PostgreSQL. Servers that the
+    settings do not name are started here. The ledger is migrated."""
     redis_url = settings.redis_url.get_secret_value()
     database_url = settings.database_url.get_secret_value()
     if postgres is not None:

@@ -1,8 +1,6 @@
-"""Waits for starting processes, without a deadline while they make progress, and reports.
-
-A start fails when a process dies, or when one makes no progress for long. A large model on a busy
-machine takes as long as it needs.
-"""
+"""Waits for starting processes without a deadline while they make progress, and reports the
+progress. The start fails when a process dies or makes no progress for a long time. A large model on
+a busy machine takes as long as it needs."""
 
 from __future__ import annotations
 
@@ -25,10 +23,8 @@ TAIL_LINES, TAIL_CHARACTERS = 12, 4_000
 
 
 def await_ready(supervisor: Supervisor, logs: Path, patience: float, say: Say) -> None:
-    """Wait until every process with probes was ready once. Raises NotReady.
-
-    patience: seconds without progress of a process.
-    """
+    """Wait until every process with probes has been ready once. Raises NotReady. `patience` is the
+    maximum number of seconds without progress in a process."""
     while True:
         for child in supervisor.children:
             if child.deaths or not child.is_running:
@@ -62,8 +58,8 @@ def tail(child: Child, logs: Path) -> str:
 
 
 class Reporter:
-    """Reports pending processes with their time: one changing line in a terminal, else one line per
-    change and every few seconds."""
+    """Reports unfinished processes and their waiting times. In a terminal this is one changing
+    line, otherwise one line per change and every few seconds."""
 
     def __init__(self, console: Console, update: Callable[[str], None] | None = None) -> None:
         self._console, self._update = console, update
@@ -73,12 +69,12 @@ class Reporter:
         self._lock = threading.Lock()
 
     def __call__(self, *waited_for: str) -> None:
-        """Report the present reasons; call it at each look."""
+        """Report the current reasons for waiting. Call this after each check."""
         with self._lock:
             self._report(waited_for)
 
     def repeat(self, stop: threading.Event, over: Callable[[], bool]) -> None:
-        """Repeat the report while nobody looks, as during the start of PostgreSQL."""
+        """Repeat the last report while no checks are made, for example while PostgreSQL starts."""
         while not (stop.wait(SAID_EVERY_SECONDS) or over()):
             with self._lock:
                 if self._since:
@@ -117,8 +113,8 @@ def _process(waited_for: str) -> str:
 def progress_reporter(
     console: Console, over: Callable[[], bool] = lambda: False
 ) -> Iterator[Reporter]:
-    """Yield a reporter for the block. over: True once nobody waits, though processes may still
-    be ending."""
+    """Yield a reporter for the block. `over` returns True once nobody waits, although processes may
+    still be ending."""
     with ExitStack() as held:
         reporter = Reporter(console)
         if console.is_terminal:

@@ -1,4 +1,5 @@
-"""A report over many results: means of both tests, and how often they beat chance. Pure."""
+"""A report over many results: means of both tests, and how often they beat chance. Pure
+functions."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ COSINE = (-1.0, 1.0)
 
 
 def batch_report(rows: Sequence[Row], over: Statistics) -> ConsistencyBatchReport:
-    """Summarise the results with intervals over texts."""
+    """Summarise the results. Confidence intervals treat the results of one text as one unit."""
     parts = [row.report.components for row in rows]
     keys = over.keys()
     spans = [nulls_of(row.report).get("simulatability") for row in rows]
@@ -62,7 +63,8 @@ def _win_rates(nulls: Sequence[ConsistencyNull | None]) -> list[float | None]:
 
 
 def _significant(null: ConsistencyNull | None) -> float | None:
-    """Return 1.0 if the test is significant, else 0.0; None if it cannot reach the level."""
+    """Return 1.0 if the test is significant, else 0.0; None if the test has too few draws to become
+    significant."""
     if null is None or null.p_value is None or (null.attainable_p or 1) > LEVEL:
         return None
     return float(null.p_value <= LEVEL)

@@ -112,7 +112,8 @@ class ConsistencyPrompt(Message):
 
 
 def _without_default(schema: dict[str, Any]) -> None:
-    """Leave out the default: an explicit empty explanation is refused."""
+    """Remove the default from the schema, since the service rejects an explicit empty
+    explanation."""
     del schema["default"]
 
 
@@ -245,7 +246,8 @@ class ConsistencyRequest(ExplainableRequest):
 
     @property
     def way(self) -> Contributions:
-        """Return the kind of contributions in force."""
+        """Return how contributions are computed: as the request says, or else by the variant's
+        default."""
         return self.contributions or VARIANTS[self.variant].contributions
 
 
@@ -305,7 +307,8 @@ _EXPECTED = {
 
 
 def cost(request: ConsistencyRequest, reads: int) -> Sequence[Work]:
-    """Return the cost of edited texts, and of contributions to the answer and the explanation."""
+    """Return the cost of reading edited texts and of computing contributions to the answer and the
+    explanation."""
     texts = sum(len(edit.text) for edit in request.edits)
     characters = len(request.text) + len(request.explanation) + texts
     return (
@@ -339,7 +342,7 @@ def _contribution_rows(request: ConsistencyRequest, words: int) -> int:
 
 
 def server_cost(request: ConsistencyRequest, reads: int) -> Sequence[Work]:
-    """Return all work if the model is behind a server, where each row is one request."""
+    """Return the cost if the model is behind a server. Each row is then one request."""
     words = max(1, min(words_of(request.text), reads))
     rows = 1
     if "attribution" in request.parts:
@@ -353,12 +356,14 @@ def server_cost(request: ConsistencyRequest, reads: int) -> Sequence[Work]:
 
 
 def needs(request: ConsistencyRequest) -> tuple[str, ...]:
-    """Return the ports; a model without log-probabilities skips the attribution test."""
+    """Return the abilities that the model needs. Without log-probabilities the attribution test is
+    skipped."""
     return () if request.model is None else ("judge", "word_rows")
 
 
 def elicited(explanation: ElicitedExplanation) -> dict[str, Any]:
-    """Return a request to the model that wrote the explanation, after the prompt it answered."""
+    """Return a request that scores an elicited explanation with the model that wrote it and the
+    prompt that it answered."""
     text = explanation.inputs.get("text")
     fields: dict[str, Any] = {
         "text": text,

@@ -1,8 +1,8 @@
 """Edited texts, and the answers that the explanation predicts for them.
 
-The metric's own edits remove the cited words, and passages of the same lengths elsewhere. The null
-takes each of these passages as if it were cited, over the same edits. For edits of the request the
-null permutes the predictions.
+The metric's own edits remove the cited words, or random passages of the same lengths. The null
+distribution treats each random passage as the cited one and scores it over the same edits. If the
+request has its own edits, the null distribution permutes their predictions.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ OF_EXPECTED: dict[str, int] = {"changes": CHANGES, "stays": STAYS}
 
 @dataclass(frozen=True)
 class Passages:
-    """The cited passage and random passages like it."""
+    """The cited passage, and random passages with runs of words of the same lengths."""
 
     taken: Bools  # (1 + M, n) words of each passage, the cited one first
     others: int  # number of other passages, of which M were drawn
 
 
 def passages(text: TextWords, cited: Places, draws: int, seed: int) -> Passages:
-    """Draw distinct passages of the same run lengths, uniformly, without the cited one."""
+    """Draw distinct passages uniformly. Their runs of words are as long as those of the cited
+    passage, which is left out."""
 
     lengths = tuple(end - start for start, end in runs_of(cited))
     space = Runs(len(text), lengths)
@@ -57,7 +58,8 @@ def passages(text: TextWords, cited: Places, draws: int, seed: int) -> Passages:
 
 @dataclass(frozen=True)
 class Simulated:
-    """The precision of the explanation's predictions, and of random rivals."""
+    """The precision of the explanation's predictions, compared with the precision of random
+    predictions."""
 
     precision: Precision
     predicted: Predictions  # (K,) prediction for each edit
@@ -67,10 +69,9 @@ class Simulated:
 
 
 def simulated_by_rules(passages: Passages, changed: Bools, *, balanced: bool) -> Simulated:
-    """Rate the predictions of the rules, given (O, 1 + M) whether each edit changes the answer.
-
-    Rivals without a defined precision are left out.
-    """
+    """Return the precision of the predictions that follow from the cited passage. `changed` has
+    shape (O, 1 + M) for O operators and M random passages; it is True where an edit changes the
+    answer. Random passages without a defined precision are left out."""
     rows = predictions(passages.taken)
     rated = [precision(row, changed, balanced=balanced) for row in rows]
     null = [rating.value for rating in rated[1:] if rating.value is not None]
@@ -80,7 +81,8 @@ def simulated_by_rules(passages: Passages, changed: Bools, *, balanced: bool) ->
 def simulated_by_reader(
     predicted: Predictions, changed: Bools, draws: int, seed: int, *, balanced: bool
 ) -> Simulated:
-    """Rate (K,) predictions; the null permutes those that are not unknown."""
+    """Return the precision of the K predictions of a reader model. The null distribution permutes
+    the predictions, except unknown ones."""
     decided = np.flatnonzero(predicted != UNKNOWN)
     changes = tuple(np.flatnonzero(predicted[decided] == CHANGES).tolist())
     rating = precision(predicted, changed, balanced=balanced)
@@ -99,10 +101,8 @@ def simulated_by_reader(
 def predictions_of_edits(
     text: TextWords, cited: Sequence[int], edits: Sequence[ConsistencyEdit]
 ) -> Predictions:
-    """Return (K,) the request's expectations, or else those by the missing cited words.
-
-    A word is missing if its form occurs less often than in the text.
-    """
+    """Return the predictions for K edits: the request's, or else those that follow from the missing
+    cited words. A word is missing if it occurs less often than in the original text."""
     folded = [fold(word) for word in text.written]
     before, cited_words = Counter(folded), [folded[word] for word in cited]
     predicted = []
@@ -120,6 +120,7 @@ def predictions_of_edits(
 
 
 def shares_of(taken: Bools) -> Iterator[float]:
-    """Yield the intersection over union of the cited words with each rival's."""
+    """Yield the intersection over union of the cited words with each random passage, given as the
+    further rows of `taken`."""
     for row in taken[1:]:
         yield float((row & taken[0]).sum() / (row | taken[0]).sum())

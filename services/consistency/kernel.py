@@ -1,9 +1,9 @@
-"""The formulas of `consistency`. Pure functions; None is "undefined".
+"""The formulas of `consistency` as pure functions, which return None for an undefined value.
 
-Precision: Chen et al. (2023), arXiv:2307.08678, section 3: among counterfactuals that the
-explanation predicts, the share on which the model answers as predicted. Agreement: Parcalabescu &
-Frank, ACL 2024, arXiv:2311.07466, section 4: the cosine of the input's contributions to answer and
-to explanation.
+Precision: Chen et al. (2023), arXiv:2307.08678, section 3. It is the share of counterfactuals with
+a prediction on which the model answers as predicted. Agreement: Parcalabescu & Frank, ACL 2024,
+arXiv:2311.07466, section 4. It is the cosine between the input's contributions to the answer and to
+the explanation.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ CHANGES, STAYS, UNKNOWN = 1, 0, -1  # predictions of an edit's answer
 
 
 def predictions(cited: Bools) -> Predictions:
-    """Return (K, K) predictions of citation (row) for the edit that removes a citation (column).
+    """Return (K, K) predictions. Row i assumes that passage i is cited; column j is the edit that
+    removes passage j.
 
-    cited: (K, n) words of each citation. If all cited words are removed the answer changes, if none
-    it stays, and otherwise it is unknown.
+    `cited` has shape (K, n) and marks which of n words each passage has. An edit that removes all
+    cited words changes the answer. An edit that removes none leaves it unchanged. Otherwise the
+    prediction is unknown.
     """
     counts = cited.astype(np.int64)
     shared, sizes = counts @ counts.T, counts.sum(axis=1)[:, None]
@@ -36,7 +38,8 @@ def predictions(cited: Bools) -> Predictions:
 
 @dataclass(frozen=True)
 class Precision:
-    """`value` is None if no edit is predicted, or, balanced, if one kind is missing."""
+    """The share of predictions that came true. `value` is None if no edit has a prediction. The
+    balanced value is also None if no edit, or every edit, is predicted to change the answer."""
 
     value: float | None
     changes: float | None
@@ -45,7 +48,8 @@ class Precision:
 
 
 def precision(predicted: Predictions, changed: Bools, *, balanced: bool) -> Precision:
-    """Rate (K,) predictions, given (K,) or (O, K) whether the model's answer changes."""
+    """Return the precision of K predictions. `changed` has shape (K,) or (O, K), for O operators,
+    and is True where the model's answer changes."""
     changed = np.atleast_2d(changed)
     changing, staying = predicted == CHANGES, predicted == STAYS
     changes = float(changed[:, changing].mean()) if changing.any() else None
@@ -61,24 +65,26 @@ def precision(predicted: Predictions, changed: Bools, *, balanced: bool) -> Prec
 
 
 def agreeing(predicted: Predictions, changed: Bools) -> Bools:
-    """Return (K,) whether the answer is as predicted; False if the prediction is unknown."""
+    """Return a boolean array of shape (K,): True where the answer is as predicted, False where the
+    prediction is unknown."""
     return np.asarray((predicted == changed) & (predicted != UNKNOWN))
 
 
 def cosine(first: Floats, second: Floats) -> float | None:
-    """Return the cosine of two (n,), [-1, 1]; None if one of them is all zero."""
+    """Return the cosine of two vectors, in [-1, 1], or None if one of them is all zero."""
     sizes = float(np.linalg.norm(first) * np.linalg.norm(second))
     return None if sizes == 0 else float(np.clip(first @ second / sizes, -1, 1))
 
 
 def cosines(fixed: Floats, moved: Floats) -> Floats:
-    """Return (M,) cosines of (n,) with each row of (M, n); all rows have the same norm."""
+    """Return M cosines of `fixed`, of shape (n,), with each row of `moved`, of shape (M, n). All
+    rows must have the same norm."""
     sizes = np.linalg.norm(fixed) * np.linalg.norm(moved, axis=1)
     return np.asarray(np.clip(moved @ fixed / sizes, -1, 1))
 
 
 def agreement(similarity: float | None) -> float | None:
-    """[0, 1] from a cosine: chance, about 0, becomes 0.5."""
+    """Map a cosine to [0, 1]. Chance, a cosine of about 0, becomes 0.5."""
     return None if similarity is None else (1 + similarity) / 2
 
 
@@ -89,17 +95,21 @@ def mean(values: Sequence[float | None]) -> float | None:
 
 
 def occlusion_rows(words: int) -> Bools:
-    """Return (1 + n, n) which words each row keeps: all, then all but one."""
+    """Return a boolean array of shape (1 + n, n) that is True for each word that a row keeps. The
+    first row keeps all n words, each further row all but one."""
     return np.vstack([np.ones((1, words), dtype=bool), ~np.eye(words, dtype=bool)])
 
 
 def occlusion(values: Floats) -> Floats:
-    """Return (n, T) contributions, the loss without the word, from (1 + n, T) values."""
+    """Return (n, T) contributions: the drop of each value without a word. `values` has shape (1 +
+    n, T), in the order of `occlusion_rows`."""
     return np.asarray(values[0] - values[1:])
 
 
 def shapley_rows(orders: Sequence[Sequence[int]], words: int) -> Bools:
-    """Return (Q (n + 1), n) which words each row keeps: per order none, then one more each."""
+    """Return a boolean array of shape (Q (n + 1), n), for Q orders of n words: True for each word
+    that a row keeps. For each order the first row keeps no word, and each further row keeps one
+    more."""
     rows = np.zeros((len(orders), words + 1, words), dtype=bool)
     for number, order in enumerate(orders):
         for step, word in enumerate(order, 1):
@@ -108,10 +118,11 @@ def shapley_rows(orders: Sequence[Sequence[int]], words: int) -> Bools:
 
 
 def shapley(values: Floats, orders: Sequence[Sequence[int]]) -> Floats:
-    """Return (n, T) mean marginal contributions from (Q (n + 1), T) values of `shapley_rows`.
+    """Return (n, T) mean marginal contributions of n words. `values` has shape (Q (n + 1), T), in
+    the order of `shapley_rows`.
 
     Castro, Gómez & Tejada (2009), Comput. Oper. Res. 36: Shapley values by sampled orders. In each
-    order the contributions sum to the value of all words minus that of none.
+    order the contributions sum to the value of all words minus the value of none.
     """
     words = len(orders[0])
     steps = np.diff(values.reshape(len(orders), words + 1, -1), axis=1)  # (Q, n, T)
@@ -122,10 +133,9 @@ def shapley(values: Floats, orders: Sequence[Sequence[int]]) -> Floats:
 
 
 def mean_ratios(contributions: Floats) -> Floats:
-    """Return (n,) means over tokens of the shares; tokens that no word moves are left out.
-
-    contributions: (n, T). A share is a contribution over the sum of absolute contributions.
-    """
+    """Return each word's mean share over tokens; tokens to which no word contributes are left out.
+    `contributions` has shape (n, T), for n words and T tokens. A share is a contribution divided by
+    the token's sum of absolute contributions."""
     sizes = np.abs(contributions).sum(axis=0)
     moved = sizes > 0
     if not moved.any():
@@ -134,14 +144,16 @@ def mean_ratios(contributions: Floats) -> Floats:
 
 
 def permutation_count(strata: Sequence[Sequence[int]]) -> int:
-    """Return the number of orders within strata, the identity included."""
+    """Return the number of permutations that keep each word in its stratum, including the
+    identity."""
     return prod(factorial(len(stratum)) for stratum in strata)
 
 
 def permuted(
     strata: Sequence[Sequence[int]], random: np.random.Generator, most: int
 ) -> NDArray[np.int64]:
-    """Return (M, n) distinct orders within strata, without the identity: `most`, or all."""
+    """Return (M, n) distinct permutations of n words that keep each word in its stratum. The
+    identity is left out. M is `most`, or less if fewer exist."""
     words = sum(map(len, strata))
     identity = tuple(range(words))
     all_orders = permutation_count(strata) - 1 <= most
@@ -179,5 +191,5 @@ def _placed(
 
 
 def orders_of(random: np.random.Generator, words: int, count: int) -> list[list[int]]:
-    """Return `count` uniform orders of the words."""
+    """Return `count` random orders of the words, drawn uniformly."""
     return [random.permutation(words).tolist() for _ in range(count)]

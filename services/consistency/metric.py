@@ -54,7 +54,7 @@ from shared.text.word_segmentation import words_obstacle
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of the words' contributions to answer and explanation."""
+    """Agreement between the words' contributions to the answer and to the explanation."""
 
     cosine: float | None  # None if a side has no contributions
     null: Floats  # (M,) cosines
@@ -88,7 +88,7 @@ class Consistency(
         return ask_models(requests)
 
     def coverage(self, request: ConsistencyRequest) -> LanguageCoverage:
-        """The models' languages, and whether the text can be split into words."""
+        """Return which languages the models support, and if the text can be split into words."""
         requested = requested_language(request)
         text = find_language(request.text, requested)
         languages = Languages(text=text, explanation=find_language(request.explanation, requested))
@@ -180,7 +180,7 @@ class Consistency(
     def in_force(
         self, request: ConsistencyRequest, collected: ConsistencyCollected
     ) -> Mapping[str, Any]:
-        """The prompt of the explanation, the built-in one included."""
+        """Return the prompt that asks for the explanation, also if it is the built-in one."""
         if request.predictions is not None:
             return {}
         return {"explanation_prompt": prompt_of(request).model_dump(mode="json")}

@@ -1,8 +1,6 @@
-"""The model's answers to the text, its edits and its rows, as arrays for the report.
-
-All requests to one model share its calls: one for whole texts, one for variations in words, and as
-many as the log-probabilities of the explanations need.
-"""
+"""The model's answers to the text, to its edits, and to its rows: variations that keep only some
+words. All requests to one model share its calls. One call reads whole texts, and one reads
+variations in words. The log-probabilities of explanations need further calls."""
 
 from __future__ import annotations
 
@@ -62,7 +60,7 @@ def prompt_of(request: ConsistencyRequest) -> ConsistencyPrompt:
 
 
 def explanation_prompt(request: ConsistencyRequest, label: str, text: str) -> Prompt:
-    """Return the prompt that the explanation follows, with this variation of the text."""
+    """Return the prompt that precedes the explanation, for this variation of the text."""
     template, values = prompt_of(request), {"text": text, "label": label}
     turns = []
     for turn in template.turns:
@@ -77,7 +75,7 @@ def explanation_prompt(request: ConsistencyRequest, label: str, text: str) -> Pr
 
 
 def reading_example(request: ConsistencyRequest, label: str, edited: str) -> Example:
-    """Return the question to a reader: the model's answer to an edited text."""
+    """Return the question to a reader model: how would the explained model label an edited text?"""
     return Example(
         text=edited,
         template=Template(
@@ -105,7 +103,7 @@ NO_LOGPROBS = "{model} returned no log-probabilities of the explanation"
 
 @dataclass
 class Answers:
-    """One request and the answers of its model until now."""
+    """One request, and the answers of its model so far."""
 
     request: ConsistencyRequest
     text: TextWords
@@ -129,7 +127,7 @@ class Answers:
 
     @property
     def standing(self) -> Bools:
-        """Return (R, n) the words that stay in each row of the contributions."""
+        """Return a boolean array of shape (R, n) that is True for the words that each row keeps."""
         if self.request.way == "occlusion":
             return kernel.occlusion_rows(len(self.text))
         return kernel.shapley_rows(self.orders, len(self.text))
@@ -141,7 +139,7 @@ class Answers:
 
     @property
     def attributed(self) -> WordRows:
-        """Return the rows of the contributions."""
+        """Return the variations of the text from which contributions are computed."""
         rows = [row_of(standing, self.variant.absent) for standing in self.standing]
         return self.text.word_rows(self.example, rows)
 
@@ -149,7 +147,7 @@ class Answers:
         return part in self.request.parts and self.obstacle is None
 
     def lacks(self, component: str, code: ReasonCode, detail: str) -> None:
-        """Record that one part is null."""
+        """Record the reason why one part of the result is null."""
         self.reasons.append(NullReason(component=component, code=code, detail=detail))
 
     def collected(self) -> ConsistencyCollected:
@@ -167,7 +165,7 @@ class ConsistencyCollected(Collected):
 
 
 def ask_models(requests: Sequence[ConsistencyRequest]) -> list[ConsistencyCollected]:
-    """Return the answers to each request, in order."""
+    """Return the model's answers for each request, in order."""
     rows = [_prepare(request) for request in check_each(requests)]
     by_model: dict[str, list[Answers]] = {}
     for answers in rows:
@@ -214,7 +212,7 @@ def _read_predictions(answers: Answers) -> None:
 
 
 def _judge_texts(judge: Judge, batch: Sequence[Answers]) -> None:
-    """Read the answers to the texts and to the requests' edits, in one call."""
+    """Get the model's answers to the texts and to the requests' edits, in one call."""
     examples = []
     for answers in batch:
         request = answers.request
@@ -279,7 +277,8 @@ def _predict(answers: Answers) -> None:
 
 
 def _judge_variations(judge: Judge, batch: Sequence[Answers]) -> None:
-    """Read the answers to the metric's edits and to the rows of contributions, in one call."""
+    """Get the model's answers to the metric's edits and to the variations for contributions, in one
+    call."""
     calls: list[tuple[Answers, str, WordRows]] = []
     for answers in batch:
         wants_edits = answers.wants("simulatability") and not answers.request.edits
@@ -304,7 +303,7 @@ def _judge_variations(judge: Judge, batch: Sequence[Answers]) -> None:
 
 
 def _draw(answers: Answers) -> bool:
-    """Draw the passages that the edits remove; False if there are none."""
+    """Draw the passages that the edits remove. Return False if no such passage exists."""
     request, cited = answers.request, answers.cited.words
     if not cited:
         answers.lacks("simulatability", "quote-not-found", CITES_NOTHING)
@@ -330,7 +329,8 @@ def _can_attribute(answers: Answers) -> bool:
 
 
 def _edits(answers: Answers) -> list[WordRow]:
-    """Return the (O (1 + M),) edited rows, by operator."""
+    """Return the edited texts, operator by operator: for each the cited passage, then M random
+    passages."""
     if answers.passages is None:
         return []
     rows: list[WordRow] = []
@@ -356,7 +356,7 @@ def _probabilities(
 
 
 def _contributions(answers: Answers, values: Floats) -> Floats:
-    """Return (n, T) from (R, T) values of the rows."""
+    """Return (n, T) contributions of n words from (R, T) values of the rows."""
     if answers.request.way == "occlusion":
         return kernel.occlusion(values)
     return kernel.shapley(values, answers.orders)

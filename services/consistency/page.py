@@ -54,7 +54,7 @@ class EditLine:
 
 @dataclass(frozen=True, slots=True)
 class NullBlock:
-    """A test compared with its rivals."""
+    """A test and its null distribution."""
 
     title: str
     null: ConsistencyNull
@@ -76,7 +76,7 @@ class ConsistencyView:
 
 
 def view(request: ConsistencyRequest | None, report: ConsistencyResult) -> ConsistencyView:
-    """Return the view of this report, without texts if they were erased."""
+    """Return the view of this report. It has no texts if the request was erased."""
     text = "" if request is None else request.text
     shown = report.word_values if len(report.word_values) <= MOST_WORDS else ()
     marks = [

@@ -1,4 +1,4 @@
-"""The report of `consistency`. Part of the contract: pydantic only."""
+"""The report of `consistency`. Part of the contract: imports only pydantic."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class ConsistencyEvidence(Evidence):
-    """A passage of the text that the explanation cites, or a quotation that is not in the text.
-
-    Such a quotation has no offsets.
-    """
+    """A passage of the text that the explanation cites, or a quotation without offsets, which is
+    not in the text."""
 
     kind: Literal["cited", "quote_not_found"]
 
@@ -58,10 +56,10 @@ class ConsistencyComponents(Message):
 class ConsistencyNull(Null):
     """The null distribution of one of the two tests.
 
-    `spans`: passages of the same lengths elsewhere in the text, taken as if cited, over the same
-    edits. `predictions`: the predictions for the request's edits, permuted. `permuted words`: the
-    explanation's contributions, permuted among the words of the text; words of up to three
-    characters are permuted among themselves, and the draws' scores are cosines.
+    `spans`: other passages of the same lengths take the place of the cited one, over the same
+    edits. `predictions`: the predictions for the request's edits are permuted. `permuted words`:
+    the explanation's contributions are permuted among words, short ones (up to three characters)
+    separately. The draws' scores are cosines.
     """
 
     kind: Literal["spans", "predictions", "permuted words"]
@@ -78,7 +76,7 @@ class ConsistencyControl(Message):
 
 
 class ConsistencyEditRow(Message):
-    """Edits of one kind: `random` of passages that are not cited, `sent` of the request."""
+    """Edits of one kind: `random` passages, or those `sent` in the request."""
 
     of: EditOf
     operator: EditOperator | None = Field(description="null for edits of the request")
@@ -98,7 +96,7 @@ class ConsistencyWordValue(Message):
 
 
 class ConsistencyResult(ExplainableReport):
-    """The result. Higher is better: the mean of the tests that could be run."""
+    """The score is the mean of the tests that ran; higher is better."""
 
     range: tuple[float, float] = (0.0, 1.0)
     decision: Annotated[str, Column] | None = Field(

@@ -1,9 +1,6 @@
-"""The three variants.
-
-The released code for simulatability consists of prompts for commercial models, which write the
-edits and predict the answers. The released code for CC-SHAP is the token partition explainer of the
-`shap` package. Both are unavailable here, so `reference` computes the same as `paper`.
-"""
+"""The three variants. For simulatability, the released code consists of prompts for commercial
+models that write edits and predict answers. For CC-SHAP, it is the token partition explainer of the
+`shap` package. Neither is available here, so `reference` computes the same as `paper`."""
 
 from __future__ import annotations
 

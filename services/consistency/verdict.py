@@ -40,7 +40,8 @@ CHECKS = {  # part → check, problem, messages: passed, failed, unclear, too fe
 
 
 def finding(report: ConsistencyResult) -> Finding:
-    """Return the verdict. Both tests at 0.05 must be passed, which together is a test at 0.05."""
+    """Return the verdict. Both tests must pass at level 0.05, which keeps the joint error rate at
+    0.05."""
     nulls = nulls_of(report)
     if report.score is None or not nulls:
         unknown = undefined("predicts-the-model", report, "score")
@@ -63,7 +64,8 @@ def _check(part: str, null: ConsistencyNull) -> Check:
 
 
 def nulls_of(report: ConsistencyResult) -> dict[str, ConsistencyNull]:
-    """Return part → null, for parts that have one."""
+    """Return a mapping from each tested part to its null distribution. Parts without one are left
+    out."""
     control = report.control
     if control is None:
         return {}

@@ -1,8 +1,6 @@
-"""The words of a text, without punctuation, and those that an explanation cites.
-
-Rules find the citations: quotations of the text, or without any the words that both share. Runs in
-linear time.
-"""
+"""The words of a text, without punctuation, and the words that an explanation cites. Rules find the
+citations: quotations of the text or, if there are none, words that text and explanation share. Runs
+in linear time."""
 
 from __future__ import annotations
 
@@ -44,14 +42,14 @@ class TextWords:
         return text_words(written, self.language).written
 
     def under(self, passages: Sequence[tuple[int, int]]) -> tuple[int, ...]:
-        """Return the indices of the words that a passage touches."""
+        """Return the indices of the words that overlap with a passage."""
         covered = np.zeros(len(self.text) + 1, dtype=bool)
         for start, end in passages:
             covered[start:end] = True
         return tuple(n for n, (start, end) in enumerate(self.spans) if covered[start:end].any())
 
     def strata(self) -> list[list[int]]:
-        """Return the words of up to three characters, and all others."""
+        """Return two lists of word indices: words of up to three characters, and all others."""
         short = [end - start <= SHORT for start, end in self.spans]
         return [
             [n for n, is_short in enumerate(short) if is_short is kind] for kind in (True, False)
@@ -63,7 +61,8 @@ class TextWords:
 
 
 def row_of(standing: Bools, absent: str | None) -> WordRow:
-    """Return a row of the (n,) standing words; `absent` replaces the others, None deletes them."""
+    """Return a row that keeps the words where `standing` is True. `absent` replaces the other
+    words; if it is None they are deleted."""
     if absent is None:
         return WordRow(kept=tuple(np.flatnonzero(standing).tolist()))
     removed = np.flatnonzero(~standing).tolist()
@@ -71,10 +70,8 @@ def row_of(standing: Bools, absent: str | None) -> WordRow:
 
 
 def text_words(text: str, language: str) -> TextWords:
-    """Split a text; `language` is a code of `find_language`.
-
-    A word has a letter, a digit or a symbol such as an emoji.
-    """
+    """Split a text into words. `language` is a code that `find_language` returns. A word contains a
+    letter, a digit or a symbol such as an emoji."""
     spans = (
         (start, end)
         for start, end in word_spans(text, language)
@@ -101,7 +98,8 @@ class Citations:
 
 
 def citations(text: TextWords, explanation: str) -> Citations:
-    """Return the words that the explanation quotes, or else, in English, shares."""
+    """Return the words that the explanation quotes. If there are none and the text is English,
+    return the words that both texts share."""
     quoted, missing = set[int](), list[str]()
     searched = _SearchedWords(text)
     for quotation in quotations(explanation):
@@ -123,26 +121,25 @@ def citations(text: TextWords, explanation: str) -> Citations:
 
 
 def quotations(explanation: str) -> list[str]:
-    """Return the distinct quotations, without their marks."""
+    """Return the distinct quotations, without quotation marks."""
     quoted = (next(filter(None, match.groups()), "") for match in _QUOTATION.finditer(explanation))
     return list(dict.fromkeys(filter(None, map(str.strip, quoted))))[:MOST_QUOTATIONS]
 
 
 @lru_cache(maxsize=1)
 def function_words() -> frozenset[str]:
-    """Return English function words, which say nothing if shared."""
+    """Return English function words, which are no evidence of a citation."""
     return frozenset(json.loads(FUNCTION_WORDS.read_text("utf-8")))
 
 
 def fold(word: str) -> str:
-    """Return the form in which words are compared: NFKC, without case."""
+    """Return the form in which words are compared: NFKC-normalised and case-folded."""
     return unicodedata.normalize("NFKC", word).casefold()
 
 
 class _SearchedWords:
-    """Finds quotations word by word, regardless of the characters between the words.
-
-    In scripts without spaces, where the context decides the words, it compares letters.
+    """Finds quotations word by word. Characters between the words are ignored. In scripts without
+    spaces, it falls back to comparing letters, because word boundaries there depend on the context.
     """
 
     def __init__(self, text: TextWords) -> None:
@@ -150,7 +147,7 @@ class _SearchedWords:
         self._folded = [fold(word) for word in text.written]
 
     def find(self, quotation: str) -> list[int]:
-        """Return the indices of the words of every occurrence."""
+        """Return the word indices of every occurrence of the quotation."""
         words = [fold(word) for word in self._text.split(quotation)]
         indices = list(self._search("\n", words)) if words else []
         if not indices and words and not quotation.isascii():

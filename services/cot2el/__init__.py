@@ -1,1 +1,1 @@
-"""CoT2EL: explanation–label pairs out of a chain of thought."""
+"""CoT2EL: derives explanation–label pairs from a chain of thought."""

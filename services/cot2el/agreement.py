@@ -1,7 +1,6 @@
-"""Agreement with an annotator's explanations: nine similarities, set matching in both directions.
-
-Source: Chen et al., EMNLP 2025, Appendix C, Eqs. 5-12 and Table 8. Pure.
-"""
+"""Agreement with an annotator's explanations by nine similarities. Sets of explanations are matched
+in both directions. Source: Chen et al., EMNLP 2025, Appendix C, Eqs. 5-12 and Table 8. Pure
+functions."""
 
 from __future__ import annotations
 
@@ -46,7 +45,8 @@ class TextSimilarity:
 
 
 def group_mean(cell: Cell) -> float:
-    """Return the mean of the means of the groups, without undefined columns (Eq. 10)."""
+    """Average the similarities within each group, then the groups' means (Eq. 10). Undefined
+    columns are left out."""
     means = []
     for columns in GROUPS.values():
         values = [value for column in columns if (value := cell.get(column)) is not None]
@@ -56,7 +56,7 @@ def group_mean(cell: Cell) -> float:
 
 
 def column_mean(cell: Cell) -> float:
-    """Return the mean of all columns, without undefined ones, as in Table 3."""
+    """Return the mean of all columns, as in Table 3. Undefined columns are left out."""
     return float(np.mean([value for value in cell.values() if value is not None]))
 
 
@@ -67,7 +67,8 @@ def agreement(
     measures: TextSimilarity,
     mean: Mean,
 ) -> Cot2elAgreement:
-    """Return S_instance both ways over labels and stances, and the columns of the best matches."""
+    """Return S_instance in both directions over labels and stances, and the similarities of the
+    best matches."""
     scores: dict[Stance, list[tuple[float, float]]] = {stance: [] for stance in STANCES}
     matches: list[Cell] = []
     for key in keys:

@@ -1,4 +1,5 @@
-"""A report over many CoT2EL results: faithfulness, statuses, agreement with annotators. Pure."""
+"""A report over many CoT2EL results: faithfulness, statuses, and agreement with annotators. Pure
+functions."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ Statistics = BatchStatistics[BatchReportRequest]
 
 
 def batch_report(rows: Rows, over: Statistics) -> Cot2elBatchReport:
-    """Return means over items with intervals."""
+    """Return means over items with confidence intervals."""
     parts = [row.report.components for row in rows]
     common = over.envelope()
     controls = [row.report.control for row in rows]
@@ -87,7 +88,7 @@ def option_counts(rows: Rows) -> Cot2elOptionCounts:
 
 
 def _ratio(name: str, counts: Sequence[tuple[int, int]], over: Statistics) -> Interval:
-    """Return a share of all explanations; the bootstrap draws items."""
+    """Return a share of all explanations. The bootstrap resamples items."""
     table = np.array(counts, dtype=np.float64).reshape(-1, 2)
     return over.ratio(name, table, _share, over.keys())
 

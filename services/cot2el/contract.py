@@ -57,7 +57,7 @@ class Cot2elUnitSpan(Message):
 
 
 class Cot2elWriting(Message):
-    """How `model` is prompted for reasoning, parse and structure."""
+    """Settings of the prompts to reason, parse and structure."""
 
     temperature: float = Field(
         default=0.6, ge=0, le=5, description="temperature of reasoning and parse"
@@ -218,11 +218,9 @@ _VALIDATED = _FOUND | {
 
 
 def cost(request: Cot2elRequest, reads: int) -> Sequence[Work]:
-    """Return the cost of alignment, agreement with people, and prompts.
-
-    Every explanation is compared with every unit. Units hold each character of the reasoning that
-    is not white space, so the product of both lengths is known in advance.
-    """
+    """Return the cost of aligning explanations, comparing them with people's, and prompting. Every
+    explanation is compared with every unit. The units together contain every character of the
+    reasoning except white space, so the product of both lengths is an upper bound."""
     return (
         *_alignment(request),
         *_polarity(request),
@@ -232,7 +230,7 @@ def cost(request: Cot2elRequest, reads: int) -> Sequence[Work]:
 
 
 def _polarity(request: Cot2elRequest) -> Iterator[Work]:
-    """An upper bound: a row of about twice its length for each pair that a unit resembles."""
+    """Yield an upper bound: each pair may need one row of about twice its length."""
     if request.pairs and request.polarity in (None, "nli") and request.variant == "robust":
         words = sum(words_of(pair.explanation) for pair in dict.fromkeys(request.pairs))
         yield Work((Size("tokens of `pairs`", max(1, words), "/pairs"), Size("sides", 2)))
@@ -281,10 +279,9 @@ def _prompts(request: Cot2elRequest) -> Iterator[Work]:
 
 
 def elicited(explanation: ElicitedExplanation) -> dict[str, Any]:
-    """Return a request for the chain of thought that the model wrote before its answer.
-
-    The model parses its own chain, as in the paper. Options are known for inference only.
-    """
+    """Return a request for the chain of thought that the model wrote before its answer. As in the
+    paper, the model parses its own chain of thought. The options are known only for natural
+    language inference."""
     pair = {name: explanation.inputs.get(name) for name in ("premise", "hypothesis")}
     is_inference = all(pair.values())
     answer = {"answer": explanation.answer} if explanation.answer.strip() else {}

@@ -1,8 +1,6 @@
-"""The formulas of CoT2EL: alignment to discourse units, string similarities, set matching.
-
-Source: Chen et al., EMNLP 2025, Eqs. 4-12. Pure functions; None is "undefined". All similarities
-are in [0, 1], higher = more alike.
-"""
+"""The formulas of CoT2EL: alignment to discourse units, string similarities, set matching. Source:
+Chen et al., EMNLP 2025, Eqs. 4-12. Pure functions that return None for an undefined value. All
+similarities are in [0, 1]; higher means more alike."""
 
 from __future__ import annotations
 
@@ -26,27 +24,22 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Alignment:
-    """The unit most similar to an explanation."""
+    """The unit that is most similar to an explanation."""
 
     unit: int  # index in document order
     similarity: float  # [0, 1]
 
 
 def ratio(explanation: str, unit: str, *, autojunk: bool = False) -> float:
-    """Return Sim of Eq. 4, `SequenceMatcher(None, explanation, unit).ratio()`, which is not
-    symmetric.
-
-    The released code leaves autojunk on, which ignores frequent letters of units of 200 characters
-    and more.
-    """
+    """Return the similarity of Eq. 4, `SequenceMatcher(None, explanation, unit).ratio()`, in [0,
+    1]. It is not symmetric. The released code leaves `autojunk` on. Units of 200 or more characters
+    are then compared without their frequent letters."""
     return SequenceMatcher(None, explanation, unit, autojunk=autojunk).ratio()
 
 
 class _Counting(SequenceMatcher[str]):
-    """A SequenceMatcher that raises TooCostly after `most_steps`; `check` may end it earlier.
-
-    Its time is cubic in the length of texts of few letters, and far below that for prose.
-    """
+    """A SequenceMatcher that raises TooCostly after `most_steps` steps. `check` may raise earlier.
+    Its time is cubic for texts that use few distinct letters, and far shorter for prose."""
 
     a: str
     b: str
@@ -66,7 +59,8 @@ class _Counting(SequenceMatcher[str]):
     def find_longest_match(
         self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
     ) -> Match:
-        """Match within one range; a step is a position where two letters may be equal."""
+        """Find the longest match in one range and count steps. A step is a pair of positions that
+        may hold equal letters."""
         ahi, bhi = len(self.a) if ahi is None else ahi, len(self.b) if bhi is None else bhi
         # difflib also visits the positions before blo
         steps = (ahi - alo) * bhi // max(1, len(self.b2j)) + 1
@@ -83,7 +77,8 @@ class _Counting(SequenceMatcher[str]):
         return self._by_rows(alo, ahi, blo, bhi)
 
     def _by_rows(self, alo: int, ahi: int, blo: int, bhi: int) -> Match:
-        """Return difflib's match: of the longest, the first in a and then in b."""
+        """Return the same match as difflib: the longest, and among equals the first in a, then in
+        b."""
         best = Match(alo, blo, 0)
         before, after = np.zeros((2, len(self.b) + 1), dtype=np.int32)  # [j + 1]: match ends at j
         previous = np.array([], dtype=np.int64)
@@ -119,12 +114,13 @@ def align(
     most_steps: int = MOST_STEPS,
     check: Callable[[], None] = lambda: None,
 ) -> list[Alignment | None]:
-    """Eq. 4: for each explanation the most similar unit, the first of equals; None: no units.
+    """Return the most similar unit for each explanation (Eq. 4), the first among equals. Return
+    None for each if there are no units.
 
-    Matching blocks have the same order in both texts, so the ratio is at most that of the longest
-    common subsequence, which is much faster to find. Units are compared by falling bound while the
-    bound reaches the best ratio, which does not change the result. Raises TooCostly after
-    `most_steps`. `check` is called between steps and may raise to stop the search.
+    The ratio is at most that of the longest common subsequence, which is much faster to compute.
+    Units are therefore compared in descending order of this bound, until it falls below the best
+    ratio. The result is the same. Raises TooCostly after `most_steps`. `check` is called between
+    steps and may raise to stop the search.
     """
     matcher = _Counting(most_steps, autojunk=autojunk, check=check)
     return [_nearest(explanation, units, matcher) for explanation in explanations]
@@ -151,12 +147,13 @@ def _nearest(explanation: str, units: Sequence[str], matcher: _Counting) -> Alig
 
 
 def levenshtein(a: str, b: str) -> float:
-    """Eq. 8: 1 - edit distance / length of the longer, over characters."""
+    """Return 1 - edit distance / length of the longer text, in characters (Eq. 8)."""
     return float(Levenshtein.normalized_similarity(a, b))
 
 
 def jaccard(a: Sequence[str], b: Sequence[str], n: int) -> float | None:
-    """Eqs. 5 and 6: shared n-grams / all n-grams, of words or of tags; None: neither has any."""
+    """Return the number of shared n-grams over all n-grams, of words or tags (Eqs. 5 and 6). Return
+    None if neither text has an n-gram."""
     grams_a, grams_b = _ngrams(a, n), _ngrams(b, n)
     union = grams_a | grams_b
     return len(grams_a & grams_b) / len(union) if union else None
@@ -167,23 +164,22 @@ def _ngrams(tokens: Sequence[str], n: int) -> set[tuple[str, ...]]:
 
 
 def euclidean(cosine: float) -> float:
-    """Return 1 / (1 + d) with d the distance of two embeddings of length 1 at this cosine, [0, 1].
-
-    The paper does not define its "Euc."; this is our reading.
-    """
+    """Return 1 / (1 + d), in [0, 1], where d is the distance of two unit-length embeddings with
+    this cosine. The paper does not define its "Euc."; this is our reading."""
     return float(1 / (1 + np.sqrt(max(0.0, 2 - 2 * cosine))))
 
 
 def best_matches(similarities: Floats) -> NDArray[np.intp]:
-    """Eq. 10: for each row of (E, H) the column of its highest similarity, the first of equals."""
+    """Return for each row the column of its highest similarity, the first among equals (Eq. 10)."""
     return np.asarray(np.argmax(similarities, axis=1))
 
 
 def set_score(similarities: Floats) -> float:
-    """Eq. 11 for (E, H) similarities of the explanations of one label and stance.
+    """Return the score of Eq. 11 for one label and stance.
 
-    Both sets empty: 1; one empty: 0; else the mean over the E of the best of the H. Like precision,
-    so extra H cost nothing. The transposed matrix gives the other direction.
+    The rows are E explanations, the columns H human ones. The score is the mean over rows of the
+    highest similarity. It is 1 if both sets are empty and 0 if one is. Like precision, it does not
+    penalise extra columns. The transposed matrix gives the other direction.
     """
     rows, columns = similarities.shape
     if rows == 0 or columns == 0:
@@ -192,11 +188,11 @@ def set_score(similarities: Floats) -> float:
 
 
 def instance_score(set_scores: Sequence[float]) -> float:
-    """Eq. 12: the mean over labels and stances."""
+    """Return the mean over labels and stances (Eq. 12)."""
     return float(np.mean(set_scores))
 
 
 def harmonic(precision: float, recall: float) -> float:
-    """F1; 0 if both are 0."""
+    """Return the harmonic mean (F1), or 0 if both values are 0."""
     total = precision + recall
     return 2 * precision * recall / total if total else 0.0

@@ -1,7 +1,5 @@
-"""CoT2EL: reason, parse and structure, then replace every explanation by a unit of the reasoning.
-
-Source: Chen et al., EMNLP 2025, section 4.
-"""
+"""CoT2EL reasons, parses and structures, then replaces each explanation with a unit of the
+reasoning. Source: Chen et al., EMNLP 2025, section 4."""
 
 from __future__ import annotations
 
@@ -62,7 +60,8 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
         return results
 
     def coverage(self, request: Cot2elRequest) -> LanguageCoverage:
-        """Cover the prompts, the rules of segmentation, and the models that write."""
+        """Return which languages are supported by the prompts, the segmentation rules, and the
+        models that write."""
         languages, obstacles = _rule_coverage(request, request.reasoning)
         return model_coverage(request, languages, model_languages(request), obstacles)
 
@@ -134,7 +133,7 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
         )
 
     def in_force(self, request: Cot2elRequest, collected: Cot2elCollected) -> Mapping[str, Any]:
-        """The units, the language, and the settings of a model, defaults included."""
+        """Return the units, the language, and a model's settings, including defaults."""
         refinement = collected.refinement
         writing = None if request.model is None else (request.writing or Cot2elWriting())
         return {
@@ -166,10 +165,8 @@ NOTHING = Cot2elComponents(
 def _rule_coverage(
     request: Cot2elRequest, reasoning: str | None
 ) -> tuple[Languages, tuple[Obstacle, ...]]:
-    """Return the languages, and the texts that prompts or rules do not read.
-
-    `reasoning` is None if it is not written yet.
-    """
+    """Return the supported languages, and the texts that prompts or rules cannot read. `reasoning`
+    is None if it has not been written yet."""
     requested = requested_language(request)
     text = in_words(request.question)
     question = find_language(text, requested)

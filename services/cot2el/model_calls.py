@@ -1,8 +1,6 @@
-"""Drafts by a language model, and comparisons by inference and similarity models and a tagger.
-
-All requests share one call per similarity model, and one per inference model; see `stages` for the
-language model. Part-of-speech tags need an English spaCy model, which is optional.
-"""
+"""Drafts from a language model, and comparisons by inference models, similarity models and a
+tagger. All requests share one call per similarity model and one per inference model. `stages` calls
+the language model. Part-of-speech tags need an English spaCy model, which is optional."""
 
 from __future__ import annotations
 
@@ -49,7 +47,7 @@ Texts = tuple[str, str]
 def refine_drafts(
     aligned: Sequence[AlignedReasoning], requests: Sequence[Cot2elRequest]
 ) -> list[RefinedReasoning]:
-    """Refine every draft, with one call per inference model for all requests."""
+    """Check the polarity of every draft, with one call per inference model for all requests."""
     polarities = [
         in_force(request, draft) for request, draft in zip(requests, aligned, strict=True)
     ]
@@ -70,7 +68,8 @@ def refine_drafts(
 
 
 def in_force(request: Cot2elRequest, aligned: AlignedReasoning) -> Polarity:
-    """Return the requested polarity, or `cues` instead of `nli` if no model reads the language."""
+    """Return the polarity check that applies: the request's, or `cues` if `nli` has no model for
+    the language."""
     polarity = request.polarity or VARIANTS[request.variant].polarity
     if polarity != "nli":
         return polarity
@@ -83,10 +82,8 @@ def in_force(request: Cot2elRequest, aligned: AlignedReasoning) -> Polarity:
 
 
 def _nli_judge(request: Cot2elRequest) -> Judge | None:
-    """Return the inference model; None if the default is not configured.
-
-    Raises BadInput if the request's model does not have the three labels.
-    """
+    """Return the inference model, or None if the default model is not configured. Raises BadInput
+    if the request's model does not have the three labels."""
     try:
         with pointing_to("/nli_model"):
             judge = models().judge(_nli_name(request))
@@ -228,7 +225,7 @@ def _cosine_similarity(
 
 
 def _pairs(human: Sequence[Explanation], refinement: RefinedReasoning) -> list[Texts]:
-    """Return pairs of texts of the same label and stance."""
+    """Return all (explanation, human explanation) pairs that have the same label and stance."""
     return [
         (parsed.explanation, marked.explanation)
         for parsed in (*refinement.filtered, *refinement.parsed)
@@ -246,7 +243,7 @@ def _words(language: str) -> Callable[[str], Sequence[str]]:
 
 @lru_cache(maxsize=1)
 def tagger_name() -> str | None:
-    """Return the installed spaCy model, or None. spaCy takes seconds to import."""
+    """Return the name of the installed spaCy model, or None. Importing spaCy takes seconds."""
     import spacy
 
     installed = sorted(
@@ -256,7 +253,8 @@ def tagger_name() -> str | None:
 
 
 def tags(texts: Sequence[str]) -> dict[str, tuple[str, ...]] | None:
-    """Return text → universal part-of-speech tags; None if no model is installed."""
+    """Return a mapping from each text to its universal part-of-speech tags, or None if no model is
+    installed."""
     if tagger_name() is None:
         return None
     distinct = list(dict.fromkeys(texts))

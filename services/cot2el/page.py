@@ -1,4 +1,5 @@
-"""CoT2EL's page: the chain of thought with its explanations for and against each option."""
+"""The page of a CoT2EL job: the chain of thought with its explanations for and against each
+option."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ class OptionExplanations(OptionRow):
 
 @dataclass(frozen=True, slots=True)
 class AblationSet:
-    """The size of one of the paper's sets."""
+    """The size of one of the paper's ablation sets."""
 
     name: str
     about: str
@@ -74,7 +75,7 @@ class AblationSet:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorComparison:
-    """Agreement with the annotator's pairs by one way of matching."""
+    """Agreement with the annotator's pairs, for one way of matching them."""
 
     name: str
     about: str
@@ -117,7 +118,7 @@ def view(request: Cot2elRequest | None, report: Cot2elResult) -> Cot2elView:
 
 
 def _parts(report: Cot2elResult) -> tuple[ReasoningPart, ...]:
-    """Cut the reasoning at every end of a span, where its tag is shown."""
+    """Split the reasoning at every end of a span. The page shows the span's tag there."""
     text = report.reasoning or ""
     marks = [
         Mark(row.start, row.end, row.stance, f"{SAYS[row.stance]} {row.label}")

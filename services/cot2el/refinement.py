@@ -1,12 +1,13 @@
-"""Discourse-guided refinement: every explanation becomes the most similar unit of the reasoning.
+"""Discourse-guided refinement: every explanation is replaced with the most similar unit of the
+reasoning.
 
-Source: Chen et al., EMNLP 2025, Eqs. 3-4. Pure. Controls: the explanations with shuffled words, and
-explanations of other items.
+Source: Chen et al., EMNLP 2025, Eqs. 3-4. Pure functions. There are two controls: the explanations
+with shuffled words, and explanations of other items.
 
-String similarity does not see a "not", so polarity is checked. `nli`: an inference model reads the
-unit as premise and the explanation as hypothesis. `cues`: both have an even, or both an odd, number
-of negations; the lists of cues read neither scope nor irony. Small inference models miss texts that
-differ only in a negation, so `nli` uses cues for these.
+String similarity misses a "not", so polarity is checked separately. With `nli`, an inference model
+reads the unit as premise and the explanation as hypothesis. With `cues`, both texts must have an
+even number of negations, or both an odd number. The lists of cues ignore scope and irony. Small
+inference models miss texts that differ only in a negation, so `nli` uses cues for these.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ COPY = 0.9  # similarity, without negations, at which a text copies another
 
 @dataclass(frozen=True)
 class PolarityReading:
-    """Result of the check that a unit says the same as its explanation."""
+    """The result of checking that a unit says the same as its explanation."""
 
     polarity: PolarityOutcome
     contradiction: float | None = None  # P, [0, 1]; None: not read by a model
@@ -65,12 +66,13 @@ ReadPolarity = Callable[
 
 
 def without_polarity(unit: str, explanation: str) -> PolarityReading | None:
-    """Check nothing, as printed and as released."""
+    """Skip the check, as the paper and the released code do."""
     return None
 
 
 def by_cues(language: Language) -> ReadPolarity:
-    """Return a reader that compares the parity of negations."""
+    """Return a check that compares if both texts have an even, or both an odd, number of
+    negations."""
 
     def read(unit: str, explanation: str) -> PolarityReading:
         same = negations(unit, language) % 2 == negations(explanation, language) % 2
@@ -80,7 +82,8 @@ def by_cues(language: Language) -> ReadPolarity:
 
 
 def is_negated_copy(unit: str, explanation: str, language: Language) -> bool:
-    """True for nearly the same words with an odd difference in negations."""
+    """Return True if the texts have nearly the same words, but one has an even and the other an odd
+    number of negations."""
     if negations(unit, language) % 2 == negations(explanation, language) % 2:
         return False
     pattern = NEGATIONS[language]
@@ -89,7 +92,8 @@ def is_negated_copy(unit: str, explanation: str, language: Language) -> bool:
 
 
 def by_probability(contradiction: float) -> PolarityReading:
-    """Read P that the unit contradicts the explanation, [0, 1]."""
+    """Return the polarity for the probability, in [0, 1], that the unit contradicts the
+    explanation."""
     dropped = contradiction >= CONTRADICTED
     return PolarityReading("contradicted" if dropped else "kept", contradiction)
 
@@ -138,7 +142,8 @@ def align_draft(draft: ReasoningDraft) -> AlignedReasoning:
 def word_permutations(
     request: Cot2elRequest, reasoning: str, explanations: Sequence[str]
 ) -> list[str]:
-    """Return the explanations with their words in random order, draw by draw."""
+    """Return the explanations with their words in random order. All explanations of one draw come
+    before the next draw."""
     count = request.control_draws
     if VARIANTS[request.variant].matched_control:
         draws = [generator(request.seed, "shuffle", reasoning, index) for index in range(count)]
@@ -149,7 +154,8 @@ def word_permutations(
 
 
 def other_items(request: Cot2elRequest, reasoning: str, explanations: Sequence[str]) -> list[str]:
-    """Return as many explanations of other items, draw by draw."""
+    """Return explanations of other items, as many per draw as there are explanations. Return an
+    empty list if the variant has no such control."""
     pool = [text for text in request.control_pool or load_pool() if text not in set(explanations)]
     if not pool or not VARIANTS[request.variant].matched_control:
         return []
@@ -166,7 +172,7 @@ def load_pool() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class AlignmentBaseline:
-    """Texts that represent chance, and their alignments."""
+    """Texts that represent chance, and the units that they were aligned with."""
 
     draws: int
     texts: tuple[str, ...]
@@ -175,7 +181,7 @@ class AlignmentBaseline:
 
 @dataclass(frozen=True)
 class AlignedReasoning:
-    """One draft before polarity is checked."""
+    """One draft, aligned with units, before polarity is checked."""
 
     text: str  # the reasoning; "" without one
     language: Language
@@ -188,7 +194,8 @@ class AlignedReasoning:
     others: AlignmentBaseline | None
 
     def matching_pairs(self) -> list[tuple[str, str]]:
-        """Return (unit, explanation) of all similar pairs, the controls included."""
+        """Return a (unit, explanation) tuple for each pair above the threshold, including
+        controls."""
         groups = [(tuple(pair.explanation for pair in self.pairs), self.alignments)]
         groups += [(row.texts, row.alignments) for row in (self.shuffled, self.others) if row]
         return [
@@ -203,7 +210,7 @@ class AlignedReasoning:
         return self.text[unit.start : unit.end]
 
     def refine(self, read: ReadPolarity, polarity: Polarity = "none") -> RefinedReasoning:
-        """Read the polarity of every pair; `polarity` is the source of `read`."""
+        """Check the polarity of every pair with `read`. `polarity` is the name of this check."""
         return RefinedReasoning(
             text=self.text,
             language=self.language,
@@ -245,7 +252,7 @@ class AlignedReasoning:
 
 
 def segmented_as(request: Cot2elRequest, text: str) -> Language:
-    """Return the language whose rules of segmentation are used."""
+    """Return the language whose segmentation rules are used."""
     requested = canonical(request.language)
     return next((tag for tag in RULED if tag == requested), None) or detect_language(text)
 
@@ -264,12 +271,12 @@ class RefinedReasoning:
 
     @property
     def parsed(self) -> tuple[Explanation, ...]:
-        """The explanations of the parse (the set EL)."""
+        """Return the explanations of the parse (the set EL in the paper)."""
         return tuple(row.pair for row in self.refined)
 
     @property
     def aligned(self) -> tuple[tuple[RefinedExplanation, Unit], ...]:
-        """The explanations of EL filtered, each with its unit."""
+        """Return each explanation that passed the filter, with its unit."""
         return tuple(
             (row, self.units[row.alignment.unit])
             for row in self.refined
@@ -278,7 +285,7 @@ class RefinedReasoning:
 
     @property
     def filtered(self) -> tuple[Explanation, ...]:
-        """The explanations of EL filtered."""
+        """Return the explanations that passed the filter (the set EL filtered in the paper)."""
         return tuple(
             row.pair.model_copy(update={"explanation": self.text[unit.start : unit.end]})
             for row, unit in self.aligned
@@ -293,7 +300,8 @@ class RefinementRule:
     most_steps: int = kernel.MOST_STEPS  # of one alignment
 
     def matches(self, alignment: Alignment | None) -> bool:
-        """True if the similarity is above the threshold; at threshold 0 always, as printed."""
+        """Return True if the similarity is above the threshold. A threshold of 0 accepts every
+        explanation, as in the paper."""
         if alignment is None:
             return False
         return self.min_similarity == 0 or alignment.similarity > self.min_similarity
@@ -314,7 +322,7 @@ class RefinedExplanation:
 
 @dataclass(frozen=True)
 class RandomBaseline:
-    """The same numbers for a control."""
+    """The result of a control: the same numbers as for the explanations."""
 
     draws: int
     faithfulness: float  # share kept, [0, 1]
@@ -322,7 +330,8 @@ class RandomBaseline:
 
 
 def permute_words(text: str, generator: np.random.Generator) -> str:
-    """Return the words in random order, or the characters of a text without white space."""
+    """Return the text with its words in random order. A text without white space has its characters
+    permuted."""
     words = text.split()
     if len(words) > 1:
         return " ".join(words[index] for index in generator.permutation(len(words)))
@@ -346,7 +355,7 @@ def align_texts(
 
 
 def rule_of(request: Cot2elRequest) -> RefinementRule:
-    """Return the rule of the request, with the variant's defaults."""
+    """Return the request's rule for accepting alignments, with the variant's defaults."""
     variant = VARIANTS[request.variant]
     least = variant.min_similarity if request.min_similarity is None else request.min_similarity
     steps = MOST_STEPS // (1 + 2 * request.control_draws)

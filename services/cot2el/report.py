@@ -1,7 +1,5 @@
-"""The report of CoT2EL. Part of the contract: pydantic only.
-
-Source: Chen et al., EMNLP 2025, section 4, Appendix C, Tables 3 and 8.
-"""
+"""The report of CoT2EL. Part of the contract: imports only pydantic. Source: Chen et al., EMNLP
+2025, section 4, Appendix C, Tables 3 and 8."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ UnitSource = Literal["sentence", "clause", "connective", "given"]
 
 
 class Cot2elRefinedPair(Evidence):
-    """An explanation as it reads in the reasoning, with its label and stance."""
+    """An explanation as the reasoning words it, with its label and stance."""
 
     kind: Literal["explanation"] = "explanation"
     offsets_into: Literal["reasoning"] = "reasoning"
@@ -65,7 +63,7 @@ class Cot2elUnplaced(Message):
 
 
 class Cot2elListedPair(Message):
-    """An explanation with its label and stance; empty if texts are not kept."""
+    """An explanation with label and stance; empty if texts are not stored."""
 
     explanation: str
     label: Key
@@ -86,7 +84,7 @@ class Cot2elSets(Message):
 
 
 class Cot2elSimilarities(Message):
-    """Means over explanations with a human counterpart; null: not measured, or undefined."""
+    """Means over explanations with a human counterpart; null if unmeasured or undefined."""
 
     lexical_1: Share | None
     lexical_2: Share | None
@@ -100,7 +98,7 @@ class Cot2elSimilarities(Message):
 
 
 class Cot2elAgreement(Message):
-    """S_instance (Eq. 12) in both directions."""
+    """Agreement by Eq. 12 in both directions."""
 
     precision: Share = Field(
         description="Eqs. 9-12 as printed: the parse's explanations among the human ones"
@@ -146,7 +144,7 @@ class Cot2elComponents(Message):
 
 
 class Cot2elOtherItems(Message):
-    """Chance: explanations of other items, aligned in the same way."""
+    """The chance level: explanations of other items, aligned alike."""
 
     draws: int
     faithfulness: Share
@@ -154,7 +152,7 @@ class Cot2elOtherItems(Message):
 
 
 class Cot2elShuffledWords(Message):
-    """Chance: the same explanations with shuffled words, aligned in the same way."""
+    """The chance level: the same explanations with shuffled words, aligned alike."""
 
     draws: int
     faithfulness: Share
@@ -165,7 +163,7 @@ class Cot2elShuffledWords(Message):
 
 
 class Cot2elResult(Report):
-    """The result. The score is the faithfulness of the parse."""
+    """The score is the faithfulness of the explanations."""
 
     status: Literal["ok", "no_reasoning", "parse_failed", "not_read"] = Field(
         description="`no_reasoning`: the model wrote no reasoning part; `parse_failed`: no valid "
@@ -184,7 +182,7 @@ class Cot2elResult(Report):
 
 
 class Cot2elValidated(Message):
-    """S_instance over items (the paper's Table 3 and Table 8)."""
+    """Agreement over items, as in the paper's Tables 3 and 8."""
 
     items: int = Field(ge=0, description="items with human pairs and a parse")
     precision: Interval
@@ -194,7 +192,7 @@ class Cot2elValidated(Message):
 
 
 class Cot2elExplanationCounts(Message):
-    """Counts of the explanations of all parses, without an item's repetitions."""
+    """Counts of explanations over all parses. An item's repeats count once."""
 
     kept: Count = Field(description="aligned with a unit of the reasoning")
     contradicted: Count = Field(description="dropped: a unit resembles it and says the opposite")
@@ -202,7 +200,7 @@ class Cot2elExplanationCounts(Message):
 
 
 class Cot2elOptionCounts(Message):
-    """Counts of the options of results with a parse, by their explanations in EL filtered."""
+    """Counts of options, by their explanations in the filtered set EL."""
 
     supported: Count = Field(description="options with a supporting explanation")
     opposed: Count = Field(description="options with opposing explanations only")
@@ -211,7 +209,7 @@ class Cot2elOptionCounts(Message):
 
 
 class Cot2elBatchReport(BatchReport):
-    """How faithful parses are, and how close to annotators."""
+    """Faithfulness of parses, agreement with annotators."""
 
     statuses: dict[str, int] = Field(description="results by `status`")
     explanations: Cot2elExplanationCounts | None = Field(

@@ -1,11 +1,13 @@
-r"""Discourse units of a chain of thought, each with its offsets, found by rules.
+"""Discourse units of a chain of thought, each with its offsets, found by rules.
 
 Source: Chen et al., EMNLP 2025, Eq. 3: U = DSeg1(CoT) ∪ DSeg2(CoT). The paper uses a trained
-segmenter; the rules are ours. DSeg1: clauses, close to the elementary discourse units of Rhetorical
-Structure Theory; English by rules over words, other languages by strong punctuation alone. DSeg2:
-units that begin with a discourse connective, as in the Penn Discourse Treebank; English only.
-# Deviates: U also has sentences, since the parse is asked for sentences (`granularity` "edu" leaves
-# them out).
+segmenter; the rules are ours. DSeg1 finds clauses, close to the elementary discourse units of
+Rhetorical Structure Theory. English is split by rules over words, other languages only at strong
+punctuation. DSeg2 finds units that begin with a discourse connective, as in the Penn Discourse
+Treebank, in English only.
+
+Deviates: U also has sentences, since the prompt asks for sentences (`granularity` "edu" leaves them
+out).
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ Language = Literal["en", "zh", "ko", "ja"]
 
 @dataclass(frozen=True, order=True)
 class Unit:
-    """A piece of the text and the rules that found it."""
+    """A piece of the text, with the rules that found it."""
 
     start: int  # characters
     end: int  # exclusive
@@ -37,10 +39,8 @@ class Unit:
 
 
 def segment(text: str, language: Language, granularity: Granularity = "both") -> list[Unit]:
-    """Return the units in document order (start, then end), every span once.
-
-    Together they hold every character that is not white space.
-    """
+    """Return the units in document order, by start and then by end, without duplicate spans.
+    Together they contain every character that is not white space."""
     return merge_units(_spans(text, language, granularity))
 
 
@@ -58,7 +58,7 @@ def _spans(
 
 
 def merge_units(spans: Iterable[tuple[Span, UnitSource]]) -> list[Unit]:
-    """Return every span once, with all its sources."""
+    """Return each distinct span with all its sources."""
     sources: dict[Span, list[UnitSource]] = {}
     for span, source in spans:
         names = sources.setdefault(span, [])
@@ -77,10 +77,8 @@ def _with_and_without_marker(
 
 
 def sentences(text: str) -> list[Span]:
-    """Return the sentences in order; together they hold every character but white space.
-
-    A sentence that is segmented again stays whole.
-    """
+    """Return the sentences in order. Together they contain every character that is not white space.
+    Segmenting a sentence again returns it whole."""
     return split_until_stable(text, trim(text, 0, len(text)), text_sentences)
 
 
@@ -167,10 +165,8 @@ BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
 
 
 def clauses(text: str, sentence: Span) -> list[Span]:
-    """Return the clause units of a sentence in order; together they hold all of it.
-
-    A clause that is segmented again stays whole.
-    """
+    """Return the clauses of a sentence in order. Together they contain the whole sentence.
+    Segmenting a clause again returns it whole."""
 
     def cut(piece: str) -> list[Span]:
         return _merge_short(piece, split_at(piece, (0, len(piece)), _cut_positions(piece)))
@@ -200,7 +196,8 @@ def _before(text: str) -> Iterator[int]:
 
 
 def _fronted(text: str) -> Iterator[int]:
-    """Yield the end of each subordinate clause in front of the main clause, after its comma."""
+    """Yield the position after the comma that ends each subordinate clause before the main
+    clause."""
     match = FRONTED.match(text)
     while match:
         comma = text.find(",", match.end())
@@ -211,7 +208,8 @@ def _fronted(text: str) -> Iterator[int]:
 
 
 def _merge_short(text: str, pieces: list[Span]) -> list[Span]:
-    """Join pieces of fewer than two words to the piece before; the first piece to the next."""
+    """Join each piece of fewer than two words to the preceding piece, or to the next if it is the
+    first."""
     joined: list[Span] = []
     for piece in pieces:
         short = _words(text, piece) < LEAST_WORDS
@@ -223,7 +221,8 @@ def _merge_short(text: str, pieces: list[Span]) -> list[Span]:
 
 
 def _words(text: str, span: Span) -> int:
-    """Count words; a long run without white space counts as enough in other scripts."""
+    """Return the number of words. In other scripts, a long run without white space counts as enough
+    words."""
     piece = text[span[0] : span[1]]
     return LEAST_WORDS if not piece.isascii() and len(piece) > 5 else len(piece.split())
 
@@ -231,10 +230,10 @@ def _words(text: str, span: Span) -> int:
 def verb_end(text: str, start: int) -> int | None:
     """Return the end of a verb that follows one to five words after `start`, or None.
 
-    This is `(?:\\W+[\\w'-]+){1,5}?\\W+VERB` in linear time. Apostrophes and hyphens are both
-    letters and separators, so backtracking tries every way to divide a run of dashes. Here every
-    state, a position in the pattern and one in the text, is entered once, in the order of
-    backtracking.
+    The search takes linear time. A backtracking regular expression would not: apostrophes and
+    hyphens can be letters or separators, so it would try every way to divide a run of dashes. A
+    state is a position in the pattern and one in the text. Each state is visited once, in the order
+    of backtracking.
     """
     phrase = PHRASE.match(text, start)
     if phrase:
@@ -256,7 +255,7 @@ def verb_end(text: str, start: int) -> int | None:
 
 
 def _next_states(character: str, state: State) -> list[State]:
-    """Return the states that this character leads to, the preferred one last."""
+    """Return the states that follow after this character, the preferred state last."""
     kind, position, words = state
     after, letter = position + 1, character.isalnum() or character == "_"
     separates = bool(character) and not letter  # \W
@@ -279,10 +278,8 @@ LIST = Path(__file__).parent / "data" / "connectives.en.json"
 
 
 def connective_units(text: str, sentence: Span, language: str) -> list[Span]:
-    """Return the span from each connective to the next, or to the sentence's end.
-
-    Empty for languages without a list.
-    """
+    """Return a span from each connective to the next one, or to the end of the sentence. The list
+    is empty for languages without a list of connectives."""
     if language != "en":
         return []
     start, end = sentence
@@ -294,7 +291,8 @@ def connective_units(text: str, sentence: Span, language: str) -> list[Span]:
 
 @lru_cache(maxsize=1)
 def _connective() -> re.Pattern[str]:
-    """Match at the beginning of a sentence, after a mark, or after and/but; the longest wins."""
+    """Return a pattern that matches a connective at the start of a sentence, after punctuation, or
+    after and/but. The longest connective wins."""
     connectives = sorted(json.loads(LIST.read_text("utf-8")), key=len, reverse=True)
     any_of = "|".join(re.escape(words).replace(r"\ ", r"\s+") for words in connectives)
     # "and" alone begins too much; "and therefore" begins with its adverb
@@ -310,11 +308,9 @@ LATIN = re.compile(r"[A-Za-z]")
 
 
 def detect_language(text: str) -> Language:
-    """Return the language with the most letters; a syllable or ideograph counts as three.
-
-    Chinese characters in a text with kana are Japanese. Other languages are read by the rules for
-    English.
-    """
+    """Return the language with the most letters. A syllable or ideograph counts as three letters.
+    Chinese characters in a text with kana count as Japanese. All other languages use the rules for
+    English."""
     counts = {language: 3 * len(letters.findall(text)) for language, letters in LETTERS}
     if counts["ja"]:
         counts["ja"] += counts.pop("zh")
@@ -338,7 +334,7 @@ def trim(text: str, start: int, end: int) -> Span:
 
 
 def split_at(text: str, span: Span, cuts: Iterable[int]) -> list[Span]:
-    """Return the span cut at `cuts`, trimmed, without empty pieces."""
+    """Return the pieces of a span that is cut at `cuts`, trimmed, without empty pieces."""
     start, end = span
     inside = sorted({cut for cut in cuts if start < cut < end})
     pieces = [trim(text, *piece) for piece in pairwise([start, *inside, end])]
@@ -346,10 +342,9 @@ def split_at(text: str, span: Span, cuts: Iterable[int]) -> list[Span]:
 
 
 def split_until_stable(text: str, span: Span, cut: Callable[[str], list[Span]]) -> list[Span]:
-    """Cut the pieces again until each piece stays whole; in order.
-
-    A piece that results from `MOST_CUTS` cuts stays: rows of marks may lose a little each time.
-    """
+    """Apply `cut` to each piece again until no piece changes. Return the pieces in order. After
+    `MOST_CUTS` cuts a piece stays as it is, because a row of punctuation marks may shrink a little
+    with each cut."""
     pending, spans = [(span, 0)], list[Span]()
     while pending:
         (start, end), cuts = pending.pop()
@@ -362,7 +357,7 @@ def split_until_stable(text: str, span: Span, cut: Callable[[str], list[Span]]) 
 
 
 def without_marker(text: str, span: Span) -> Span:
-    """Return the span without a list marker at its start and bold marks at both ends."""
+    """Return the span without a list marker at its start and without bold marks at both ends."""
     start, end = span
     marker = MARKER.match(text, start, end)
     start = marker.end() if marker else start

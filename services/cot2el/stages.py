@@ -1,8 +1,8 @@
 """Stages 1 to 3: reasoning, parse and structure, from a language model or from the request.
 
-Source: Chen et al., EMNLP 2025, section 4.1, Tables 6 and 7. The prompts ask for both sides of an
-option: a model that is asked for support alone mixes in statements that oppose (footnote 6). The
-rules for keys are ours: footnote 7 mentions their normalisation and does not give it.
+Source: Chen et al., EMNLP 2025, section 4.1, Tables 6 and 7. The prompts ask for statements on both
+sides of an option. A model that is asked only for support also lists opposing statements (footnote
+6). Footnote 7 mentions a normalisation of keys without describing it, so our rules are our own.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Status = Literal["ok", "no_reasoning", "parse_failed"]
 
 @dataclass(frozen=True)
 class ReasoningDraft:
-    """A request between the stages."""
+    """The state of a request between stages."""
 
     position: int  # in the batch
     request: Cot2elRequest
@@ -76,12 +76,13 @@ class ReasoningDraft:
 
     @property
     def open(self) -> bool:
-        """True if a stage still needs a model."""
+        """True if a stage still has to call the model."""
         return self.request.model is not None and self.status == "ok"
 
 
 def write_drafts(requests: Sequence[Cot2elRequest]) -> list[ReasoningDraft]:
-    """Return every request with its reasoning and pairs; a failed stage sets `status`."""
+    """Return a draft with reasoning and pairs for every request. A stage that fails sets the
+    draft's `status`."""
     drafts = [
         ReasoningDraft(
             position,
@@ -108,11 +109,9 @@ def write_drafts(requests: Sequence[Cot2elRequest]) -> list[ReasoningDraft]:
 
 
 def split_reasoning(text: str) -> tuple[str | None, str]:
-    """Return the reasoning, or None, and the answer of a model's text.
-
-    The reasoning may begin without its opening tag, which some templates write. Reasoning that was
-    cut off has no answer.
-    """
+    """Return the reasoning, or None, and the answer of a model's text. The opening tag may be
+    missing, because some chat templates write it in the prompt. If the reasoning was cut off, the
+    answer is empty."""
     before, closed, after = text.partition(CLOSE)
     _, opened, inside = before.partition(OPEN)
     if not opened and not closed:
@@ -142,7 +141,7 @@ def _with_parse(draft: ReasoningDraft, completion: Completion) -> ReasoningDraft
 
 
 def _add_structure(drafts: list[ReasoningDraft]) -> list[ReasoningDraft]:
-    """Stage 3: JSON of the right shape, in at most three tries."""
+    """Run stage 3: ask for JSON of the right shape, up to three times."""
     for attempt in range(TRIES):
         pending = [
             draft
@@ -188,7 +187,7 @@ def _prompt_each(
     prompt: Callable[[ReasoningDraft], Prompt],
     read: Callable[[ReasoningDraft, Completion], ReasoningDraft],
 ) -> list[ReasoningDraft]:
-    """Send one prompt to `model` for each pending draft, in as few calls as possible."""
+    """Send one prompt to the model for each pending draft, in as few calls as possible."""
     prompts = [
         PromptOfRequest(draft.position, draft.request.model or "", prompt(draft), _sampling(draft))
         for draft in pending
@@ -230,7 +229,7 @@ SCHEMA = TypeAdapter(Annotated[dict[Statement, Sides], Field(min_length=1, max_l
 
 @dataclass(frozen=True)
 class StructuredParse:
-    """The pairs of a parse, and the keys that match no option."""
+    """The explanations in a structured parse, and the keys that match no option."""
 
     pairs: tuple[Explanation, ...]
     unplaced: tuple[tuple[str, int], ...]  # key, number of statements
@@ -254,7 +253,8 @@ def first_valid_json(raw: str) -> dict[str, Sides] | None:
 
 
 def pairs_of(sides: dict[str, Sides], options: Sequence[Option]) -> StructuredParse:
-    """Return the pairs in the order of options, support before oppose."""
+    """Return the pairs in the order of `options`; for each option, support comes before
+    opposition."""
     sides_by_option: dict[str, list[Sides]] = {option.key: [] for option in options}
     unplaced = []
     for name, side in sides.items():
@@ -275,11 +275,9 @@ def pairs_of(sides: dict[str, Sides], options: Sequence[Option]) -> StructuredPa
 
 
 def label_of(name: str, options: Sequence[Option]) -> str | None:
-    """Return the option that a key of the parse means; None for no option or several.
-
-    Tried in order: an equal key or text, a leading letter ("Option A: ..."), a text that occurs as
-    whole words.
-    """
+    """Return the option that a key of the parse refers to, or None if no option or several match.
+    The attempts, in order: an equal key or text, a leading letter ("Option A: ..."), and a text
+    that occurs as whole words."""
     folded = name.strip().casefold()
     for option in options:
         if folded in (option.key.casefold(), option.text.casefold()):
@@ -305,21 +303,20 @@ def clean_statement(statement: str) -> str:
 
 
 def unique_pairs(pairs: Sequence[Explanation]) -> tuple[Explanation, ...]:
-    """Return each statement once for a label and stance."""
+    """Return the pairs without duplicates of the same statement, label and stance."""
     return tuple(dict.fromkeys(pairs))
 
 
 def reasoning_prompt(request: Cot2elRequest) -> Prompt:
-    """Stage 1, Table 6: choose an option; the reasoning before the answer is kept."""
+    """Return the prompt of stage 1 (Table 6), which asks for an option. The model's reasoning
+    before its answer is kept."""
     return Prompt(turns=(_turn("user", choose(request.question, request.options)),))
 
 
 def parse_prompt(request: Cot2elRequest, reasoning: str, answer: str | None) -> Prompt:
-    """Stage 2, Table 7: which sentences support and oppose each option?
-
-    Without an answer both questions are one turn, since many chat templates want turns to
-    alternate.
-    """
+    """Return the prompt of stage 2 (Table 7): which sentences support and oppose each option?
+    Without an answer, both questions form one turn, since many chat templates require alternating
+    turns."""
     question = choose(request.question, request.options)
     instruction = PARSE.replace("{reasoning}", reasoning)
     if answer is None:
@@ -329,7 +326,7 @@ def parse_prompt(request: Cot2elRequest, reasoning: str, answer: str | None) -> 
 
 
 def structure_prompt(parsed: str) -> Prompt:
-    """Stage 3, Table 7: the parse as JSON."""
+    """Return the prompt of stage 3 (Table 7), which asks for the parse as JSON."""
     return Prompt(turns=(_turn("system", STRUCTURE), _turn("user", parsed)))
 
 

@@ -1,7 +1,6 @@
-"""The three variants: the units that explanations are aligned with, and which alignments count.
-
-Source: Chen et al., EMNLP 2025, Eqs. 3 and 4; `reference` follows mainlp/CoT2EL.
-"""
+"""The three variants. They differ in the units that explanations are aligned with and in the
+alignments that count. Source: Chen et al., EMNLP 2025, Eqs. 3 and 4; `reference` follows
+mainlp/CoT2EL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict on a CoT2EL report, compared with shuffled words."""
+"""The verdict on a CoT2EL report, which compares it with shuffled words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FOUND = "found-in-the-reasoning"
 
 
 def finding(report: Cot2elResult) -> Finding:
-    """Return the verdict on whether the reasoning contains the explanations."""
+    """Return the verdict: does the reasoning contain the explanations?"""
     return conclude([_check_found(report)], {FOUND})
 
 
@@ -66,7 +66,7 @@ def _check_found(report: Cot2elResult) -> Check:
 
 
 def threshold(report: Cot2elResult) -> float | None:
-    """Return the result's `min_similarity`, [0, 1); None if the result does not state it."""
+    """Return the result's `min_similarity`, in [0, 1), or None if the result does not state it."""
     value = report.provenance.parameters.get("min_similarity")
     return float(value) if isinstance(value, int | float) else None
 

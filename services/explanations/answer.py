@@ -1,8 +1,8 @@
 """The answer in a model's output, without its reasoning and without any continuation.
 
-Each family of reasoning models marks its chain of thought in its own way. Small models continue
-after their answer, with the prompt and another text or with the next turn of a conversation. Runs
-in linear time. Source: specs "models" §5.1; marks from the models' templates.
+Each family of reasoning models marks its chain of thought differently. Small models often continue
+after their answer, with the prompt and another text or with another turn. Runs in linear time.
+Source: specs "models" §5.1; the marks come from the models' templates.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LONGEST_HEADER = 60  # characters
 
 
 def _any_of(marks: Iterable[str]) -> str:
-    """Return a pattern of the marks with any spacing, such as `< think >`."""
+    """Return a pattern that matches each mark with any spacing, such as `< think >`."""
     names = (re.split(r"(\w[\w|:]*\w|\w)", mark) for mark in marks)
     return "|".join(r"\s{0,3}".join(map(re.escape, filter(None, name))) for name in names)
 
@@ -76,7 +76,7 @@ _LABEL = re.compile(HATEFUL, re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer without the reasoning before it."""
+    """An answer, separated from the reasoning before it."""
 
     text: str
     tokens: tuple[WrittenToken, ...]  # with offsets into `text`
@@ -93,12 +93,12 @@ class Answer:
 
     @property
     def goes_on(self) -> bool:
-        """True if the text continues after the answer."""
+        """True if the text continues after the end of the answer."""
         return bool(self.text[len(self.own_text) :].strip())
 
     @property
     def breaks_off(self) -> bool:
-        """True if the tokens were used up within the answer."""
+        """True if the token limit was reached within the answer."""
         return self.finish == "length" and not self.goes_on
 
 
@@ -106,7 +106,7 @@ CUT = Answer("", (), "length", None, None, cut=True)
 
 
 def answer_of(completion: Completion) -> Answer:
-    """Separate answer and reasoning, by the server's fields or by marks in the text."""
+    """Separate answer and reasoning, using the server's fields or the marks in the text."""
     text = completion.text
     if completion.reasoning is not None:
         return Answer(text, completion.tokens, completion.finish, completion.reasoning, None)
@@ -130,11 +130,9 @@ def answer_of(completion: Completion) -> Answer:
 
 
 def _reasoning(text: str) -> tuple[int, str | None, bool]:
-    """Return where the answer starts, the reasoning before it, and True if the reasoning ends.
-
-    A chat template may open the reasoning, so that the text only closes it. Reasoning after the
-    answer does not count.
-    """
+    """Return the start of the answer, the reasoning before it, and True if the reasoning ends. A
+    chat template may write the opening mark, so that the text has only the closing one. Reasoning
+    after the answer is ignored."""
     if explains := _EXPLAINS.match(text):
         return explains.end(), explains["thought"].strip(), True
     is_opened = _OPENS.match(text) is not None
@@ -150,11 +148,12 @@ def _reasoning(text: str) -> tuple[int, str | None, bool]:
 
 
 def own_length(text: str, template: str, inputs: Iterable[str]) -> int:
-    """Return the length of an answer in characters, before it continues with another question.
+    """Return the length of the answer in characters, up to where the model continues with another
+    question.
 
-    The continuation begins with a header of the prompt or, between two decisions, with any header
-    of a text. `template` is the prompt, whose headers ("### Text:") small models repeat. `inputs`
-    are the texts after these headers, which an answer may repeat at its start.
+    The continuation begins with a header of the prompt. Between two decisions it may begin with any
+    header of a text. `template` is the prompt, whose headers ("### Text:") small models repeat.
+    `inputs` are the texts after these headers, which an answer may repeat at its start.
     """
     headers = _headers(template)
     shown = [" ".join(text.split()).casefold()[:LONGEST_HEADER] for text in inputs]
@@ -180,7 +179,8 @@ def own_length(text: str, template: str, inputs: Iterable[str]) -> int:
 
 
 def _headers(template: str) -> frozenset[str]:
-    """Return the headers of the placeholders: "### Text:", "Premise:"."""
+    """Return the headers in front of the prompt's placeholders, such as "### Text:" and
+    "Premise:"."""
     headers, above = set(), ""
     for piece in parse_template(template, PLACEHOLDERS):
         if piece.inserted is not None:
@@ -190,7 +190,7 @@ def _headers(template: str) -> frozenset[str]:
 
 
 def _header(line: str) -> str:
-    """Return the few words before a colon or of a heading, or ""."""
+    """Return the few words before a colon or in a heading, or "" if the line is no header."""
     words, colon, _ = line.strip()[: LONGEST_HEADER + 1].partition(":")
     is_header = len(words) < LONGEST_HEADER and (colon or words.startswith("#"))
     return words.strip("#*_ \t").casefold() if is_header else ""

@@ -1,4 +1,4 @@
-"""A report over many answers: outcomes, decisions, and each metric's mean score. Pure."""
+"""A report over many answers: outcomes, decisions, and each metric's mean score. Pure functions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Row = Scored[ExplanationsRequest, ExplanationsResult]
 
 
 def _passages(row: Row) -> list[Span] | None:
-    """Return the passages found by the first metric that finds any; None without such a metric."""
+    """Return the passages of the first metric that can find passages, or None if no metric can."""
     for report in row.report.scores:
         contract = metrics().get(report.metric)
         if contract is not None and contract.facts.passages:

@@ -1,7 +1,5 @@
-"""Explain and score: a model decides about a text and explains why; metrics score that, in one job.
-
-Source: specs "models" §7. See docs/methods/explanations.md.
-"""
+"""Explain and score: a model decides about a text and explains why, and metrics score that
+explanation in the same job. Source: specs "models" §7. See docs/methods/explanations.md."""
 
 from __future__ import annotations
 
@@ -166,24 +164,24 @@ class ExplanationsRequest(JobRequest):
 
     @property
     def inputs(self) -> dict[str, str]:
-        """Placeholder → text, for the inputs of the request."""
+        """A mapping from each placeholder to its text, for the inputs of the request."""
         return given_inputs(self)
 
     @property
     def policy_text(self) -> str | None:
-        """The policy's text; None: the prompt's policy."""
+        """The text of the policy, or None if the prompt's own policy applies."""
         if isinstance(self.policy, ExplanationsOwnPolicy):
             return self.policy.text
         return None if self.policy is None else load_policies()[self.policy]
 
     @property
     def parameters(self) -> dict[str, Parameters]:
-        """Metric → its parameters, in order."""
+        """A mapping from each metric to its parameters, in order."""
         return self.score if isinstance(self.score, dict) else {name: {} for name in self.score}
 
     @property
     def common(self) -> dict[str, Any]:
-        """Parameters for every metric that has them."""
+        """The parameters that every metric with such fields gets."""
         language = {} if self.language == "auto" else {"language": self.language}
         return {"seed": self.seed, **language}
 
@@ -194,7 +192,7 @@ class ExplanationsRequest(JobRequest):
         return self.full_prompt.max_tokens if tokens is None else tokens
 
     def score_request(self, name: str, explanation: ElicitedExplanation) -> ScoreRequest:
-        """Return the request of a metric. Raises ValueError."""
+        """Return the request to a metric. Raises ValueError if it is invalid."""
         return score_request(name, explanation, self.parameters[name], self.common)
 
     def elicited(self, **fields: Any) -> ElicitedExplanation:
@@ -202,7 +200,7 @@ class ExplanationsRequest(JobRequest):
         return ElicitedExplanation(inputs=self.inputs, policy=policy, model=self.model, **fields)
 
     def further(self) -> tuple[FurtherRequest, ...]:
-        """Return the metrics' requests with a placeholder for the answer."""
+        """Return the requests to the metrics, with a placeholder in place of the answer."""
         return self._further
 
     @property
@@ -211,10 +209,8 @@ class ExplanationsRequest(JobRequest):
         return self.items is not None or self.draws > 1
 
     def jobs(self) -> Iterator[Self]:
-        """Yield one request per job: item by item, draws with seed, seed + 1, …
-
-        Raises ValidationError, with paths in this request.
-        """
+        """Yield one request per job, in the order of items. The draws of an item have the seeds
+        seed, seed + 1, and so on. Raises ValidationError, whose paths point into this request."""
         for number, item in enumerate(self.items or (None,)):
             first = self._job(number, item)
             for draw in range(self.draws):
@@ -338,7 +334,7 @@ def cost(request: ExplanationsRequest, reads: int) -> Sequence[Work]:
 
 
 def needs(request: ExplanationsRequest) -> tuple[str, ...]:
-    """Return `generate`, unless the request has the answer."""
+    """Return the ability `generate`, or nothing if the request already has the answer."""
     return ("generate",) if request.answer is None else ()
 
 

@@ -1,8 +1,6 @@
-"""A metric's request with `explain`, as a request of this service with that one metric.
-
-It is checked, priced and prompted as such. Errors point to the fields of the metric's request.
-Source: specs "models" §7.
-"""
+"""Converts a metric's request that has `explain` into a request to `/v1/explanations` with that one
+metric. The converted request is validated, priced and prompted in the same way. Errors point to the
+fields of the metric's request. Source: specs "models" §7."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ OF_EXPLAIN = ("prompt", "shots", "style", "policy", "target_label", "generation"
 
 
 def is_explained(request: JobRequest) -> TypeGuard[ExplainableRequest]:
-    """True if the request asks for the explanation that is scored."""
+    """True if the request asks a model for the explanation that is then scored."""
     return isinstance(request, ExplainableRequest) and request.explain is not None
 
 
@@ -45,10 +43,8 @@ def is_explained(request: JobRequest) -> TypeGuard[ExplainableRequest]:
 def as_checked(
     contract: ServiceContract, request: JobRequest
 ) -> Iterator[tuple[ServiceContract, JobRequest]]:
-    """Yield the service and request whose model, abilities and work are checked in this block.
-
-    The checks come before a job is accepted. Raises BadInput.
-    """
+    """Yield the service and request whose model, abilities and work this block should check. The
+    checks happen before a job is accepted. Raises BadInput."""
     if contract.several is not None and contract.several(request):
         raise BadInput(ONE_JOB, pointer="")
     if not isinstance(contract, MetricContract) or not is_explained(request):
@@ -60,7 +56,8 @@ def as_checked(
 
 @contextmanager
 def pointing_to_own(contract: MetricContract, request: ExplainableRequest) -> Iterator[None]:
-    """Let errors about the request to `/v1/explanations` point into the metric's request."""
+    """Make errors about the request to `/v1/explanations` point to fields of the metric's
+    request."""
     try:
         yield
     except BadInput as error:
@@ -74,7 +71,8 @@ def pointing_to_own(contract: MetricContract, request: ExplainableRequest) -> It
 def explanations_request(
     contract: MetricContract, request: ExplainableRequest
 ) -> ExplanationsRequest:
-    """Raise BadInput with a pointer into a request of `/v1/explanations`."""
+    """Return the request to `/v1/explanations`. Raises BadInput, whose pointer refers to that
+    request."""
     explain = request.explain if isinstance(request.explain, Explain) else Explain()
     if (model := explain.model or request.model) is None:
         raise BadInput("`explain` needs a `model`, which decides and explains", pointer="/model")
@@ -105,7 +103,7 @@ def explanations_request(
 def _policy(
     request: ExplainableRequest, explain: Explain
 ) -> PolicyName | ExplanationsOwnPolicy | None:
-    """Return the metric's policy if it is stated in words and the prompt has a place for it."""
+    """Return the metric's policy if it is a text and the prompt has a placeholder for a policy."""
     path = path_of(type(request), "policy")
     policy = value_at(request, path)
     if not isinstance(policy, str) or not policy.strip():

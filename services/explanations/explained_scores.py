@@ -1,8 +1,6 @@
-"""Explain, then score, in the metric's job, for a request with `explain`.
-
-The metric's worker elicits, commits and reads the answer as in `service`. Without an answer the
-report has no score, and says why.
-"""
+"""Explanation and score in one job of a metric, for a request with `explain`. The metric's worker
+generates, commits and reads the answer as in `service`. Without an answer the report has no score
+and gives the reason."""
 
 from __future__ import annotations
 
@@ -24,12 +22,12 @@ CODES: dict[str, ReasonCode] = {
 
 
 def bind_explainer() -> None:
-    """Let the metrics of this process score requests with `explain`."""
+    """Allow the metrics of this process to score requests that have `explain`."""
     Metric.explainer = score_explained
 
 
 def score_explained(metric: Metric[Any, Any, Any, Any], request: ExplainableRequest) -> Report:
-    """Return the metric's report on its model's answer, with that answer."""
+    """Return the metric's report on the model's answer. The report includes the answer."""
     with pointing_to_own(metric.contract, request):
         result = SERVICE.score(explanations_request(metric.contract, request))
     report = result.scores[0] if result.scores else _unscored(metric, request, result)

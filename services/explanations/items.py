@@ -1,4 +1,4 @@
-"""The items of a request for several jobs, and answers of the caller's own model."""
+"""The items of a request that creates several jobs, and the answers of the caller's own model."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ExplanationsAnswer(Message):
 
 
 class ExplanationsItem(Message):
-    """One of several items; an absent field has the value of the request."""
+    """One of several items. A missing field takes the request's value."""
 
     text: InputText | None = Field(default=None, description="the text that is judged")
     premise: InputText | None = None
@@ -76,10 +76,8 @@ class ExplanationsItem(Message):
 def fault_of_item(
     number: int, item: ExplanationsItem | None, path: Place, message: str
 ) -> tuple[Place, str]:
-    """Map an error of one job's request to the request for several.
-
-    An error in a shared field names the item, since other items may be valid.
-    """
+    """Map a validation error of one job's request to the request that creates several jobs. For a
+    field shared by all items the error still names the item, since other items may be valid."""
     if item is None:
         return path, message
     if not path or path[0] in ExplanationsItem.model_fields:

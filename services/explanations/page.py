@@ -1,4 +1,4 @@
-"""The page of an elicited answer: how it ended, and its scores."""
+"""The page of an explanation that a model was asked for: its outcome and its scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENDS = {
 
 
 def design(report: Record) -> Iterator[Block]:
-    """Yield charts of the answers' endings, of their decisions, and of each metric's mean."""
+    """Yield charts of the outcomes, the decisions, and each metric's mean score."""
     outcomes = record(report, "outcomes")
     counts = {words: record(outcomes, name).get("results") for name, words in ENDS.items()}
     yield count_bars("How the answers end", counts)
@@ -37,7 +37,7 @@ def design(report: Record) -> Iterator[Block]:
 
 
 def answer(request: ExplanationsRequest | None, report: ExplanationsResult) -> ResponseTable:
-    """Return the decision, and how many metrics scored."""
+    """Return a table with the decision and the number of metrics that scored it."""
     elicitation = report.elicitation
     decision = f"The decision is {elicitation.decision}"
     if elicitation.decided_by == "request":

@@ -1,7 +1,8 @@
-"""Prompts that make a model decide and explain: versioned files, and prompts of requests.
+"""Prompts that make a model decide and explain, from versioned files or from requests.
 
 A prompt is a file `prompts/NAME.vVERSION.toml`. Each change is a new version, and old versions
-stay. Values of a request are inserted once and never expanded again. Source: specs "models" §7.
+remain. Values from a request are inserted once; placeholders inside them are not expanded. Source:
+specs "models" §7.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class PromptExample(Message):
 
 
 class ElicitationPrompt(ExplanationsOwnPrompt):
-    """A prompt of a file or a request."""
+    """A prompt from a file or from a request."""
 
     name: str
     version: str | None
@@ -68,7 +69,7 @@ class ElicitationPrompt(ExplanationsOwnPrompt):
     def values(
         self, inputs: Mapping[str, str], policy: str | None, label: str | None, language: str
     ) -> Mapping[str, str]:
-        """Return placeholder → value. `language` is a BCP 47 tag."""
+        """Return a mapping from each placeholder to its value. `language` is a BCP 47 tag."""
         return {
             **inputs,
             "policy": policy or (self.policy or "").strip(),
@@ -78,10 +79,9 @@ class ElicitationPrompt(ExplanationsOwnPrompt):
         }
 
     def longest(self, values: Mapping[str, str], style: Style) -> int:
-        """Return the characters of the longest turn, or, for `raw`, of all turns as one text.
-
-        Braces count twice, since the filled text is a template.
-        """
+        """Return the length of the longest turn in characters. For the style `raw`, return the
+        length of all turns as one text. Braces count twice, since they are escaped in the filled
+        template."""
         sizes = {name: len(escape_template(value)) for name, value in values.items()}
         turns = [
             sum(
@@ -114,7 +114,7 @@ def fill_template(template: str, values: Mapping[str, str]) -> str:
 
 
 def as_prompt(turns: Sequence[Turn], style: Style) -> Prompt:
-    """Return a conversation, or, for a model without a chat template, the turns as one text."""
+    """Return the turns as a conversation, or as one text for a model without a chat template."""
     if style == "chat":
         return Prompt(turns=tuple(turns))
     return Prompt(text="\n\n".join(turn.content for turn in turns) + "\n\n")
@@ -122,7 +122,7 @@ def as_prompt(turns: Sequence[Turn], style: Style) -> Prompt:
 
 @lru_cache(maxsize=1)
 def load_prompts() -> dict[tuple[str, str], ElicitationPrompt]:
-    """Return (name, version) → prompt, sorted by name and version."""
+    """Return a mapping from (name, version) to the prompt, sorted by name and version."""
     prompts = {}
     for file in sorted(FOLDER.glob("prompts/*.toml")):
         content = file.read_bytes()
@@ -147,7 +147,7 @@ def get_prompt(reference: str) -> ElicitationPrompt:
 
 
 def custom_prompt(prompt: ExplanationsOwnPrompt, max_tokens: int) -> ElicitationPrompt:
-    """Return a request's prompt, with a hash of its fields."""
+    """Return the request's own prompt, identified by a hash of its fields."""
     fields = prompt.model_dump(mode="json")
     text = json.dumps(fields, sort_keys=True, ensure_ascii=False)
     sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -158,6 +158,6 @@ def custom_prompt(prompt: ExplanationsOwnPrompt, max_tokens: int) -> Elicitation
 
 @lru_cache(maxsize=1)
 def load_policies() -> dict[str, str]:
-    """Return name → the text of this policy."""
+    """Return a mapping from each policy's name to its text."""
     policies: dict[str, str] = tomllib.loads((FOLDER / "policies.toml").read_text("utf-8"))
     return {name: text.strip() for name, text in policies.items()}

@@ -1,9 +1,9 @@
-"""How an answer ends: with a decision, with a refusal, or unread.
+"""Outcomes of an answer: a decision, a refusal, or unreadable.
 
 Only the answer is read, without reasoning and continuation (`answer`). A decision stated as data is
-read exactly, prose by the metric that the prompt names, with the trained reader. An answer that
-breaks off decides by its data alone, since its prose may be about to turn. Source: specs "models"
-§5.1, §7; the answers of guards: §3.1.
+parsed exactly. Prose is read by the metric that the prompt names, with the trained reader. In an
+answer that is cut off, only data counts, since its prose might still change direction. Source:
+specs "models" §5.1, §7; the answers of guards: §3.1.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Words = Callable[[str], str | None]
 
 @dataclass(frozen=True)
 class AnswerOutcome:
-    """The end of an answer: a decision, or the reason why there is none."""
+    """The outcome of an answer: a decision, or the reason why there is none."""
 
     outcome: Outcome
     decision: StatedDecision | None = None
@@ -48,9 +48,8 @@ def read_answer(
     answer: Answer, prompt: ElicitationPrompt, prose: Prose, target_label: str | None = None
 ) -> AnswerOutcome:
     """Read the decision of an answer. Raises Unavailable if the trained reader is not available.
-
-    `prose` reads a decision that no data states. `target_label` is the request's.
-    """
+    `prose` reads the decision if the answer does not state it as data. `target_label` is the label
+    that the request names."""
     text = answer.own_text
     if answer.cut:
         detail = "the model's tokens were used up by its reasoning: allow more"
@@ -78,7 +77,7 @@ def read_answer(
 def read_decision(
     text: str, prompt: ElicitationPrompt, prose: Prose, *, breaks_off: bool = False
 ) -> StatedDecision | None:
-    """Return the decision that an answer states as data, or else in its prose."""
+    """Return the decision that the answer states as data, or else the one in its prose."""
     normalized = normalize(text)
     is_hate = decides_if_hateful(prompt)
     if is_hate and (guard := _GUARD.match(normalized.text)) is not None:
@@ -106,7 +105,7 @@ _DECISION = re.compile(r"\"decision\"\s*:\s*\"(?P<label>[^\"]*)\"")
 
 
 def _field_decision(text: str, words: Words) -> StatedDecision | None:
-    """Return the decision of an answer that is a JSON object of the explanation's fields."""
+    """Return the decision of an answer that is a JSON object with the fields of an explanation."""
     fields = fields_in(text)
     label = words(fields.decision) if fields is not None and fields.decision else None
     matches = list(_DECISION.finditer(text)) if label is not None else []
@@ -117,7 +116,7 @@ def _field_decision(text: str, words: Words) -> StatedDecision | None:
 
 
 def decides_if_hateful(prompt: ElicitationPrompt) -> bool:
-    """True if the decision is hateful or non-hateful."""
+    """True if the prompt's possible decisions are hateful and non-hateful."""
     return prompt.reader == "hatexscore"
 
 
@@ -154,7 +153,7 @@ _ASKS_OTHERWISE = re.compile(
 
 
 def is_asked_if_hateful(prompt: str) -> bool:
-    """True if the prompt has one question, of the kind "Is this post hateful?"."""
+    """True if the prompt has exactly one question, such as "Is this post hateful?"."""
     questions: list[str] = _QUESTION.findall(prompt)
     return (
         len(questions) == 1
@@ -176,7 +175,8 @@ _OF_HATE = re.compile(r"\bS10\b|\bhat(?:e|eful|red)\b", re.IGNORECASE)
 
 
 def _of_guard(normalized: NormalizedText, guard: re.Match[str]) -> StatedDecision | None:
-    """Read a guard: safe is not hateful; unsafe is hateful if hate is among its categories."""
+    """Read a guard model's answer. "Safe" is not hateful; "unsafe" is hateful if its categories
+    include hate."""
     if guard["harm"]:
         if guard["harm"].lower() == "yes":
             return None
@@ -190,7 +190,7 @@ def _of_guard(normalized: NormalizedText, guard: re.Match[str]) -> StatedDecisio
 
 
 def _with_label(text: str, decision: StatedDecision) -> StatedDecision:
-    """Return the decision with the last label of its sentence as its words."""
+    """Return the decision with the last label of its sentence as the quoted words."""
     labels = [match.span() for match in _LABEL.finditer(text, decision.start, decision.end)]
     return replace(decision, words=labels[-1]) if labels else decision
 
@@ -199,7 +199,8 @@ _LABEL = re.compile(f"{NOT}?{HATEFUL}", re.IGNORECASE)
 
 
 def _first_label(normalized: NormalizedText, words: Words) -> StatedDecision | None:
-    """Return the only label of the first sentence, if the sentence is or begins with it."""
+    """Return the decision if the first sentence has exactly one label and starts with it or
+    consists of it."""
     if not (spans := sentences(normalized.text)):
         return None
     start, end = spans[0]
@@ -222,7 +223,8 @@ _BORDER = re.compile(r"[,;:]|\b(?:because|since)\b|\s-\s")
 def _decision(
     normalized: NormalizedText, label: str, span: tuple[int, int], words: tuple[int, int]
 ) -> StatedDecision:
-    """Return the decision with offsets into the original answer; marks around `words` are cut."""
+    """Return the decision with offsets into the original answer. Marks around `words` are
+    removed."""
     start, end = words
     letters = [index for index in range(start, end) if normalized.text[index].isalnum()]
     if letters:
@@ -241,7 +243,8 @@ def _refuses(text: str) -> bool:
 
 
 def explanation_in(answer: str, after: str | None) -> str:
-    """Return the explanation: the text after the words `after`, or the field of that name."""
+    """Return the explanation in an answer: the text that follows the words `after`, or the JSON
+    field of that name."""
     if after is None:
         return answer.strip()
     if (field := _field(answer, after)) is not None:
@@ -251,7 +254,7 @@ def explanation_in(answer: str, after: str | None) -> str:
 
 
 def _field(answer: str, after: str) -> str | None:
-    """Return the field's text from JSON; None if it is cut or missing."""
+    """Return the text of a JSON field, or None if the field is missing or cut off."""
     name = re.escape(after.strip(" :"))
     key = re.search(rf"\"{name}\"\s{{0,9}}:\s{{0,9}}(?=\")", answer, re.IGNORECASE)
     if key is None:

@@ -1,4 +1,5 @@
-"""An elicited decision, its explanation, and the metrics' scores of the explanation."""
+"""The decision and explanation that a model was asked for, and the metrics' scores of the
+explanation."""
 
 from __future__ import annotations
 
@@ -53,11 +54,8 @@ class ExplanationsScoreMean(Message):
 
 
 class ExplanationsBatchReportRequest(BatchReportRequest):
-    """The answers to summarise.
-
-    Answers have no score, so options that compare scores are refused. Report on the metric's jobs
-    for these.
-    """
+    """The answers to summarise. Options that compare scores are refused, since answers have no
+    score. Use reports on the metrics' jobs."""
 
     @model_validator(mode="after")
     def _no_scores(self) -> Self:
@@ -96,7 +94,8 @@ class ExplanationsResult(Message):
 
 
 def answers() -> Any:
-    """Return the result's type in the API description, where `metric` discriminates the scores."""
+    """Return the type of a result in the API description, with `metric` as the discriminator of
+    scores."""
     kinds: tuple[Any, ...] = tuple(
         result_type(metric.report, metric.name)
         for metric in metrics().values()

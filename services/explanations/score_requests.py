@@ -1,8 +1,6 @@
-"""From an elicited explanation to the requests of the metrics that score it.
-
-Each metric defines the fields that it takes from an explanation (`MetricContract.elicited`). The
-request adds parameters, which may not replace these fields.
-"""
+"""Converts an elicited explanation into requests to the metrics that score it. Each metric defines
+which of its fields come from the explanation (`MetricContract.elicited`). The caller's parameters
+add further fields but may not replace these."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from shared.contracts.service import ElicitedExplanation, MetricContract
 
 
 def scoring_metric(name: str) -> MetricContract:
-    """Return the metric. Raises ValueError unless it scores elicited explanations."""
+    """Return the metric. Raises ValueError if it cannot score elicited explanations."""
     scoring = {metric.name: metric for metric in metrics().values() if metric.elicited is not None}
     if name not in scoring:
         raise ValueError(
@@ -31,10 +29,8 @@ def score_request(
     parameters: Mapping[str, Any],
     common: Mapping[str, Any],
 ) -> ScoreRequest:
-    """Return the request that the metric's own route would take. Raises ValueError.
-
-    `common` has seed and language, which `parameters` override.
-    """
+    """Return the request as the metric's own route would accept it. Raises ValueError. `common` has
+    the seed and language; values in `parameters` override them."""
     metric = scoring_metric(name)
     fields = metric.elicited(explanation) if metric.elicited else {}
     present = {key: value for key, value in fields.items() if value is not None}

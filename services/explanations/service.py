@@ -1,10 +1,10 @@
-"""Explain and score: an answer is generated, read, and scored by the metrics of this process.
+"""Explain and score: a model generates an answer, which the metrics of this process score.
 
-The answer is committed before any metric scores it. If a worker is lost, the next attempt at the
-job takes the answer from the ledger and does not call the model again.
+The answer is committed before any metric scores it. If a worker is lost, the next attempt takes the
+committed answer and does not call the model again.
 
-Metrics do not know this service: the registry returns them, and each is called as by its own route.
-Refusals and unreadable answers are not scored.
+Metrics do not depend on this service. The registry returns them, and each is called as by its own
+route. Refusals and unreadable answers are not scored.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ class WrittenAnswer(Message):
 
 
 class JudgeResult(Message):
-    """How the same model judges the text without explaining, or why it does not."""
+    """The same model's judgement of the text without an explanation, or the reason why there is
+    none."""
 
     judged: Judgement | None = None
     obstacle: ExplanationsObstacle | None = None
@@ -92,7 +93,7 @@ class JudgeResult(Message):
 
 @dataclass(frozen=True)
 class MetricRequest:
-    """A metric and its request."""
+    """A metric and the request to it."""
 
     contract: MetricContract
     request: ScoreRequest
@@ -111,7 +112,7 @@ class ExplanationsService(ReportedService):
         return SOURCE
 
     def score(self, request: ExplanationsRequest) -> ExplanationsResult:
-        """Ask, commit and read, then score."""
+        """Generate, commit and read the answer, then score it."""
         prompt, texts = request.full_prompt, list(request.inputs.values())
         requested = None if request.language == "auto" else request.language
         language = find_language(texts[0] if texts else "", requested).code
@@ -139,7 +140,7 @@ class ExplanationsService(ReportedService):
 def _generate(
     request: ExplanationsRequest, prompt: ElicitationPrompt, language: str
 ) -> tuple[Answer, ModelUse | None]:
-    """Return the request's answer, or the model's and the model's use."""
+    """Return the request's answer, or else the model's answer and a record of the model's use."""
     if request.answer is not None:
         return answer_of(Completion(**request.answer.model_dump())), None
     if request.model is None:
@@ -215,7 +216,8 @@ def _is_read_otherwise(
 
 
 def _judge(request: ExplanationsRequest) -> JudgeResult:
-    """Return P of the same model, by its own prompt for labels, under the same policy."""
+    """Return the same model's probabilities of the labels, by its own classification prompt and
+    under the same policy."""
     name = request.model
     if name is None:
         return _no_prediction("not-asked", "no model was asked")
@@ -303,7 +305,7 @@ def _score_metrics(
     elicitation: ExplanationsElicitation,
     judge: JudgeResult,
 ) -> tuple[tuple[Report, ...], tuple[ExplanationsUnscored, ...], tuple[str, ...]]:
-    """Return reports, metrics that did not score and why, and warnings."""
+    """Return the reports, the metrics that did not score with their reasons, and warnings."""
     if elicitation.outcome != "answered":
         detail = f"the answer is {elicitation.outcome}: it is never scored"
         unscored = [_unscored(name, elicitation.outcome, detail) for name in request.parameters]
@@ -340,7 +342,7 @@ def _score_metrics(
 
 
 def _template(request: ExplanationsRequest, language: str) -> tuple[Turn, ...]:
-    """Return the prompt with `{text}` for the text; () for prompts without a text."""
+    """Return the prompt with `{text}` in place of the text, or () if the prompt has no text."""
     if "text" not in request.full_prompt.placeholders:
         return ()
     values = {**_values(request, request.full_prompt, language), "text": TEXT_HERE}
@@ -364,7 +366,7 @@ def _metric_request(
 
 
 def _report(call: MetricRequest) -> Report | ExplanationsUnscored:
-    """Return the report of the metric's own route."""
+    """Return the report that the metric's own route would return."""
     contract, request = call.contract, call.request
     try:
         report: Any = with_text_key(service(contract.name).score(request), contract, request)

@@ -1,8 +1,6 @@
-"""The verdict on an elicited answer, without a quoted text, and its columns in tables.
-
-An answer has the verdict of the first metric that scored it. Without one it is not tested, with the
-reason. The reason names the decision first.
-"""
+"""The verdict on an elicited answer, without quotes of the text, and its columns in tables. An
+answer takes the verdict of the first metric that scored it. Without a score the verdict is "not
+tested", with the reason. The reason names the decision first."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ DECIDES = "decides"
 
 
 def finding(result: ExplanationsResult) -> Finding:
-    """Return the decision, then the first metric's verdict and reason."""
+    """Return the finding: the decision, followed by the first metric's verdict and reason."""
     elicited = result.elicitation
     if elicited.outcome == "refused":
         message = "The model refuses: it neither decides nor explains."
@@ -50,11 +48,13 @@ def _sentence(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ExplanationsContract(ReportedContract):
-    """The contract; results have the metrics' scores in the order of the request."""
+    """The contract of this service. Results list the metrics' scores in the order of the
+    request."""
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """Metric that scores answers → the path of its score in a result."""
+        """A mapping from each metric that can score answers to the JSON path of its score in a
+        result."""
         return {
             name: f'$.scores[*] ? (@.metric == "{name}").score'
             for name, metric in metrics().items()

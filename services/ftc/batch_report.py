@@ -1,11 +1,13 @@
-"""FTC over many explanations: a row per label, with baselines, nulls and the human ceiling.
+"""FTC over many explanations: a row per label, with baselines, null distributions and the human
+ceiling.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, sections 3 and 6.4 with Eqs. 2 to 4. LAS: Hase et
-al. (2020) with `sim_experiments/compute_sim.py` of the released code. A pure function of results.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, sections 3 and 6.4 with Eqs. 2 to 4. LAS, the
+leakage-adjusted simulatability: Hase et al. (2020) with `sim_experiments/compute_sim.py` of the
+released code. Pure functions of results.
 
-Skill score: the always-entailment baseline earns .82 of W normalized, embedded-nli with human
-explanations .74, so a mean of W alone says little. Skill = (S - B) / (1 - B): Murphy (1988),
-Monthly Weather Review 116.
+A mean of W alone is hard to interpret: always answering "entailment" scores 0.82 on normalised W,
+and embedded-nli with human explanations 0.74. The skill score is therefore (S - B) / (1 - B), for
+score S and baseline B: Murphy (1988), Monthly Weather Review 116.
 """
 
 from __future__ import annotations
@@ -74,7 +76,8 @@ INPUTS: tuple[Inputs, ...] = ("all", "hypothesis", "premise", "label", "another_
 
 
 def las_of(rows: Sequence[Row], over: Statistics) -> FtcLas | None:
-    """Return the leakage-adjusted simulatability, None if no simulator saw only the explanation."""
+    """Return the leakage-adjusted simulatability, or None if no simulator predicted from the
+    explanation alone."""
     simulations = [
         (row, simulated)
         for row, simulated in _simulations(rows)
@@ -103,7 +106,7 @@ def las_of(rows: Sequence[Row], over: Statistics) -> FtcLas | None:
 
 
 def _simulations(rows: Sequence[Row]) -> list[tuple[Row, FtcSimulation]]:
-    """Return the simulations of results that have a label."""
+    """Return each row that has a label and a simulator's answers, with these answers."""
     return [
         (row, row.request.study.simulation)
         for row in rows
@@ -119,7 +122,7 @@ def _gain(simulated: FtcSimulation, label: NliLabel | None) -> float:
 
 
 def lra_of(rows: Sequence[Row], over: Statistics) -> tuple[FtcLra, ...]:
-    """Return the curve: a point for each strength of noise."""
+    """Return the label-rationale association for each strength of noise."""
     noisy_results = [
         (row, simulated, noisy)
         for row, simulated in _simulations(rows)
@@ -160,7 +163,7 @@ def _lra(
 
 
 def simulatability_of(rows: Sequence[Row]) -> tuple[FtcSimulatability, ...]:
-    """Return a row for each case and statistic for which people labelled counterfactuals."""
+    """Return one row for each case and statistic with counterfactuals that people labelled."""
     tests = []
     for case, label, kind in CASES:
         voted = [
@@ -182,7 +185,8 @@ def simulatability_of(rows: Sequence[Row]) -> tuple[FtcSimulatability, ...]:
 def _simulatability(
     case: Case, name: Statistic, voted: Sequence[tuple[FtcCounterfactual, tuple[str, ...]]]
 ) -> FtcSimulatability:
-    """Compare agreement with people; an answer with two likeliest labels agrees with nobody."""
+    """Compare the statistic between counterfactuals on which people agree with the model and those
+    on which they do not."""
     groups: dict[bool, list[float]] = {True: [], False: []}
     dropped = 0
     for edited, votes in voted:
@@ -204,7 +208,8 @@ def _simulatability(
 
 
 def sensitivity_of(rows: Sequence[Row], over: Statistics) -> tuple[FtcInputScores, ...]:
-    """Return a row for each set of inputs, paired with the full set by premise and hypothesis."""
+    """Return scores for each set of inputs. Differences from the full set pair results with the
+    same premise and hypothesis."""
     by_inputs = {
         inputs: [row for row in rows if row.request.study and row.request.study.inputs == inputs]
         for inputs in INPUTS
@@ -236,7 +241,8 @@ def _paired_diff(
     some: Sequence[Row],
     over: Statistics,
 ) -> dict[Statistic, Interval]:
-    """Return `all` minus this set, by item; explanations of one item are averaged."""
+    """Return the mean difference between `all` inputs and this set, over items. Explanations of one
+    item are averaged first."""
     full, reduced = _by_item(whole), _by_item(some)
     items = [item for item in full if item in reduced]
     return {
@@ -262,13 +268,19 @@ def _average(rows: Sequence[Row], name: Statistic) -> float:
 
 
 def las(sums: Floats) -> Floats:
-    """Leakage-adjusted simulatability, (R,) in [-1, 1], higher = the explanation helps more.
+    """Return the leakage-adjusted simulatability, of shape (R,) and in [-1, 1]. Higher means that
+    explanations help the simulator more.
 
-    sums: (R, 4) over results: the simulator's gains from explanations that do not give the label
-    away, 1[right | x, e] - 1[right | x], and from those that do; how many do not, and how many do.
+    `sums` has shape (R, 4) and holds sums over results. A simulator's gain is 1[right | x, e] -
+    1[right | x], for input x and explanation e. An explanation leaks if it gives the label away.
+    The columns are: gains without leakage, gains with leakage, count without leakage, count with
+    leakage.
 
-    The mean of the two groups' mean gains; of one group, where the other is empty.
-    Deviates: the paper prints 1/n_0 for both groups; the released code divides by each one's own.
+    The value is the mean of both groups' mean gains, or the mean gain of one group if the other is
+    empty.
+
+    Deviates: the paper prints 1/n_0 for both groups; the released code divides by each group's own
+    count.
     """
     gains, counts = sums[..., :2], sums[..., 2:]
     means = np.divide(gains, counts, out=np.zeros_like(gains), where=counts > 0)
@@ -276,25 +288,27 @@ def las(sums: Floats) -> Floats:
 
 
 def lra_literal(stable: Floats, gain: Floats) -> Floats:
-    """Eq. 4 as printed, (N,) of 0 and 1: is 1[f(x) = f(x')] the simulator's gain?
+    """Return N values of 0 and 1 by Eq. 4 as printed: does 1[f(x) = f(x')] equal the simulator's
+    gain?
 
-    stable: (N,) 1 if the model's label survives the noise; gain: (N,) in {-1, 0, 1}.
+    `stable` is 1 where the model's label survives the noise. `gain` is in {-1, 0, 1}. Both have
+    shape (N,).
 
-    A gain of -1 never matches, and 0 matches a label that flipped: not the test that is described.
+    A gain of -1 never matches, and a gain of 0 matches a changed label. This is not the test that
+    the paper describes.
     """
     return np.asarray(stable == gain, dtype=np.float64)
 
 
 def lra_stability(stable: Floats, simulated_stable: Floats) -> Floats:
-    """The test that is described, (N,) of 0 and 1: label and explanation both stable or both not.
-
-    simulated_stable: (N,) 1 if the simulator says the same from (x, e) and (x', e').
-    """
+    """Return N values of 0 and 1 by the test that the paper describes: 1 if label and explanation
+    are both stable or both unstable. `simulated_stable` is 1 where the simulator predicts the same
+    label from (x, e) and (x', e')."""
     return np.asarray(stable == simulated_stable, dtype=np.float64)
 
 
 def majority(votes: Sequence[str]) -> str | None:
-    """Return the most frequent label; None on a tie or without votes."""
+    """Return the most frequent label, or None for a tie or no votes."""
     ranked = Counter(votes).most_common(2)
     if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
         return None
@@ -302,11 +316,13 @@ def majority(votes: Sequence[str]) -> str | None:
 
 
 def rank_sum(agreeing: Floats, disagreeing: Floats) -> tuple[float, float] | None:
-    """(rho, p): U/(n m), [0, 1], 0.5 is chance; Wilcoxon rank-sum, two-sided.
+    """Return (rho, p). rho is U/(n m), in [0, 1], where 0.5 is chance. p is from the two-sided
+    Wilcoxon rank-sum test.
 
-    agreeing: (n,) scores where people agree with the model; disagreeing: (m,) where they do not.
+    `agreeing` has the n scores where people agree with the model, `disagreeing` the m scores where
+    they do not.
 
-    Ties count half. None if a group is empty; p is 1 if all scores are the same.
+    Ties count half. The result is None if a group is empty. p is 1 if all scores are the same.
     """
     if not agreeing.size or not disagreeing.size:
         return None
@@ -328,7 +344,7 @@ def scores_of(
     keys: Sequence[str],
     over: Statistics,
 ) -> FtcScores:
-    """Return the mean of each statistic. `keys` has the cluster of each row."""
+    """Return the mean of each statistic. `keys` names the cluster of each value."""
     means = {
         part: over.mean(f"{name} {part}", [getattr(v, part) for v in values], keys, BOUNDS[part])
         for part in STATISTICS
@@ -339,7 +355,8 @@ def scores_of(
 
 
 def against_random(rows: Sequence[Row], over: Statistics) -> FtcAgainstRandom | None:
-    """Compare counterfactuals with their random phrases; None if no result has random phrases."""
+    """Compare counterfactuals with their random phrases. Return None if no result has random
+    phrases."""
     paired = [(row, pairs) for row in rows if (pairs := _with_null(row.report))]
     if not paired:
         return None
@@ -384,7 +401,8 @@ SIGNIFICANT = 0.05
 
 
 def batch_report(rows: Sequence[Row], over: Statistics) -> FtcBatchReport:
-    """Report whether models follow these explanations, against random phrases and baselines."""
+    """Return a report on how well models follow these explanations, compared with random phrases
+    and baselines."""
     reports = [row.report for row in rows]
     covered = [report for report in reports if report.counterfactuals]
     explained = [row for row in rows if row.report.counterfactuals]
@@ -423,7 +441,8 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> FtcBatchReport:
 
 
 def _significant(report: FtcResult) -> float | None:
-    """Return 1.0 if p reaches the level, else 0.0; None if too few phrases fit to reach it."""
+    """Return 1.0 if p reaches the level, else 0.0; None if there are too few random phrases to
+    reach it."""
     control = report.control
     if control is None or control.null_p_value is None:
         return None
@@ -469,7 +488,7 @@ def _cases(rows: Sequence[Row], over: Statistics) -> Iterable[FtcCaseScores]:
 
 
 def case_scores(report: FtcResult, case: Case) -> list[FtcSatisfaction]:
-    """Return the result's score in this row of the table, or []."""
+    """Return the result's scores for this case, or [] if it has none."""
     if " " in case:
         return [edited.satisfaction for edited in _of_kind(report, case)]
     return components([report]) if report.counterfactuals else []
@@ -505,7 +524,8 @@ def _macro(covered: Sequence[Row], over: Statistics) -> FtcScores:
 
 
 def _baselines(rows: Sequence[Row]) -> Iterable[FtcBaselineScores]:
-    """Yield means over the covered results; `majority` is the batch's most frequent target."""
+    """Yield the baselines' means over covered results. The baseline `majority` always answers the
+    batch's most frequent target."""
     covered = [row for row in rows if row.report.control is not None]
     if not covered:
         return
@@ -539,7 +559,7 @@ NO_ROOM = "{name} scores {score:.3f} without the explanation: too high to measur
 
 
 def skills_of(rows: Sequence[Row], over: Statistics) -> Iterator[FtcSkill]:
-    """Yield the skill over all labels, each weighted alike, then the skill of each label."""
+    """Yield the skill over all labels, weighted equally, and then the skill of each label."""
     covered = [row for row in rows if row.report.counterfactuals]
     by_label = {
         label: stratum
@@ -553,7 +573,8 @@ def skills_of(rows: Sequence[Row], over: Statistics) -> Iterator[FtcSkill]:
 
 
 def _skill(label: NliLabel | str, strata: Sequence[Sequence[Row]], over: Statistics) -> FtcSkill:
-    """Return the skill over `strata`, the results of each label, whose means are averaged."""
+    """Return the skill over `strata`. Each stratum has the results of one label, and the strata's
+    means are averaged."""
     earned = [
         np.array([row.report.components.w_normalized for row in stratum]) for stratum in strata
     ]
@@ -582,7 +603,8 @@ def _skill(label: NliLabel | str, strata: Sequence[Sequence[Row]], over: Statist
 def _p_value(
     label: str, gaps: Sequence[Floats], keys: Sequence[Sequence[str]], seed: int
 ) -> float | None:
-    """Return p by sign flips of whole texts; a row weighs as much as in its label's mean."""
+    """Return a p-value from flipping the signs of whole texts. A row has the same weight as in the
+    mean of its label."""
     count = sum(gap.size for gap in gaps)
     weighted = np.concatenate([gap * count / (len(gaps) * gap.size) for gap in gaps])
     together = [key for stratum in keys for key in stratum]
@@ -594,10 +616,8 @@ def _mean_of_groups(groups: Sequence[Floats]) -> float:
 
 
 def _baseline_scores(rows: Sequence[Row]) -> dict[UnexplainedAnswer, Floats]:
-    """Return W normalized (N,) of each answer without the explanation, on the same targets.
-
-    Answers that some result lacks are left out.
-    """
+    """Return the normalised W scores, of shape (N,), of each answer that ignores the explanation,
+    on the same targets. Answers that are missing for some result are left out."""
     answers: dict[UnexplainedAnswer, Floats] = {
         "always_entailment": np.eye(3)[0],
         "always_neutral": np.eye(3)[1],
@@ -613,7 +633,7 @@ def _baseline_scores(rows: Sequence[Row]) -> dict[UnexplainedAnswer, Floats]:
 
 
 def _constant(row: Row, answer: Floats) -> float:
-    """Return the score of one answer to all counterfactuals of a result."""
+    """Return the score of one fixed answer to all counterfactuals of a result."""
     targets = np.array(
         [
             [getattr(edited.target, label) for label in LABELS]

@@ -1,7 +1,5 @@
-"""FTC: does the logic of an explanation hold for a counterfactual hypothesis built from it?
-
-Source: Sia et al., AAAI 2023, arXiv:2205.12469. Messages and costs. See docs/methods/ftc.md.
-"""
+"""FTC: does the logic of an explanation hold for a counterfactual hypothesis built from it? Source:
+Sia et al., AAAI 2023, arXiv:2205.12469. Has the messages and costs. See docs/methods/ftc.md."""
 
 from __future__ import annotations
 
@@ -136,14 +134,14 @@ class FtcRequest(ExplainableRequest):
 
     @property
     def explanation_text(self) -> str:
-        """The explanation as one text, which the offsets of evidence refer to; for fields,
-        their text and reasons."""
+        """The explanation as one text, into which the offsets of evidence point. For structured
+        fields it consists of their text and reasons."""
         explanation = self.explanation
         return explanation if isinstance(explanation, str) else explanation.prose
 
     @property
     def sent_decision(self) -> NliLabel | None:
-        """The decision in the request, else the one in the explanation's fields."""
+        """The decision in the request, or else the one in the fields of the explanation."""
         fields = self.explanation
         if self.decision is not None or not isinstance(fields, ExplanationFields):
             return self.decision
@@ -199,7 +197,7 @@ _SUPPLIED = {
 
 
 def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
-    """Return an upper bound; if no phrase is extracted, no model is called."""
+    """Return an upper bound of the cost. No model is called if no phrase can be extracted."""
     made = 1 if request.sent_decision in ("entailment", "contradiction") else COUNTERFACTUALS
     words = max(1, min(reads, words_of(request.premise) + words_of(request.hypothesis)))
     words += prompt_tokens(request.prompt) if request.prompt else 0

@@ -1,9 +1,10 @@
-"""From a hypothesis and two spans to the counterfactual hypotheses, or a reason to abstain.
+"""Builds counterfactual hypotheses from a hypothesis and two spans A and B of the explanation, or
+gives a reason to abstain.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4, Table 3 and Proposition 3. The other
-span replaces the span in the hypothesis, if a phrase of its type fits there: only the meaning of A
-and B should change, not the syntax. For a neutral label x[A] states A without B, and x[B] states B
-alone.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4, Table 3 and Proposition 3. One span is
+replaced with the other in the hypothesis, if a phrase of its type fits there. Only the meaning of A
+and B should change, not the syntax. For a neutral label, x[A] states A without B, and x[B] states
+only B.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ PREDICATES: frozenset[PhraseType] = frozenset({"verb", "preposition", "adjective
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Words of the hypothesis that may be replaced: [first, end), with head and type."""
+    """Words of the hypothesis that may be replaced: positions `first` to `end` (exclusive), with
+    their head and phrase type."""
 
     first: int
     end: int
@@ -38,7 +40,8 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A position in a hypothesis that a phrase can fill, from the explanation or at random."""
+    """A position in a hypothesis that a phrase can fill. The phrase comes from the explanation or
+    is random."""
 
     shape: Shape
     move: Move
@@ -46,14 +49,14 @@ class Slot:
 
     @property
     def required_type(self) -> PhraseType:
-        """Return the type of the random phrases that fit here."""
+        """Return the type that a random phrase must have to fit here."""
         if self.move == "existence":
             return "noun"
         return self.window.type if self.move == "swap" and self.window else "verb"
 
     @property
     def target_span(self) -> tuple[int, int] | None:
-        """Return the offsets of the replaced part, if it is a part of the hypothesis."""
+        """Return the character offsets of the replaced words, or None if the slot has no window."""
         words = self.shape.words
         if self.window is not None:
             return words[self.window.first].start, words[self.window.end - 1].end
@@ -86,7 +89,7 @@ class Slot:
 
 
 def _form(shape: Shape, window: Window, phrase: Phrase) -> str | None:
-    """Return the phrase in the form that fits the window."""
+    """Return the phrase inflected to fit the window, or None."""
     if window.type == "noun" and phrase.type == "noun":
         return grammar.noun_into(shape, (window.first, window.end, window.head), phrase)
     head = shape.words[window.head]
@@ -110,7 +113,7 @@ def _form(shape: Shape, window: Window, phrase: Phrase) -> str | None:
 
 
 def windows(shape: Shape) -> Iterator[Window]:
-    """Yield every phrase of the hypothesis, from short to long at each head."""
+    """Yield every phrase of the hypothesis. For each head word, shorter phrases come first."""
     words = shape.words
     for i, word in enumerate(words):
         ends = sorted({i, *(w.right for w in words[i + 1 :] if w.head == i and w.pos != "PUNCT")})
@@ -126,7 +129,8 @@ def windows(shape: Shape) -> Iterator[Window]:
 
 
 def best_slot(shape: Shape, replaced: Phrase, other: Phrase) -> Slot | None:
-    """Return the slot of `replaced` that also fits `other`: closest match, then shortest window."""
+    """Return the slot that best matches `replaced` and also fits `other`. Ties go to the shortest
+    window."""
     if (replaced.type == "noun") != (other.type == "noun"):
         return None
     claimed = replaced.stems
@@ -145,7 +149,7 @@ def best_slot(shape: Shape, replaced: Phrase, other: Phrase) -> Slot | None:
 
 
 def find_slot(shape: Shape, held: Phrase) -> Slot | None:
-    """Return the slot of a span in the hypothesis."""
+    """Return the slot that a span has in the hypothesis, or None."""
     slot = best_slot(shape, held, held)
     if slot is None and held.type in PREDICATES | {"clause"} and shape.who:
         return Slot(shape, "predicate")
@@ -153,7 +157,7 @@ def find_slot(shape: Shape, held: Phrase) -> Slot | None:
 
 
 def predicate_slot(shape: Shape, replaced: Phrase, other: Phrase) -> Slot | None:
-    """Return the slot of the whole predicate, if one predicate replaces another."""
+    """Return the slot of the whole predicate if both phrases can be predicates, else None."""
     if replaced.type in PREDICATES | {"clause"} and other.type in PREDICATES and shape.who:
         return Slot(shape, "predicate")
     return None
@@ -194,7 +198,8 @@ def same_words(first: str, other: str) -> bool:
 
 
 def substitute(shape: Shape, a: Phrase, b: Phrase) -> EditedHypothesis | str:
-    """Replace the span that the hypothesis contains, A or B (tie: A), with the other span."""
+    """Replace the span that the hypothesis contains with the other span. On a tie, A is
+    replaced."""
     whole = stems(shape.words)
     shares = [(coverage(a.stems, whole), a, b), (coverage(b.stems, whole), b, a)]
     shares.sort(key=lambda row: -row[0])
@@ -221,7 +226,8 @@ def substitute(shape: Shape, a: Phrase, b: Phrase) -> EditedHypothesis | str:
 
 
 def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> EditedHypothesis | str:
-    """Return the hypothesis' subject with B as its predicate, for "A is B" with a predicate B."""
+    """Return the subject of the hypothesis with B as its predicate. This applies to "A is B" if B
+    is a predicate."""
     if shape.subject is None:
         return "the hypothesis has no subject"
     subject = stems(shape.words[shape.subject[0] : shape.subject[1]])
@@ -233,7 +239,7 @@ def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> EditedHypoth
 def neutral_pair(
     shape: Shape, a: Phrase | None, b: Phrase
 ) -> tuple[EditedHypothesis, EditedHypothesis] | str:
-    """Return x[A] and x[B], or the reason why they cannot be built."""
+    """Return the hypotheses x[A] and x[B], or the reason why they cannot be built."""
     who = subject_of(b)  # B does not claim the subject that it is said of
     claimed = (b.stems - who.stems if who else b.stems) or b.stems
     if coverage(claimed, stems(shape.words)) < FOUND:
@@ -259,10 +265,8 @@ def subject_of(clause: Phrase) -> Phrase | None:
 
 
 def _build_b(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis:
-    """Return the hypothesis with B as predicate.
-
-    Return the unchanged hypothesis if B covers its content or the result is not a sentence.
-    """
+    """Return the hypothesis with B as its predicate. Return it unchanged if B already covers its
+    content, or if the new text is not a sentence."""
     first = shape.subject[1] if shape.subject else 0
     claims = stems(shape.words[first:])
     whole = EditedHypothesis("b", shape.text, "whole", find_slot(shape, b), b)

@@ -1,9 +1,11 @@
-"""Counterfactuals by rules: sentence by sentence, pattern by pattern, until one passes the gates.
+"""Builds counterfactuals by rules, sentence by sentence and pattern by pattern, until one passes
+all checks.
 
 Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4, "Extract and Transform with Regex".
-The patterns are the relations that explanations put into words: Tables 15 to 17, after Camburu et
-al. (2019), under the tables' numbers. Cleaned: specific before general, one row where the tables
-print two. `X` marks our own additions. Matched against one sentence, at its beginning.
+The patterns are relations that explanations express: Tables 15 to 17, after Camburu et al. (2019),
+with the tables' numbers. We put specific patterns before general ones and merged rows that the
+tables print twice. `X` marks our own additions. A pattern is matched at the beginning of one
+sentence.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ _LEAD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The spans (offsets into the explanation), their rule, and the counterfactuals."""
+    """The spans A and B, as offsets into the explanation, their rule, and the counterfactuals."""
 
     rule: str | None
     a: Phrase | None
@@ -51,7 +53,8 @@ class Extracted:
 
 
 def extract(label: NliLabel, hypothesis: str, explanation: str, *, printed: bool) -> Extracted:
-    """Build counterfactuals from the explanation's logic; `printed` allows the paper's patterns only."""
+    """Build counterfactuals from the relation that the explanation states. With `printed`, only the
+    paper's patterns apply."""
     built = shape(hypothesis) if len(hypothesis) <= MOST_CHARACTERS else None
     if built is None:
         return Extracted(None, None, None, (), "the hypothesis is too long, or empty")
@@ -81,17 +84,16 @@ def _candidates(
 
 
 def _normalize_space(text: str) -> tuple[str, list[int]]:
-    """Collapse blanks, and return each character's original position.
-
-    The patterns would try every way to divide a run of blanks.
-    """
+    """Collapse runs of white space, and return the original position of each remaining character.
+    Otherwise the patterns would try every way to divide a run of spaces."""
     blank = [character.isspace() and character != "\n" for character in text]
     positions = [i for i in range(len(text)) if not (i and blank[i] and blank[i - 1])]
     return "".join(text[i] for i in positions), positions
 
 
 def _sentences(text: str, *, parts: bool) -> Iterator[tuple[int, int]]:
-    """Yield the span of each sentence, then of its parts between commas, without leading connectives."""
+    """Yield the span of each sentence, followed by its parts between commas. Leading connectives
+    are left out."""
     parts_left = MOST_PARTS if parts else 0
     for sentence in list(_SENTENCE.finditer(text))[:MOST_SENTENCES]:
         spans = [sentence.span()]
@@ -108,7 +110,8 @@ def _sentences(text: str, *, parts: bool) -> Iterator[tuple[int, int]]:
 def _spans(
     pattern: Pattern, match: re.Match[str], whole: tuple[str, list[int]]
 ) -> Iterator[tuple[str, Phrase | None, Phrase]]:
-    """Yield rule, A and B of a match. `whole` has the explanation and its characters' positions."""
+    """Yield the rule, A and B of a match. `whole` is the explanation with its characters' original
+    positions."""
     explanation, positions = whole
     b = phrase(explanation, *_original_span(match.span("b"), positions))
     named = "a" in pattern.expression.groupindex and match.group("a") is not None
@@ -121,7 +124,8 @@ def _spans(
 
 
 def _original_span(span: tuple[int, int], places: list[int]) -> tuple[int, int]:
-    """Groups of the patterns are never empty."""
+    """Map a span to positions in the original text. The span must not be empty, as is true of the
+    patterns' groups."""
     return places[span[0]], places[span[1] - 1] + 1
 
 
@@ -171,7 +175,8 @@ SHORT_B = r"(?P<b>.+?)"
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern for a relation between two phrases; group `b` always matches, `a` need not."""
+    """A pattern for a relation between two phrases. Group `b` always matches, and group `a` is
+    optional."""
 
     name: str
     expression: re.Pattern[str]

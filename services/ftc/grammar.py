@@ -1,7 +1,6 @@
-"""Grammar of edited sentences: verb forms, articles, agreement, joints; and is it a sentence?
-
-Inflections are lemminflect's; every function returns None if the phrase cannot take the form.
-"""
+"""Grammar of edited sentences: verb forms, articles, agreement, joints, and a check that a text is
+a sentence. Inflections come from the lemminflect library. Every function returns None if the phrase
+cannot take the form."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ _AN = re.compile(r"[aeiou](?!ni(?:cy|f|que|v)|se|uro|ne\b)|hour|honest|8|11$", r
 
 @cache_results(INFLECTED_BYTES, lambda form, *_: getsizeof(form))
 def inflected(lemma: str, tag: str) -> str | None:
-    """Return the form of a lemma for a Penn tag."""
+    """Return the form of a lemma for a part-of-speech tag of the Penn Treebank."""
     from lemminflect import getInflection
 
     if lemma == "be" and tag in {"VBZ", "VBP"}:
@@ -55,8 +54,8 @@ def be(plural: bool) -> str:
 
 
 def verb_phrase(phrase: Phrase, tag: str) -> str | None:
-    """Return a verb phrase in this form of the verb (and of verbs joined to it), without
-    auxiliaries."""
+    """Return a verb phrase with its verb, and verbs joined to it, in this form. Auxiliaries are
+    left out."""
     words, head = phrase.words, phrase.head
     if negated(words) or words[head].lemma == "be":
         return None
@@ -84,13 +83,13 @@ def complement(phrase: Phrase) -> str | None:
 
 
 def lower_first(words: Words) -> str:
-    """Return the words as in the middle of a sentence, without a capital at the beginning."""
+    """Return the words as they appear within a sentence, without an initial capital."""
     text = text_of(words)
     return text if words[0].pos == "PROPN" or words[0].text == "I" else text[:1].lower() + text[1:]
 
 
 def statement(shape: Shape, phrase: Phrase) -> str | None:
-    """Return a sentence that states the phrase about the hypothesis' subject."""
+    """Return a sentence that applies the phrase to the hypothesis' subject."""
     predicate = complement(phrase)
     if shape.who is None or predicate is None:
         return None
@@ -100,7 +99,7 @@ def statement(shape: Shape, phrase: Phrase) -> str | None:
 
 
 def existence(phrase: Phrase) -> str | None:
-    """Return a sentence that states only that such a thing exists."""
+    """Return a sentence that states only that the phrase's noun exists: "There is a ..."."""
     if phrase.type != "noun" or phrase.words[phrase.head].pos == "PRON" or negated(phrase.words):
         return None
     plural = is_plural((phrase.words[phrase.head],), 0)  # of two joined nouns the first decides
@@ -117,7 +116,8 @@ def existence(phrase: Phrase) -> str | None:
 
 
 def clause_sentence(shape: Shape, clause: Phrase) -> str | None:
-    """Return a clause as a sentence; the hypothesis' subject replaces a pronoun as its subject."""
+    """Return a clause as a sentence. If its subject is a pronoun, the hypothesis' subject replaces
+    it."""
     words, head = clause.words, clause.head
     if negated(words):
         return None
@@ -135,7 +135,8 @@ def clause_sentence(shape: Shape, clause: Phrase) -> str | None:
 
 
 def _predicate(words: Words, head: int, plural: bool) -> str | None:
-    """The clause from its verb on, in the present, agreeing with its subject."""
+    """Return the clause from its verb on, in the present tense and in agreement with its
+    subject."""
     verb = words[head]
     helpers = [w for i, w in enumerate(words) if w.head == head and w.dep in {"aux", "auxpass"}]
     if verb.lemma == "be":
@@ -154,10 +155,8 @@ def _predicate(words: Words, head: int, plural: bool) -> str | None:
 
 
 def noun_into(shape: Shape, window: tuple[int, int, int], phrase: Phrase) -> str | None:
-    """A noun phrase for a window of nouns: the window's determiner and number stay.
-
-    window: first word, end, and head.
-    """
+    """Return a noun phrase that fits a window of nouns and keeps the window's determiner and
+    number. `window` holds the positions of the first word, the end and the head."""
     first, _, head = window
     plural = is_plural((shape.words[head],), 0)  # what is joined to it stays
     words = phrase.words
@@ -186,7 +185,7 @@ def noun_into(shape: Shape, window: tuple[int, int, int], phrase: Phrase) -> str
 
 
 def _in_number(core: tuple[TaggedWord, ...], head: TaggedWord, *, plural: bool) -> str | None:
-    """Return the words with their head in the singular or plural."""
+    """Return the words with their head noun in the singular or plural."""
     has = head.tag in PLURAL_TAGS or head.lemma == "people"
     if has == plural or head.pos == "PROPN":
         return lower_first(core)
@@ -200,7 +199,8 @@ def _in_number(core: tuple[TaggedWord, ...], head: TaggedWord, *, plural: bool) 
 
 
 def finish(text: str, like: str) -> str:
-    """Return the sentence with spacing, articles, capital and full stop as in the original."""
+    """Return the sentence with spacing, articles, initial capital and full stop as in the sentence
+    `like`."""
     for joint, written in _JOINTS:
         text = joint.sub(written, text)
     text = _ARTICLE.sub(_article, text.strip())

@@ -1,12 +1,14 @@
-"""The hypotheses that the model classifies: counterfactual ones, each with random ones as its null.
+"""The hypotheses that the model classifies: counterfactuals, each with random hypotheses as its
+null distribution.
 
 Source: Sia et al., AAAI 2023, arXiv:2205.12469, Table 2 and Propositions 1 to 3.
 
-The null is our own, after that of arXiv:2603.18579 (ICE): a model that answers "entailment" to any
-edit satisfies every explanation. A human explanation repeats words of the premise, which entails
-them, so `phrases` compares with phrases of the same type that share as much with the premise;
-within a class of overlap the explanation's phrase and all others are exchangeable. `any`, the null
-of the printed variants, compares with any phrase of the type. Pure.
+The null distribution is ours, modelled on arXiv:2603.18579 (ICE). It is needed because a model that
+answers "entailment" to any edit satisfies every explanation. A human explanation repeats words of
+the premise, which makes entailment likely. `phrases` therefore compares with phrases of the same
+type that have a similar overlap with the premise. Within one class of overlap, the explanation's
+phrase is exchangeable with the others. `any`, used by the printed variants, compares with any
+phrase of the type. Pure functions.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ PhrasesByType = dict[PhraseType, tuple[Phrase, ...]]
 
 @dataclass(frozen=True, slots=True)
 class RandomPhrases:
-    """Hypotheses with random phrases, in the order of their draw."""
+    """Hypotheses with random phrases, in the order in which they were drawn."""
 
     kind: PhraseNull
     texts: tuple[str, ...] = ()
@@ -72,9 +74,8 @@ class RandomPhrases:
 
 def random_phrases(request: FtcRequest, edit: EditedHypothesis) -> RandomPhrases:
     """Return up to `draws` distinct phrases, without the observed phrase and the hypothesis itself.
-
-    Phrases of any kind are used if too few have the same support to reach p = 0.05.
-    """
+    If too few phrases overlap with the premise equally to reach p = 0.05, phrases with any overlap
+    are used."""
     kind = null_kind(request)
     if draw_count(request) == 0:
         return RandomPhrases(kind, doubt="no draws were requested")
@@ -96,7 +97,7 @@ def random_phrases(request: FtcRequest, edit: EditedHypothesis) -> RandomPhrases
 
 
 def null_kind(request: FtcRequest) -> PhraseNull:
-    """Return the kind of null that the request sets, else the variant's."""
+    """Return the null distribution that the request chooses, or else the variant's."""
     return request.null or VARIANTS[request.variant].null
 
 
@@ -105,12 +106,12 @@ def draw_count(request: FtcRequest) -> int:
 
 
 def first_draws(request: FtcRequest) -> int:
-    """Return how many draws are asked about in any case."""
+    """Return the number of random phrases that the model always answers."""
     return LOOKS[0] if VARIANTS[request.variant].sequential else draw_count(request)
 
 
 def rule_of(request: FtcRequest, placements: int) -> GroupSequential:
-    """Return the rule that stops the draws; printed variants make all draws."""
+    """Return the rule that stops drawing random phrases. Printed variants make all draws."""
     most = min(draw_count(request), placements)
     return looks_up_to(most) if VARIANTS[request.variant].sequential else one_look(most)
 
@@ -129,7 +130,8 @@ def _any_phrases(request: FtcRequest, edit: EditedHypothesis, slot: Slot) -> Ran
 def matched_phrases(
     request: FtcRequest, edit: EditedHypothesis, slot: Slot, observed: Phrase
 ) -> RandomPhrases:
-    """Return phrases of the same type that the premise supports as much as the observed phrase."""
+    """Return phrases of the same type whose overlap with the premise is in the same class as that
+    of the observed phrase."""
     supported = content_stems(request.premise)
     overlap = coverage(observed.stems, supported)
     here = (*phrases_in(request.premise), *phrases_in(request.hypothesis))
@@ -152,15 +154,14 @@ def matched_phrases(
 
 
 def overlap_class(share: float) -> int:
-    """Return 0 to 3 for a share of stems in the premise: none, at most half, more, all."""
+    """Return a class, 0 to 3, for the share of a phrase's stems that are in the premise. The
+    classes are: none, at most half, more than half, all."""
     return 0 if share == 0 else 3 if share == 1 else 1 if share <= 0.5 else 2
 
 
 def fill_all(slot: Slot, observed: str, candidates: Iterable[Phrase]) -> list[str]:
-    """Return distinct hypotheses with each phrase in the slot, in order.
-
-    The observed hypothesis and the original are left out.
-    """
+    """Fill the slot with each phrase and return the distinct hypotheses, in order. The observed
+    counterfactual and the original hypothesis are left out."""
     filled = dict.fromkeys(t for phrase in candidates if (t := slot.fill(phrase)) is not None)
     return [t for t in filled if not same_words(t, observed) and not same_words(t, slot.shape.text)]
 
@@ -168,7 +169,8 @@ def fill_all(slot: Slot, observed: str, candidates: Iterable[Phrase]) -> list[st
 def random_hypotheses(
     slot: Slot, observed: str, pool: Sequence[str], seed: int, draws: int
 ) -> list[str]:
-    """Return up to `draws` hypotheses with a random phrase of the slot's type, or [] if few fit."""
+    """Return up to `draws` hypotheses with random phrases of the slot's type, or [] if too few
+    phrases fit."""
     candidates = _phrases_by_type(tuple(pool or load_substitutes())).get(slot.required_type, ())
     texts = fill_all(slot, observed, candidates)
     if len(texts) < FEWEST:
@@ -187,7 +189,8 @@ def _bytes_of(phrases: Iterable[Phrase], *_: object) -> int:
 
 @cache_results(KEPT_BYTES, _bytes_of)
 def phrases_in(text: str) -> tuple[Phrase, ...]:
-    """Return the phrases of the first 600 characters, each with all words before its head."""
+    """Return the phrases in the first 600 characters. Each phrase includes all words before its
+    head."""
     built = shape(next(_chunks(text), ""))
     if built is None:
         return ()
@@ -209,13 +212,13 @@ def phrases_in(text: str) -> tuple[Phrase, ...]:
 
 
 def _chunks(text: str) -> Iterator[str]:
-    """Yield parts of a length that the parser accepts."""
+    """Yield parts of the text that are short enough for the parser."""
     for start in range(0, len(text), MOST_CHARACTERS):
         yield text[start : start + MOST_CHARACTERS]
 
 
 def _content_of(slot: Slot) -> Phrase | None:
-    """Return the phrase in a slot of a counterfactual from another source."""
+    """Return the phrase in the slot of a counterfactual that the rules did not build."""
     words, window, subject = slot.shape.words, slot.window, slot.shape.subject
     if window is not None:
         return phrase(slot.shape.text, words[window.first].start, words[window.end - 1].end)
@@ -225,7 +228,7 @@ def _content_of(slot: Slot) -> Phrase | None:
 
 
 def _pool(request: FtcRequest, kind: PhraseType) -> tuple[Phrase, ...]:
-    """Return the phrases of a type from which to draw."""
+    """Return the phrases of one type from which random ones are drawn."""
     return _phrases_by_type(request.substitutes or load_substitutes()).get(kind, ())
 
 
@@ -241,7 +244,7 @@ def _pool_bytes(by_type: PhrasesByType, pool: tuple[str, ...]) -> int:
 
 @cache_results(KEPT_BYTES, _pool_bytes)
 def _phrases_by_type(pool: tuple[str, ...]) -> PhrasesByType:
-    """Group the phrases by type; phrases without a type are left out."""
+    """Group the phrases by type. Phrases of unknown type are left out."""
     by_type: PhrasesByType = {}
     for text in pool:
         parsed = phrase(text)
@@ -262,7 +265,7 @@ TARGETS: dict[NliLabel, dict[Kind, NliLabel]] = {
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A counterfactual hypothesis and its random counterparts."""
+    """A counterfactual hypothesis and the random hypotheses that it is compared with."""
 
     kind: Kind
     text: str
@@ -284,7 +287,8 @@ class FtcHypotheses:
 def derive_hypotheses(
     requests: Sequence[FtcRequest], labels: Sequence[NliLabel]
 ) -> list[FtcHypotheses]:
-    """Return hypotheses for each request, in order; extractor `llm` makes two calls for all."""
+    """Return hypotheses for each request, in order. The extractor `llm` makes two calls for all
+    requests together."""
     pairs = list(zip(requests, labels, strict=True))
     places = [
         i
@@ -369,7 +373,8 @@ def _evidence(
     edits: Sequence[EditedHypothesis],
     bare: NormalizedText | None = None,
 ) -> tuple[FtcSpanEvidence, ...]:
-    """Return the spans of explanation and hypothesis. `bare` is the text that contains A and B."""
+    """Return the spans in the explanation and in the hypothesis. `bare` is the text that contains A
+    and B."""
     spans = []
     for side in (a, b):
         if side is None:
@@ -402,10 +407,8 @@ def _evidence(
 
 
 def changed_slot(text: str, original: str) -> Slot | None:
-    """Return the slot in which a counterfactual from another source differs from the hypothesis.
-
-    It is the smallest phrase around the difference, or else the predicate.
-    """
+    """Return the slot in which a caller's or a language model's counterfactual differs from the
+    hypothesis. It is the smallest phrase around the difference, or else the predicate."""
     if max(len(text), len(original)) > MOST_CHARACTERS:
         return None
     new, old = shape(text), shape(original)
@@ -420,7 +423,8 @@ def changed_slot(text: str, original: str) -> Slot | None:
 
 
 def _diff_span(new: Shape, old: Shape) -> tuple[int, int]:
-    """Return the range of words in `new` between the common beginning and the common end."""
+    """Return the range of words in `new` between the words that both texts start with and those
+    that both end with."""
     ours, theirs = ([w.text.lower() for w in parsed.words] for parsed in (new, old))
     first = 0
     while first < min(len(ours), len(theirs)) and ours[first] == theirs[first]:
@@ -432,12 +436,14 @@ def _diff_span(new: Shape, old: Shape) -> tuple[int, int]:
 
 
 def target(label: NliLabel, kind: Kind) -> NliLabel:
-    """The label that the counterfactual should get. Raises KeyError for a kind without meaning."""
+    """Return the label that the counterfactual should get. Raises KeyError if the label has no such
+    counterfactual."""
     return TARGETS[label][kind]
 
 
 def targets_of(request: FtcRequest, derived: FtcHypotheses) -> Floats:
-    """(N, 3): the logic's own, or the distributions that were sent."""
+    """Return the target distributions, of shape (N, 3): the caller's, or else those that follow
+    from the explanation's logic."""
     rows = []
     for hypothesis in derived.hypotheses:
         sent = request.targets.get(hypothesis.kind)

@@ -1,4 +1,5 @@
-"""Removal of text around an explanation: thoughts, fields, labels, lead-ins."""
+"""Removes text around an explanation, such as thoughts, field names, labels and introductory
+phrases."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _DASH = re.compile(r"\s?[\u2013\u2014](?=\s)")
 
 
 def bare_explanation(explanation: str) -> NormalizedText:
-    """The explanation, normalised, without the text around it."""
+    """Return the normalised explanation without the text around it."""
     text = normalize(_THOUGHT.sub(lambda thought: " " * len(thought.group()), explanation))
     if _FIELD.match(text.text):
         text = replaced(replaced(text, _FIELD, ""), _FIELD_END, "")

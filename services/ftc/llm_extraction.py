@@ -1,8 +1,9 @@
-"""Counterfactuals by a language model: two few-shot steps, extract A and B, then rewrite.
+"""Counterfactuals by a language model in two few-shot steps: extract A and B, then rewrite the
+hypothesis.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4 and Tables 13 and 14. Twenty examples a
-label, written for this project (`data/prompts/`, versioned); greedy, up to the end of the line. Two
-calls for all requests of a batch.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4 and Tables 13 and 14. Each label has
+twenty examples, written for this project (`data/prompts/`, versioned). Decoding is greedy and stops
+at the end of the line. A batch needs two calls.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class GeneratedCounterfactual:
 
 
 def write_counterfactuals(requests: Sequence[LabelledRequest]) -> list[GeneratedCounterfactual]:
-    """Return a counterfactual for each request, in order, with one call per model for each step."""
+    """Return a counterfactual for each request, in order. Each step makes one call per model."""
     first = _generate(
         requests, [extraction_prompt(r.explanation_text, label) for r, label in requests]
     )
@@ -62,7 +63,7 @@ def write_counterfactuals(requests: Sequence[LabelledRequest]) -> list[Generated
 
 
 def _generate(requests: Sequence[LabelledRequest], prompts: Sequence[str]) -> list[str]:
-    """Return the completions, in order; requests may name different writers."""
+    """Return the completions, in order. Requests may name different models."""
     completions: dict[int, str] = {}
     names = [request.writer or "" for request, _ in requests]
     for name in dict.fromkeys(names):
@@ -83,16 +84,14 @@ def examples(label: NliLabel) -> tuple[dict[str, str], ...]:
 
 
 def extraction_prompt(explanation: str, label: NliLabel) -> str:
-    """Return the prompt of step one, which has neither hypothesis nor premise."""
+    """Return the prompt of step one. It contains neither the hypothesis nor the premise."""
     blocks = [f"Explanation: {e['explanation']}\nA: {e['a']}\nB: {e['b']}" for e in examples(label)]
     return "\n\n".join([*blocks, f"Explanation: {_line(explanation)}\nA:"])
 
 
 def transformation_prompt(hypothesis: str, spans: tuple[str, str], label: NliLabel) -> str:
-    """Return the prompt of step two, which has no explanation.
-
-    A is the span that the hypothesis contains; for neutral, the part that is true.
-    """
+    """Return the prompt of step two. It does not contain the explanation. A is the span that the
+    hypothesis contains or, for a neutral label, the part that is true."""
     blocks = [
         f"{_format_input(e['hypothesis'], (e['a'], e['b']), label)} {_format_output(e, label)}"
         for e in examples(label)
@@ -112,7 +111,7 @@ def _format_output(example: dict[str, str], label: NliLabel) -> str:
 
 
 def order_spans(hypothesis: str, a: str, b: str) -> tuple[str, str]:
-    """Return the span in the hypothesis first; on a tie keep the order."""
+    """Return the span in the hypothesis first. A tie keeps the order."""
     whole = stems(parse(hypothesis[:MOST_CHARACTERS]))
     shares = [coverage(stems(parse(side[:MOST_CHARACTERS])), whole) for side in (a, b)]
     return (b, a) if shares[1] > shares[0] else (a, b)
@@ -123,7 +122,7 @@ def _line(text: str) -> str:
 
 
 def parse_spans(completion: str) -> tuple[str, str] | None:
-    """Return A and B as the model wrote them, or None."""
+    """Return A and B as the model wrote them, or None if the completion cannot be parsed."""
     match = _SPANS.match(completion)
     if match is None:
         return None
@@ -162,7 +161,7 @@ def _counterfactuals(
 
 
 def invalid_reason(kind: Kind, text: str, hypothesis: str) -> str | None:
-    """Return why a counterfactual is not usable, or None if it is."""
+    """Return the reason why a counterfactual is not usable, or None if it is usable."""
     if not any(c.isalnum() for c in text):
         return "the language model wrote nothing"
     if (

@@ -1,4 +1,5 @@
-"""FTC: derive hypotheses from the explanation, classify them, compare the answers with targets."""
+"""FTC derives hypotheses from the explanation, lets a model classify them, and compares the answers
+with targets."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
         return run_models(requests, derive_hypotheses(requests, explained_labels(requests)))
 
     def report(self, request: FtcRequest, collected: FtcCollected) -> FtcResult:
-        """Return the counterfactuals with satisfaction and nulls, their mean, and the baselines."""
+        """Return the report: the counterfactuals with scores and null distributions, their mean,
+        and the baselines."""
         row, derived = self.variant(request), collected.derived
         targets = targets_of(request, derived)
         counterfactuals = tuple(
@@ -66,7 +68,8 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
         )
 
     def coverage(self, request: FtcRequest) -> LanguageCoverage:
-        """Return the languages of the models, and of the rules if they make the counterfactuals."""
+        """Return the languages of the models, and those of the rules if rules build the
+        counterfactuals."""
         pair, sent = f"{request.premise}\n{request.hypothesis}", requested_language(request)
         languages, unread = rules_coverage(pair, request.explanation_text, sent, RULED)
         ruled = request.counterfactuals is None and request.extractor == "rules"

@@ -1,8 +1,9 @@
-"""The model calls of FTC: every pair of sentences of a batch once, in one call a model and look.
+"""The model calls of FTC. Each distinct pair of sentences in a batch is sent once, in one call per
+model and look.
 
-The random phrases of a request go on look by look (shared.statistics.group_sequential). A request
-without a label needs the model's own first: one more call, for all such requests. A row does not
-depend on the others (shared.models.ports), so that a request scores the same alone and in a batch.
+Random phrases are added look by look until a test stops (shared.statistics.group_sequential).
+Requests without a label first need the model's own label, in one more call for all of them. No row
+depends on other rows (shared.models.ports), so a request gets the same score alone and in a batch.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ ModelKey = tuple[str, str | None]  # a model, and a request's prompt for it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FtcCollected(Collected):
-    """Hypotheses and their probabilities; columns are entailment, neutral, contradiction."""
+    """The hypotheses and their probabilities. The columns are entailment, neutral and
+    contradiction."""
 
     derived: FtcHypotheses
     original: Floats | None  # (3,) of the hypothesis as sent; None: not read
@@ -62,7 +64,8 @@ def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
 
 
 def model_languages(request: FtcRequest) -> Iterator[ModelLanguages]:
-    """Yield the languages of the model that answers and of the model that writes."""
+    """Yield the languages of the model that answers and of the model that writes
+    counterfactuals."""
     name = _model(request)
     yield ModelLanguages(name, models().judge(name).languages)
     if request.counterfactuals is None and request.extractor == "llm" and request.writer:
@@ -112,10 +115,8 @@ def run_models(
 def _next_draws(
     answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, drawn: int
 ) -> int | None:
-    """Return the number of random phrases at the next look, or None if every test stops.
-
-    Each counterfactual is tested, and also their mean. drawn: phrases so far.
-    """
+    """Return the total of random phrases at the next look, or None if every test has stopped. Each
+    counterfactual is tested, and so is their mean. `drawn` is the number of phrases so far."""
     tests = []
     for hypothesis, row in zip(derived.hypotheses, targets_of(request, derived), strict=True):
         if hypothesis.random.texts:
@@ -145,13 +146,14 @@ def _drawn_pairs(
 
 
 def _required_pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
-    """Return the pairs that the score depends on."""
+    """Return the pairs that are needed for the score."""
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     return [(request.premise, text) for text in (request.hypothesis, *texts)]
 
 
 def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
-    """Return original, counterfactuals, pairs without a premise, and the first random pairs."""
+    """Return the original pair, the counterfactuals, the same with an empty premise, and the first
+    random pairs."""
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     null = _drawn_pairs(request, derived, 0, first_draws(request))
     return [*_required_pairs(request, derived), *null, *(("", text) for text in texts)]
@@ -160,7 +162,8 @@ def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
 def _collect_one(
     answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, draws: int
 ) -> FtcCollected:
-    """Collect the answers. draws: the most random phrases sent to the model."""
+    """Collect the answers for one request. `draws` is the maximum number of random phrases sent to
+    the model."""
     premise = request.premise
     scored = _required_pairs(request, derived)
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
@@ -182,7 +185,8 @@ def _collect_one(
 
 
 def _as_read(answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses) -> FtcHypotheses:
-    """Return no counterfactuals if the model's answer to one was not read: the metric abstains."""
+    """Remove all counterfactuals if the model's answer to one of them could not be read. The metric
+    then abstains."""
     why = answers.missing_reason(_required_pairs(request, derived))
     if why is not None and derived.hypotheses:
         return replace(derived, hypotheses=(), abstained=f"the model was not read: {why}")
@@ -192,10 +196,9 @@ def _as_read(answers: NliPredictions, request: FtcRequest, derived: FtcHypothese
 def _all_read(
     answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, drawn: int
 ) -> FtcHypotheses:
-    """Remove each null with an unread phrase: its other phrases are no longer a random sample.
-
-    drawn: the most random phrases sent to the model so far.
-    """
+    """Remove each null distribution that has an unread phrase, since its other phrases are no
+    longer a random sample. `drawn` is the maximum number of random phrases sent to the model so
+    far."""
     whole = []
     for hypothesis in derived.hypotheses:
         texts = hypothesis.random.texts[:drawn]
@@ -222,7 +225,7 @@ def _model_key(request: FtcRequest) -> ModelKey:
 
 
 class NliPredictions:
-    """One model's answers to pairs of sentences, looked up by pair."""
+    """One model's answers to pairs of sentences."""
 
     def __init__(self, key: ModelKey, requested: Sequence[Pair]) -> None:
         name, prompt_json = key
@@ -242,7 +245,7 @@ class NliPredictions:
         self.predict(requested)
 
     def predict(self, requested: Sequence[Pair]) -> None:
-        """Ask the model about the pairs that it has not answered."""
+        """Send the model the pairs that it has not answered yet."""
         distinct = [pair for pair in dict.fromkeys(requested) if pair not in self._found]
         if distinct:
             # A model refuses a pair for its length: name the field of the longest text.
@@ -261,15 +264,16 @@ class NliPredictions:
         return use if brought is None else use.model_copy(update={"prompt_sha256": brought})
 
     def of(self, premise: str, hypothesis: str) -> Floats:
-        """(3,) probabilities of entailment, neutral, contradiction. Raises DegenerateInput if
-        they were not read, or are shares of too few votes."""
+        """Return the probabilities of entailment, neutral and contradiction, of shape (3,). Raises
+        DegenerateInput if they could not be read, or are shares of too few votes."""
         return self._row(self._found[premise, hypothesis].fine())
 
     def _row(self, judgement: Judgement) -> Floats:
         return np.array(judgement.among_labels(), dtype=np.float64)[self._order]
 
     def missing_reason(self, some: Iterable[Pair]) -> str | None:
-        """Return the reason of the first unread pair, or None if all were read."""
+        """Return the reason why the first unread pair was not read, or None if all pairs were
+        read."""
         reasons = (self._found[pair].fine().unread for pair in some)
         return next((f"{unread.code}: {unread.detail}" for unread in reasons if unread), None)
 
@@ -286,7 +290,7 @@ class NliPredictions:
         return LABELS[LABELS.index(predict_label(LABELS, row.tolist(), least))]
 
     def warnings(self, some: Sequence[Pair]) -> tuple[str, ...]:
-        """Return warnings for text that was cut and for answers outside the labels."""
+        """Return warnings about truncated text and about answers outside the labels."""
         answers = [self._found[pair] for pair in some]
         share = min(answer.read_share for answer in answers)
         masses = [answer.mass for answer in answers if answer.mass is not None and answer.low_mass]

@@ -1,4 +1,5 @@
-"""FTC's page: each counterfactual, what should follow from it, the model's answer, and chance."""
+"""The page of an FTC job: each counterfactual, its target, the model's answer, and the chance
+level."""
 
 from __future__ import annotations
 
@@ -97,7 +98,7 @@ SPANS = {
 
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
-    """One row of numbers: its name, its description, and the five measures."""
+    """One row of a table: its name, its description, and the five measures."""
 
     name: str
     about: str
@@ -122,7 +123,7 @@ class CounterfactualCard:
 def counterfactual_card(
     request: FtcRequest | None, report: FtcResult, item: FtcCounterfactual
 ) -> CounterfactualCard:
-    """Return the card of a counterfactual, without a diff if the request is gone."""
+    """Return the card of a counterfactual. It has no diff if the request is no longer stored."""
     doubt = f"no null for {item.kind}: "
     reasons = [w.removeprefix(doubt) for w in report.warnings if w.startswith(doubt)]
     shares = _as_dict(item.target)
@@ -181,7 +182,7 @@ def _distribution_plot(original: FtcDistribution | None, item: FtcCounterfactual
 
 
 def _null(null: FtcNull) -> Chart | None:
-    """Return the null, or None for old results without draw counts."""
+    """Return a chart of the null distribution, or None for old results without draw counts."""
     if null.histogram is None:
         return None
     caption = Caption(
@@ -270,7 +271,8 @@ def _against_random(report: Record) -> Iterator[Block]:
 
 
 def _on_one_scale(title: str, rows: Sequence[ForestRow], note: str = "") -> Forest:
-    """Return a chart from 0, or a lower least value, to 1. K has no lower bound."""
+    """Return a chart from 0 to 1. It starts lower if a value is negative, since K has no lower
+    bound."""
     kept = [row for row in rows if is_shown(row.interval)]
     ends = [row.interval[end] for row in kept for end in ("value", "low")]
     least = min([0.0, *(end_value for end_value in ends if end_value is not None)])

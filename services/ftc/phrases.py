@@ -1,8 +1,8 @@
 """Parsed phrases and hypotheses: words with tags, heads and stems, and the types of spans.
 
-A span replaces only spans of its type: Sia et al., AAAI 2023, arXiv:2205.12469, show nonsense of
-naive substitution ("the boy is a tire swing", footnote 10). The parser is spaCy's
-(shared.text.english). One sentence at a time, so that a parse does not depend on the batch.
+A span only replaces spans of the same type. Sia et al., AAAI 2023, arXiv:2205.12469, show that
+naive substitution gives nonsense ("the boy is a tire swing", footnote 10). spaCy parses one
+sentence at a time (shared.text.english), so that a parse does not depend on the batch.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def _bytes_of(parsed: Phrase | Shape | None, *_: object) -> int:
 
 @cache_results(KEPT_BYTES, _word_bytes)
 def parse(sentence: str) -> Words:
-    """Return the words. One thread at a time: spaCy's memory zone is not thread-safe."""
+    """Return the words. A lock admits one thread at a time, because spaCy's memory zone is not
+    thread-safe."""
     with _lock:
         pipeline = _pipeline()
         with pipeline.memory_zone():
@@ -143,12 +144,13 @@ class Phrase:
 
     @property
     def stems(self) -> frozenset[str]:
-        """Return the stems of its content words, or of all words if it has function words only."""
+        """Return the stems of the content words, or of all words if the phrase has only function
+        words."""
         return stems(self.words)
 
 
 def stems(words: Words) -> frozenset[str]:
-    """Return the stems of content words, or of all words if there are none."""
+    """Return the stems of the content words, or of all words if there are no content words."""
     content = frozenset(word.stem for word in words if word.content)
     return content or frozenset(word.stem for word in words if word.pos != "PUNCT")
 
@@ -171,7 +173,7 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 @cache_results(KEPT_BYTES, _bytes_of)
 def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
-    """Return the phrase at this span; None if it is empty, too long or of unknown type."""
+    """Return the phrase at this span, or None if it is empty, too long or of unknown type."""
     start, end = trim(text, start, len(text) if end is None else end)
     span = text[start:end]
     begins = _before(text, start) in ".!?;"  # or nothing stands before it
@@ -188,19 +190,20 @@ def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
 
 
 def _before(text: str, start: int) -> str:
-    """Return the character before a span, past blanks and quotation marks; "" at the beginning."""
+    """Return the character before a span. Spaces and quotation marks are skipped; the result is ""
+    at the beginning."""
     while start > 0 and text[start - 1] in BEFORE_A_SENTENCE:
         start -= 1
     return text[max(0, start - 1) : start]
 
 
 def _lower(span: str) -> str:
-    """Lower a capital that only begins a sentence."""
+    """Lower the first letter if it is a capital only because a sentence begins there."""
     return span if span[:2] == "I " or span[1:2].isupper() else span[:1].lower() + span[1:]
 
 
 def _is_uninformative(words: Words, head: int) -> bool:
-    """Return True if the phrase is about the sentences themselves, or a tautology."""
+    """Return True if the phrase is a tautology or describes the sentences themselves."""
     around = [word for word in words if word.head == head and word.dep in SUBJECTS | ATTRIBUTES]
     if any(word.lemma in META for word in (words[head], *around)):
         return True
@@ -208,7 +211,8 @@ def _is_uninformative(words: Words, head: int) -> bool:
 
 
 def _of_two_clauses(words: Words, head: int) -> bool:
-    """Return True if the phrase has a verb of another clause: the pattern matched too much."""
+    """Return True if the phrase has a verb of another clause, which shows that the pattern matched
+    too much."""
     helpers = {i for i, w in enumerate(words) if w.dep in {"aux", "auxpass"}}
     relative = {i for i, w in enumerate(words) if w.dep in {"relcl", "advcl", "ccomp"}}
     same_clause = {head} | relative | {i for i in helpers if words[i].head in relative | {head}}
@@ -243,7 +247,7 @@ def negated(words: Words) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A hypothesis with its subject (words [0, n)) and the start of its predicate."""
+    """A parsed hypothesis, with the word positions of its subject."""
 
     text: str
     words: Words
@@ -275,7 +279,7 @@ def shape(text: str) -> Shape | None:
 
 
 def _subject(words: Words, head: int) -> tuple[int, int, int] | None:
-    """Return the subject's first word, end, and head."""
+    """Return the word positions of the subject's first word, end and head."""
     if words[head].pos in {"NOUN", "PROPN"}:  # "Two men playing chess."
         return words[head].left, head + 1, head
     for i, word in enumerate(words):
@@ -299,7 +303,7 @@ def is_plural(words: Words, head: int) -> bool:
 
 
 def coverage(part: frozenset[str], whole: frozenset[str]) -> float:
-    """Return the share of `part` that is in `whole`, [0, 1]."""
+    """Return the share of `part` that is in `whole`, in [0, 1], or 0 if `part` is empty."""
     return len(part & whole) / len(part) if part else 0.0
 
 

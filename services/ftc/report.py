@@ -1,8 +1,6 @@
-"""FTC's messages: counterfactuals, the model's agreement with them, chance; tables of batches.
-
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2; of studies sections 3.3, 3.4 and 6.4; of
-the tables Tables 4 to 6 and 10. Part of the contract: pydantic only.
-"""
+"""The messages of FTC: counterfactuals, the model's answers to them, chance levels, and tables for
+batches. Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2; sections 3.3, 3.4 and 6.4 for
+studies; Tables 4 to 6 and 10 for the tables. Part of the contract: imports only pydantic."""
 
 from __future__ import annotations
 
@@ -83,7 +81,7 @@ class FtcComponents(Message):
 
 
 class FtcSpanEvidence(Evidence):
-    """A span of the explanation, A or B, or the span of the hypothesis that was replaced."""
+    """Span A or B of the explanation, or the span of the hypothesis that was replaced."""
 
     kind: Literal["a", "b", "replaced"] = Field(
         description="`a`, `b`: the two sides of the relation; `replaced`: the span that one "
@@ -94,7 +92,7 @@ class FtcSpanEvidence(Evidence):
 
 
 class FtcNull(Null):
-    """The scores of random phrases that replace the explanation's phrase: W normalized."""
+    """Normalised W scores of random phrases that replace the explanation's phrase."""
 
     kind: PhraseNull = Field(
         default="any",
@@ -143,7 +141,7 @@ class FtcCounterfactual(Message):
 
 
 class FtcBaselines(Message):
-    """Scores of answers without an explanation on the same targets."""
+    """Scores of answers that ignore the explanation, same targets."""
 
     always_entailment: FtcSatisfaction = Field(description="a model that always says entailment")
     uniform: FtcSatisfaction = Field(description="a model that says one third each")
@@ -184,8 +182,7 @@ class FtcExtraction(Message):
 
 
 class FtcResult(ExplainableReport):
-    """The result. Higher is better. The metric abstains if the explanation gives no usable
-    counterfactual."""
+    """The result. Higher is better. The metric abstains if it gets no usable counterfactual."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: FtcComponents
@@ -256,7 +253,7 @@ class FtcScores(Message):
 
 
 class FtcCaseScores(Message):
-    """One row of the table: an original label; for neutral, also each of its counterfactuals."""
+    """Scores for one original label or, for neutral, for one counterfactual."""
 
     case: Case
     coverage: Interval = Field(description="share of the label's results that have a score")
@@ -269,7 +266,7 @@ class FtcCaseScores(Message):
 
 
 class FtcBaselineScores(Message):
-    """Scores of an answer without the explanation, over the covered results."""
+    """Scores of an answer that ignores the explanation, on covered results."""
 
     name: Literal["always_entailment", "majority", "uniform", "unedited", "blank_premise"]
     delta: float
@@ -279,8 +276,8 @@ class FtcBaselineScores(Message):
 
 
 class FtcAgainstRandom(Message):
-    """Explanations compared with random phrases, on results that have both: means over the
-    counterfactuals of each, then over results. The chance level depends on the texts."""
+    """Compares explanations with random phrases, over results that have both. Counterfactuals are
+    averaged first, then results. The chance level depends on the texts."""
 
     results: Count
     explanations: FtcScores
@@ -352,8 +349,8 @@ UnexplainedAnswer = Literal[
 
 
 class FtcSkill(Message):
-    """The explanations' skill: their score above that of the best answer without them, for one
-    label, or as the mean of all three."""
+    """The skill: how far explanations exceed the best score without them, for one label or as the
+    mean of all three."""
 
     label: Literal["macro", "entailment", "neutral", "contradiction"]
     skill: float | None = Field(
@@ -374,7 +371,7 @@ class FtcSkill(Message):
 
 
 class FtcBatchReport(BatchReport):
-    """Results by label, then their macro and micro means."""
+    """Results by label, with macro and micro means."""
 
     skill: tuple[FtcSkill, ...] = Field(
         default=(), description="the headline; empty if no result has a score"

@@ -1,6 +1,5 @@
-"""Answers against targets: satisfaction of each counterfactual, its null, and the baselines.
-
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2 and Table 2. Pure functions.
+"""Compares answers with targets: scores of each counterfactual, its null distribution, and
+baselines. Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2 and Table 2. Pure functions.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from shared.statistics import ranks
 
 
 def distribution(row: Floats) -> FtcDistribution:
-    """(3,) probabilities as a message."""
+    """Convert three probabilities to a message."""
     return FtcDistribution(**dict(zip(LABELS, row.tolist(), strict=True)))
 
 
 def satisfaction(request: FtcRequest, answers: Floats, targets: Floats) -> FtcSatisfaction:
-    """Return means over the rows, each (N, 3)."""
+    """Return the mean scores over rows. Both arrays have shape (N, 3)."""
     k = float(np.mean(kernel.k(answers, targets, request.epsilon)))
     return FtcSatisfaction(
         delta=float(np.mean(kernel.delta(answers, targets))),
@@ -72,7 +71,8 @@ def counterfactual(
 def _null(
     request: FtcRequest, observed: float, drawn: Floats, target: Floats, random: RandomPhrases
 ) -> FtcNull | None:
-    """observed: w_normalized of the counterfactual. drawn: (M, 3) answers to the random phrases."""
+    """Return the null distribution, or None without draws. `observed` is the normalised W of the
+    counterfactual. `drawn` has the (M, 3) answers to M random phrases."""
     scores = _null_scores(request, drawn, target)
     if not scores.size:
         return None
@@ -103,7 +103,8 @@ def _null_scores(request: FtcRequest, null: Floats, target_row: Floats) -> Float
 
 
 def components_of(counterfactuals: Sequence[FtcCounterfactual]) -> FtcComponents:
-    """Return the mean over the counterfactuals: [A] and [B] for neutral, otherwise the only one."""
+    """Return means over the counterfactuals. Neutral has two, x[A] and x[B]; other labels have
+    one."""
     satisfactions = [item.satisfaction for item in counterfactuals]
     if not satisfactions:
         return FtcComponents(delta=None, k=None, w=None, w_normalized=None, geometric_mean_p=None)

@@ -1,4 +1,5 @@
-"""The three variants of FTC: the patterns that extract, the W that is the score, the null."""
+"""The three variants of FTC. They differ in the extraction patterns, in the version of W that is
+the score, and in the null distribution."""
 
 from __future__ import annotations
 

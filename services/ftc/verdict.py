@@ -1,4 +1,5 @@
-"""Does the model answer FTC's counterfactuals as the explanation demands, and would chance?"""
+"""The verdict of FTC: does the model answer counterfactuals as the explanation demands, and better
+than chance?"""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ NO_RIVALS = "There are too few random phrases to compare with."
 
 @dataclass(frozen=True, slots=True)
 class Rivals:
-    """Random phrases that replace the explanation's, enough of them to reach p = 0.05."""
+    """Random phrases in place of the explanation's phrase. There are enough of them to reach p =
+    0.05."""
 
     phrases: str
     win_rate: float  # share of them that score lower, ties half
@@ -38,16 +40,14 @@ class Rivals:
 
     @property
     def sentence(self) -> str:
-        """Return the comparison with them as a sentence, without a full stop."""
+        """The comparison with random phrases as a sentence, without a full stop."""
         wins = percent(self.win_rate)
         return f"Its phrases beat {wins} of {self.phrases} (chance: 50 %)"
 
 
 def finding(report: FtcResult) -> Finding:
-    """Return the verdict on the explanation, by its checks.
-
-    No verdict rests on the model's answers alone: random phrases show what chance would do.
-    """
+    """Return the verdict on the explanation. The model's answers alone do not suffice for a
+    verdict. They are compared with answers to random phrases, which show the chance level."""
     counterfactuals = report.counterfactuals
     if report.abstained is not None or not counterfactuals:
         unknown = undefined(ANSWERED, report, "score")

@@ -1,1 +1,2 @@
-"""The gateway: HTTP in, ledger rows and queue messages out. It loads no model code."""
+"""The gateway. It receives HTTP requests and writes ledger rows and queue messages. It loads no
+model code."""

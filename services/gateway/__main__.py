@@ -24,7 +24,7 @@ logger = telemetry.logger(__name__)
 
 
 def main() -> None:
-    """Serve until SIGTERM; open requests finish first."""
+    """Serve until SIGTERM, then finish the open requests and exit."""
     argparse.ArgumentParser(prog="python -m services.gateway", description=__doc__).parse_args()
     settings = process_settings()
     telemetry.configure_logging(settings.log_level, settings.log_format)

@@ -1,8 +1,6 @@
-"""Default headers of every response, redirects to the same host, and HEAD for every GET.
-
-Defaults forbid caching and content sniffing. HEAD has the status and headers of GET without a body
-(RFC 9110, sections 9.1 and 9.3.2). Both are ASGI middleware, so that no route can be forgotten.
-"""
+"""Middleware for default response headers, redirects to the same host, and HEAD requests. The
+defaults forbid caching and content sniffing. HEAD has the same status and headers as GET, without a
+body (RFC 9110, sections 9.1 and 9.3.2). As ASGI middleware, both apply to every route."""
 
 from __future__ import annotations
 
@@ -16,7 +14,8 @@ DEFAULTS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
 class DefaultHeadersMiddleware:
-    """ASGI middleware around everything; our assets set their own policy."""
+    """ASGI middleware that adds default headers to every response. Static files set their own cache
+    policy."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -37,8 +36,8 @@ class DefaultHeadersMiddleware:
 
 
 def without_host(location: str) -> str:
-    """Remove the host from a location. Starlette's redirects to an address without its last slash
-    repeat any Host header, and a cache would send others there."""
+    """Return the path of a redirect without its host. When Starlette adds a trailing slash, it
+    copies the request's Host header. A cache could then send other clients to a forged host."""
     scheme, mark, rest = location.partition("://")
     if not mark or not scheme.isalpha():
         return location
@@ -46,8 +45,9 @@ def without_host(location: str) -> str:
 
 
 class HeadMiddleware:
-    """Calls the application with GET, and drops the body. A streamed body (an event stream, a file)
-    stops after the head: its sender sees a disconnect."""
+    """ASGI middleware that answers HEAD by calling the application with GET and dropping the body.
+    A streamed body (an event stream or a file) ends after the head, since its sender sees a
+    disconnect."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

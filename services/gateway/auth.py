@@ -1,8 +1,9 @@
-"""Authentication: `Authorization: Bearer tsk_…` becomes a tenant with scopes, or a 401, 403 or 429.
+"""Authentication: turns `Authorization: Bearer tsk_…` into a tenant with scopes, or answers 401,
+403 or 429.
 
-If no key was ever made (`authentication = auto`), every caller is the tenant `default`. On a page
-the session replaces the key. Everything that a request refers to must belong to its tenant: a
-webhook endpoint, a batch, the jobs of a report.
+If no key was ever created (`authentication = auto`), every caller is the tenant `default`. On HTML
+pages the session replaces the key. Every object that a request refers to must belong to its tenant:
+a webhook endpoint, a batch, the jobs of a report.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
 
 
 def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
-    """Return a dependency for callers with one of these scopes, within their rate limit. It raises
-    NotAuthenticated, Forbidden, QuotaExceeded, Unavailable."""
+    """Return a dependency that accepts callers with one of these scopes and within their rate
+    limit. It raises NotAuthenticated, Forbidden, QuotaExceeded or Unavailable."""
 
     async def caller_of(request: Request, gateway: Gateway, credentials: Credentials) -> Caller:
         if not await requires_key(gateway):
@@ -81,8 +82,8 @@ async def authenticate(gateway: State, secret: str) -> Caller:
 
 
 def with_key_check(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
-    """Wrap the read function of a long stream, so that the key is checked periodically. It raises
-    NotAuthenticated after the key was revoked or expired, or if a stream without a key now needs
+    """Wrap the read function of a long stream so that it checks the key periodically. It then
+    raises NotAuthenticated once the key is revoked or expired, or once a stream without a key needs
     one."""
     key = caller.key
 
@@ -101,7 +102,8 @@ def with_key_check(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
 
 
 def _with_check(check: Callable[[], Awaitable[object]], look: Look[T], checked: float) -> Look[T]:
-    """Wrap a read function with a periodic check. checked: time of the last check, monotonic."""
+    """Wrap a read function with a periodic check. `checked` is the time of the last check on the
+    monotonic clock."""
 
     async def check_and_read() -> T:
         nonlocal checked
@@ -123,9 +125,8 @@ Administrator = Annotated[Caller, Depends(needs("admin"))]
 
 
 def check_access(connection: Connection, request: JobRequest, tenant: str) -> None:
-    """Raises BadInput if the request refers to objects of another tenant, as if they did not
-    exist.
-    """
+    """Raise BadInput if the request refers to objects of another tenant, with the same error as if
+    they did not exist."""
     if request.webhook is not None:
         try:
             webhooks.find_endpoint(connection, request.webhook, tenant)
@@ -146,9 +147,8 @@ def check_access(connection: Connection, request: JobRequest, tenant: str) -> No
 
 
 async def session_caller(request: Request, gateway: Gateway) -> Caller:
-    """Return the caller of this session; it may read jobs. Raises NotAuthenticated,
-    QuotaExceeded.
-    """
+    """Return the caller to whom this session belongs. The session may read jobs. Raises
+    NotAuthenticated, QuotaExceeded."""
     caller = ANYBODY
     key = await _key_of_session(request, gateway)
     if key is not None:
@@ -172,8 +172,8 @@ async def _key_of_session(request: Request, gateway: State) -> Key | None:
 
 
 def with_session_check(request: Request, gateway: State, look: Look[T]) -> Look[T]:
-    """Wrap the read function of an open page, so that the session is checked periodically. It
-    raises NotAuthenticated after the session or its key has ended. It uses no quota."""
+    """Wrap the read function of an open page so that it checks the session periodically. It then
+    raises NotAuthenticated once the session or its key has ended. It uses no quota."""
     return _with_check(lambda: _key_of_session(request, gateway), look, time.monotonic())
 
 
@@ -187,8 +187,7 @@ Viewer = Annotated[Caller, Depends(session_caller)]
 
 
 async def acquire_stream(gateway: Gateway, caller: Viewer) -> AsyncIterator[None]:
-    """Return a dependency of streaming routes. Raises QuotaExceeded if too many streams are
-    open.
-    """
+    """Dependency of streaming routes that counts the stream while it is open. Raises QuotaExceeded
+    if too many streams are open."""
     with gateway.streams.acquire(caller):
         yield

@@ -1,7 +1,8 @@
-"""A batch as CSV with one row per line: scores, verdicts, all numbers of components and control,
-and the metric's other numbers and words. The last columns are people's labels, if lines have them.
+"""Export of a batch as CSV with one row per line of the batch.
 
-Source of the form: RFC 4180. Texts that a spreadsheet would run as formulas are quoted.
+The columns are scores, verdicts, all numbers of components and control, and the metric's other
+numbers and words. The last columns are human labels, if the lines have any. The format is RFC 4180.
+Texts that a spreadsheet would run as formulas are quoted.
 """
 
 from __future__ import annotations
@@ -42,15 +43,17 @@ BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 
 
 def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -> Iterator[bytes]:
-    """Yield the file, some lines at a time, without a transaction open between them. contract:
-    that of the batch's metric; None, and no components, if this version lacks the metric."""
+    """Yield the CSV file, some lines at a time, with no transaction open between them. `contract`
+    is that of the batch's metric. If this version lacks the metric, it is None, and there are no
+    component columns."""
     return map(encode_rows, _tables(engine, batch, contract))
 
 
 def filled_csv_chunks(
     engine: Engine, batch: Batch, contract: ServiceContract | None
 ) -> Iterator[bytes]:
-    """Yield the file for people: a file of few lines omits columns that no line fills."""
+    """Yield the CSV file in a form for readers: in a small file, columns that are empty in every
+    line are left out."""
     if batch.total > MOST_FOR_PEOPLE:
         yield from csv_chunks(engine, batch, contract)
         return
@@ -67,7 +70,7 @@ def filled_csv_chunks(
 def _tables(
     engine: Engine, batch: Batch, contract: ServiceContract | None
 ) -> Iterator[list[list[str]]]:
-    """Yield the header, then some rows at a time."""
+    """Yield the header row, then the data rows in blocks."""
     is_scored = contract is not None and issubclass(contract.report, Report)
     columns = [*(JUDGED if is_scored else ()), *number_columns(contract)]
     with transaction(engine) as connection:
@@ -91,7 +94,8 @@ def _tables(
 
 
 def number_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
-    """Return the checks, and `numbers_of` the results, of a batch of this service."""
+    """Return the column paths of a batch of this service: `checks`, then the result's numbers
+    (`numbers_of`)."""
     if contract is None:
         return []
     numbers = numbers_of(contract.report if contract.answers is None else contract.answers())
@@ -101,10 +105,10 @@ def number_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
     """Return the paths of all single values of a report, in order.
 
-    They are the values in components and control, then the metric's other numbers and words,
+    First come the values in components and control, then the metric's other numbers and words,
     including nested ones. A list of evidence has its length, and a list of reports the score of
-    each metric. Only a `Column` may contain a caller's text. Warnings are separate, since they may
-    quote their subject.
+    each metric. Only a field marked `Column` may contain a caller's text. Warnings are left out,
+    since they may quote texts.
     """
     paths: list[tuple[str, ...]] = []
     for part in PARTS:
@@ -119,7 +123,8 @@ def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
 
 
 def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of numbers and fixed words; for a dictionary only if its keys are known."""
+    """Yield the paths of numbers and fixed words. A dictionary is included only if its keys are
+    known."""
     kinds = _union_types(hint, marked=MARKS)
     if kinds and all(kind in MARKS or (kind is not str and _is_scalar(kind)) for kind in kinds):
         yield path
@@ -135,8 +140,8 @@ def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _list_columns(kinds: Sequence[Any]) -> list[tuple[str, ...]]:
-    """Return the columns of a list of messages: the score of each possible metric, or its length.
-    Other lists have no columns."""
+    """Return the columns of a list of messages: the score of each possible metric, or the list's
+    length. Other lists have no columns."""
     if not kinds or not all(isinstance(kind, type) and issubclass(kind, Message) for kind in kinds):
         return []
     if not all(issubclass(kind, Report) for kind in kinds):
@@ -157,7 +162,8 @@ def _paths(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _union_types(kind: Any, marked: Collection[type] = ()) -> list[Any]:
-    """Return the members of a union except null. marked: marks that replace their type."""
+    """Return the member types of a union without None. A type annotated with a mark from `marked`
+    is replaced by that mark."""
     while hasattr(kind, "__metadata__"):  # Annotated
         if marks := [mark for mark in kind.__metadata__ if mark in marked]:
             return marks[:1]
@@ -189,7 +195,7 @@ def _row(line: FinishedLine, columns: list[tuple[str, ...]], batch: Batch) -> li
 
 
 def warning_cells(result: Mapping[str, Any] | None) -> list[str]:
-    """Return the number of a result's warnings, and their text."""
+    """Return two cells: the number of a result's warnings, and their text."""
     if result is None:
         return ["", ""]
     warnings = [str(warning) for warning in result.get("warnings") or ()]
@@ -216,7 +222,7 @@ def _at(result: Any, path: tuple[str, ...]) -> Any:
 
 
 def outcomes(checks: Iterable[Mapping[str, Any]]) -> str:
-    """Return the checks of a result in one cell, as `name: outcome (reason)`."""
+    """Return the checks of a result as the text of one cell, each as `name: outcome (reason)`."""
     cells = []
     for check in checks:
         why = f" ({check['reason']})" if check.get("reason") else ""
@@ -225,7 +231,7 @@ def outcomes(checks: Iterable[Mapping[str, Any]]) -> str:
 
 
 def why_none(status: str, error: Mapping[str, Any] | None, batch: Batch) -> str | None:
-    """Return why a line of this status has no result."""
+    """Return why a line with this status has no result."""
     if error is not None:
         return str(error.get("detail", ""))
     if status == "succeeded":
@@ -237,7 +243,8 @@ def why_none(status: str, error: Mapping[str, Any] | None, batch: Batch) -> str 
 
 
 def csv_field(value: str | float | None) -> str:
-    """Return a value as a cell: a number stays a number; a text never becomes a formula."""
+    """Return a value as the text of a CSV cell. A number stays a number, and a text is quoted if it
+    could be read as a formula."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -248,7 +255,8 @@ def csv_field(value: str | float | None) -> str:
 
 
 def is_formula(text: str) -> bool:
-    """Return True if a spreadsheet might run the text after dropping invisible characters."""
+    """Return True if a spreadsheet might run the text as a formula, ignoring invisible characters
+    at its start."""
     for character in text:
         if character in BREAKS:
             return True

@@ -1,4 +1,5 @@
-"""Batches whose input file the service writes, from an uploaded table or from another batch."""
+"""Batches whose input file the service itself writes, from an uploaded table or from another
+batch."""
 
 from __future__ import annotations
 
@@ -25,8 +26,9 @@ Line = tuple[str, dict[str, Any]]  # custom id, body
 
 @dataclass(frozen=True)
 class BatchInput:
-    """The content of a new batch. lines: read once, in a thread. key: the form's key, so that
-    a second click does not create a second batch; None: each request creates one."""
+    """The content of a new batch. `lines` is read once, in a thread. `key` identifies the submitted
+    form, so that a second click does not create a second batch. If it is None, each request creates
+    a batch."""
 
     contract: MetricContract
     lines: Iterable[Line]
@@ -37,8 +39,8 @@ class BatchInput:
 
 
 async def make_batch(new: BatchInput, gateway: State, owner: Owner) -> Batch:
-    """Write the input file, then the batch, or neither. A known key returns its existing batch.
-    Raises the exceptions of `lines`, QuotaExceeded, FileStoreAway, Unavailable."""
+    """Write the input file and create the batch, or neither. If the form's key is known, return its
+    existing batch. Raises the exceptions of `lines`, QuotaExceeded, FileStoreAway, Unavailable."""
     gateway.check_served(new.contract)
     existing = await _find_made(new, gateway, owner)
     if existing is not None:

@@ -1,19 +1,20 @@
-"""A caller and its state between requests: key, session, rate limit, open streams.
+"""A caller and its state between requests: key, session, rate limit and open streams.
 
-Keys are cached for a few seconds, in which a revoked key still works.
+Keys are cached for a few seconds, during which a revoked key still works.
 
-A session of the pages is a token in a cookie. Redis has its SHA-256 and the key's id, encrypted and
-authenticated with `TOUCHSTONE_SECRET_KEYS`. Redis does not hold these keys, so write access to it
-opens no session. A flushed Redis logs everybody out; a revoked key ends its sessions.
+A session of the HTML pages is a token in a cookie. Redis stores the token's SHA-256 and the key's
+id, encrypted and authenticated with `TOUCHSTONE_SECRET_KEYS`. These secrets are not in Redis, so
+write access to Redis is not enough to open a session. Flushing Redis logs everybody out, and
+revoking a key ends its sessions.
 
-The rate limit is a token bucket in one Redis script, so that all gateways share it. A key may send
-`requests_per_minute` requests at once, and the bucket fills evenly within a minute. While Redis is
-away there is no limit, and no headers: the limit prevents bursts, and an absent broker must not
-lock callers out. The quota of open jobs is in the ledger and still holds. Headers:
-draft-ietf-httpapi-ratelimit-headers-10 (`RateLimit-Policy`, `RateLimit`).
+The rate limit is a token bucket in a Redis script, so all gateways share it. A key may send
+`requests_per_minute` requests at once, and the bucket refills evenly within a minute. While Redis
+is unavailable there is no rate limit and no header for it. The limit only prevents bursts, and an
+outage must not lock callers out. The quota of open jobs is in the ledger and still applies.
+Headers: draft-ietf-httpapi-ratelimit-headers-10 (`RateLimit-Policy`, `RateLimit`).
 
-An event stream is cheap but long, and a call with many requests is large. Both need a limit on
-their number.
+Event streams stay open for long, and some calls contain many requests. The number of both is
+limited.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True)
 class Caller:
-    """The caller. key: None if keys are not required: then only the limit of open jobs applies."""
+    """The caller of a request. `key` is None if keys are not required. Then only the limit of open
+    jobs applies."""
 
     tenant: str
     scopes: frozenset[Scope]
@@ -91,7 +93,7 @@ class Caller:
 
     @property
     def accepts_untrained_languages(self) -> bool:
-        """Return the default for requests without this field."""
+        """Return the default of `accept_untrained_languages` for requests without this field."""
         return self.key is not None and self.key.accept_untrained_languages
 
     def apply_defaults(self, request: AnyJob) -> AnyJob:
@@ -99,7 +101,7 @@ class Caller:
         return with_untrained_languages(request) if self.accepts_untrained_languages else request
 
     def owner(self, settings: Settings) -> Owner:
-        """Return the owner of new objects of this caller."""
+        """Return the owner to store with objects that this caller creates."""
         if self.key is None:
             return Owner(self.tenant, most_open=settings.open_jobs)
         return Owner(
@@ -115,7 +117,7 @@ ANYBODY = Caller(DEFAULT_TENANT, frozenset({"admin"}))
 
 
 class KeyCache:
-    """Keys that this process has seen. For the event loop's thread."""
+    """A cache of the keys that this process has seen. Use it only in the event loop's thread."""
 
     def __init__(self, settings: Settings) -> None:
         self._required = {"keys": True, "none": False, "auto": None}[settings.authentication]
@@ -124,7 +126,8 @@ class KeyCache:
 
     @property
     def required(self) -> bool | None:
-        """Return whether keys are required; None: the ledger must be asked."""
+        """Return True if keys are required and False if not. Return None if the ledger must be
+        asked."""
         return False if self._required is None and "none" in self._none_made else self._required
 
     def set_required(self) -> None:
@@ -132,7 +135,8 @@ class KeyCache:
         self._required = True
 
     def update(self, *, any_made: bool) -> None:
-        """Update from the ledger. Once a key exists, keys are required for good."""
+        """Update the cache from the ledger. Once any key was created, keys are required
+        permanently."""
         if any_made:
             self.set_required()
         else:
@@ -148,14 +152,14 @@ class KeyCache:
 
 
 class SessionStore:
-    """The open sessions of all gateways."""
+    """The open sessions of all gateways, stored in Redis."""
 
     def __init__(self, settings: Settings) -> None:
         self._redis = async_client(SESSION_ANSWER_SECONDS, settings)
         self._sealer = secret_sealer(settings) or Sealer(new_key())  # a key of this process alone
 
     async def open(self, key: Key) -> str:
-        """Return the token of a new session. Raises Unavailable."""
+        """Open a session for this key and return its token. Raises Unavailable."""
         token = secrets.token_urlsafe(32)
         name = _session_name(token)
         signed = self._sealer.seal(f"{name} {key.id}")
@@ -175,7 +179,7 @@ class SessionStore:
         return key_id if signed_name == name else None
 
     async def end(self, token: str) -> None:
-        """End the session; repeating it changes nothing. Raises Unavailable."""
+        """End the session. Ending it twice has no further effect. Raises Unavailable."""
         await self._execute(self._redis.delete(_session_name(token)))
 
     async def close(self) -> None:
@@ -197,7 +201,8 @@ def _session_name(token: str) -> str:
 
 @dataclass(frozen=True)
 class RateLimit:
-    """The state of a bucket. left: requests that may follow at once, with a fraction."""
+    """The state of a token bucket. `left` is the number of requests that may follow at once; it may
+    be fractional."""
 
     quota: int
     left: float
@@ -205,7 +210,8 @@ class RateLimit:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Return the headers; `t` is the time until the quota is full again, in seconds."""
+        """Return the RateLimit headers. Their `t` is the time in seconds until the quota is full
+        again."""
         full = math.ceil((self.quota - self.left) * WINDOW_SECONDS / self.quota)
         return {
             "RateLimit-Policy": f'"{REQUESTS_POLICY}";q={self.quota};w={WINDOW_SECONDS}',
@@ -219,7 +225,7 @@ class RateLimit:
 
 
 class Limiter:
-    """The buckets of all keys."""
+    """The rate limits of all keys, one token bucket per key."""
 
     def __init__(self, settings: Settings) -> None:
         self._quota = settings.requests_per_minute
@@ -228,7 +234,7 @@ class Limiter:
         self._rests_until = 0.0  # monotonic seconds
 
     async def take(self, key: Key) -> RateLimit | None:
-        """Take one request from this key's bucket; None while Redis is away."""
+        """Take one request from this key's bucket. Return None while Redis is unavailable."""
         if time.monotonic() < self._rests_until:
             return None
         quota = key.requests_per_minute or self._quota
@@ -278,7 +284,8 @@ class RateLimitMiddleware:
 
 @dataclass
 class CountLimit:
-    """A limit on objects per process and per key. policy: its name in an error. what: a plural."""
+    """A limit on open objects per process and per key. `policy` is its name in errors. `what` is a
+    plural noun for the objects."""
 
     policy: str
     what: str
@@ -294,7 +301,7 @@ PREVIEWS = CountLimit(UPLOADS_POLICY, "previews of tables", 6, 2)
 
 
 class ConcurrentLimiter:
-    """Counts long-lived objects per key. For the event loop's thread."""
+    """A counter of long-lived objects per key. Use it only in the event loop's thread."""
 
     def __init__(self, limit: CountLimit) -> None:
         self._limit = limit
@@ -302,7 +309,7 @@ class ConcurrentLimiter:
 
     @contextmanager
     def acquire(self, caller: Caller) -> Iterator[None]:
-        """Count one more in the block. Raises QuotaExceeded."""
+        """Count one more object while the block runs. Raises QuotaExceeded."""
         key, limit, detail = None if caller.key is None else caller.key.id, self._limit, ""
         if self._open.total() >= limit.most:
             detail = f"the service already has the maximum number of {limit.what}; try again later"

@@ -1,8 +1,8 @@
-"""Limits of connections: their number, their number per address, and the time for a request's head.
+"""Limits on connections: their number, their number per address, and the time for a request's head.
 
-uvicorn alone closes idle connections only. It keeps a connection that sends a byte now and then, or
-a body that nobody reads. This module adds nginx's client_header_timeout, limit_conn and
-lingering_close.
+uvicorn only closes idle connections. It keeps a connection that sends a byte now and then, or a
+body that nobody reads. This module adds the equivalents of nginx's client_header_timeout,
+limit_conn and lingering_close.
 """
 
 from __future__ import annotations
@@ -46,15 +46,14 @@ LOGGER.setLevel(logging.ERROR)  # a line for each request that is no HTTP would 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits. proxies: networks that many clients share, so that their addresses have no
-    limit.
-    """
+    """The limits on connections. `proxies` lists networks shared by many clients, whose addresses
+    have no limit."""
 
     connections: int
     proxies: Sequence[IPv4Network | IPv6Network]
 
     def counts(self, address: str) -> bool:
-        """Return True if connections of this address are limited."""
+        """Return True if the number of connections from this address is limited."""
         try:
             ip = ip_address(address)
         except ValueError:  # a Unix socket: a proxy
@@ -63,7 +62,7 @@ class Limits:
 
 
 class ConnectionCounter:
-    """The open connections of a process. For the event loop's thread."""
+    """A counter of the open connections of a process. Use it only in the event loop's thread."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -77,12 +76,12 @@ class ConnectionCounter:
 
     @property
     def total(self) -> int:
-        """Return the number of open connections, including spare ones."""
+        """Return the number of open connections, including those reserved for health probes."""
         return self._of_address.total()
 
     @property
     def is_over_limit(self) -> bool:
-        """Return True if not even a probe can be served."""
+        """Return True if even the connections reserved for health probes are in use."""
         return self.total >= self.limits.connections + SPARE
 
     def add(self, address: str) -> None:
@@ -95,9 +94,10 @@ class ConnectionCounter:
 
 
 class StrictConnection(h11.Connection):
-    """Refuses bodies in tiny chunks: a chunk of one byte costs as much as one of 64 kB. It also
-    refuses bodies with both Transfer-Encoding and Content-Length: a proxy may have used the other
-    one, so that the rest would be a hidden request (RFC 9112, section 6.3)."""
+    """HTTP/1.1 parser that refuses two kinds of body. Tiny chunks are refused because a chunk of
+    one byte costs as much as one of 64 kB. A body with both Transfer-Encoding and Content-Length is
+    refused because a proxy may have used the other header. The rest would then be a hidden request
+    (RFC 9112, section 6.3)."""
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, HEAD_BYTES)
@@ -128,9 +128,9 @@ class StrictConnection(h11.Connection):
 
 
 class LingeringTransport(asyncio.Transport):
-    """The transport of a response; closing waits until the client has had time to read it. With
-    unread input an immediate close would make the kernel reset the connection, and the response
-    would be lost."""
+    """Transport that closes only after the client has had time to read the response. If it closed
+    at once with unread input, the kernel would reset the connection and the client would lose the
+    response."""
 
     def __init__(self, protocol: StrictProtocol) -> None:
         super().__init__()
@@ -147,7 +147,7 @@ class LingeringTransport(asyncio.Transport):
 
 
 class StrictProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 protocol with limits; all connections of a server share one counter."""
+    """uvicorn's HTTP/1.1 protocol with limits. All connections of a server share one counter."""
 
     connections_open: ConnectionCounter
     conn: StrictConnection
@@ -170,7 +170,8 @@ class StrictProtocol(H11Protocol):
         self._lingered: int | None = None  # bytes thrown away; None: not yet closing
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Count the connection; beyond the limits serve only probes, or nothing."""
+        """Count the new connection. Above the limits, serve only health probes or abort the
+        connection."""
         super().connection_made(cast(asyncio.Transport, transport))
         if hasattr(self.transport, "max_size"):  # of asyncio's own transports: bytes of one read
             self.transport.max_size = READ_BYTES
@@ -197,7 +198,7 @@ class StrictProtocol(H11Protocol):
             self._address = None
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless the connection is closing or exceeds a limit."""
+        """Process the data unless the connection is closing or exceeds a limit."""
         if self._lingered is not None:
             self._lingered += len(data)
             if self._lingered > LINGER_BYTES:
@@ -213,7 +214,7 @@ class StrictProtocol(H11Protocol):
             self._start_head_timeout()  # the next one on this connection has begun
 
     def handle_events(self) -> None:
-        """Handle events as uvicorn; a complete request stops the timer."""
+        """Handle events like uvicorn. A complete request stops the timer."""
         before = self.cycle
         super().handle_events()
         if self.cycle is not before:
@@ -223,7 +224,7 @@ class StrictProtocol(H11Protocol):
             self.cycle.keep_alive = not self._is_spare
 
     def on_response_complete(self) -> None:
-        """Limit the time of an unread body, and wait for the next head."""
+        """Start a timeout for the unread rest of the body, then wait for the next request head."""
         super().on_response_complete()
         if self._timer is None and self.cycle.response_complete and not self.transport.is_closing():
             unread = self.conn.their_state is h11.SEND_BODY
@@ -231,7 +232,8 @@ class StrictProtocol(H11Protocol):
                 self._start_head_timeout()
 
     def close_after_read(self) -> None:
-        """Close; if the client still sends, close our side first and the rest a little later."""
+        """Close the connection. If the client is still sending, close the sending side now and the
+        rest a little later."""
         if self.conn.their_state is not h11.SEND_BODY or self.transport.is_closing():
             self._close()
             return
@@ -254,7 +256,8 @@ class StrictProtocol(H11Protocol):
             self._timer = None
 
     def _head_missing(self) -> None:
-        """Answer 408 if a part of the head came (RFC 9110, section 15.5.9), and close."""
+        """Close the connection because its head is late. Answer 408 first if a part of the head
+        arrived (RFC 9110, section 15.5.9)."""
         self._timer = None
         if self.transport.is_closing():
             return
@@ -277,7 +280,8 @@ class StrictProtocol(H11Protocol):
         self._close()
 
     def _close(self) -> None:
-        """Close after all is written; a client that does not read is cut off soon."""
+        """Close after all data is written. A client that does not read is disconnected after a
+        short time."""
         self.transport.close()
         self._cancel_timeout()
         self._timer = self.loop.call_later(READ_SECONDS, self.transport.abort)

@@ -1,7 +1,5 @@
-"""The types of events in the API's description: of streams and of webhooks.
-
-`views.of_job`, `views.of_batch` and `shared.ledger.webhooks.body_of` make the events.
-"""
+"""The types of stream events and webhook events in the API's description. `views.of_job`,
+`views.of_batch` and `shared.ledger.webhooks.body_of` create the events."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ class JobProgress(BaseModel):
 
 
 class StreamEvent(BaseModel):
-    """An event of a stream; `end` is the last one, without an id, and with data `{}`."""
+    """An event of a stream. The last event is `end`, with data `{}` and no id."""
 
     id: str | None = Field(
         default=None, description="send the last one as `Last-Event-ID` to continue after it"
@@ -132,7 +130,7 @@ def webhook_type(event: str) -> str:
 
 
 def example(event: str) -> dict[str, Any]:
-    """Return a body of this event."""
+    """Return an example body for this event."""
     subject, _, ended = event.partition(".")
     data = SENT[subject] | ({"status": ended} if "status" in SENT[subject] else {})
     return {
@@ -143,7 +141,7 @@ def example(event: str) -> dict[str, Any]:
 
 
 def event_types() -> Iterator[type[BaseModel]]:
-    """Yield every type of an event."""
+    """Yield the types of all events."""
     yield from (JobProgress, JobEvent, BatchEvent)
     for subject, data in SUBJECTS.items():
         events = tuple(event for event in WEBHOOKS if event.startswith(f"{subject}."))

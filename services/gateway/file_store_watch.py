@@ -1,8 +1,6 @@
-"""Calls of the file store, and a periodic check of it. A store that hangs stops nothing else.
-
-A call that hangs keeps its thread. The file store therefore has its own threads, and gets no more
-calls once it does not answer.
-"""
+"""Calls of the file store, and a periodic check that it responds. A call that hangs blocks its
+thread. The file store therefore has its own threads, so that nothing else is blocked. Once it stops
+responding, it gets no more calls."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ T = TypeVar("T")
 
 
 class FileStoreWatch:
-    """One gateway's view of the file store."""
+    """The state of the file store as this gateway sees it."""
 
     def __init__(self, store: FileStore) -> None:
         self._store = store
@@ -37,7 +35,8 @@ class FileStoreWatch:
         self.state = READY  # or why it is away
 
     async def run(self) -> None:
-        """Check until the task is cancelled. A check that hangs delays all later ones."""
+        """Check the file store periodically until the task is cancelled. A check that hangs delays
+        all later ones."""
         while True:
             look = asyncio.ensure_future(run_in_threadpool(self.look))
             await asyncio.wait([look], timeout=PATIENCE_SECONDS)
@@ -48,7 +47,7 @@ class FileStoreWatch:
             await asyncio.sleep(LOOK_SECONDS)
 
     def look(self) -> None:
-        """Check once. Blocks."""
+        """Check the file store once. Blocks."""
         try:
             self._store.check()
         except ScoringError as error:
@@ -57,20 +56,19 @@ class FileStoreWatch:
             self.state = READY
 
     async def call(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-        """Run `work`, which uses the store, in a thread.
-
-        Raises FileStoreAway, also at once while the store hangs.
-        """
+        """Run `work`, which uses the file store, in a thread. Raises FileStoreAway if the store
+        fails, and at once if it is known to hang."""
         if self.state == HANGS:
             raise FileStoreAway(HANGS)
         return await to_thread.run_sync(partial(work, *arguments, **options), limiter=self._threads)
 
     async def iterate(self, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-        """Yield the pieces of a blob. Raises FileStoreAway."""
+        """Yield the pieces of a stored file. Raises FileStoreAway."""
         while piece := await self.call(next, pieces, b""):
             yield piece
 
     async def remove(self, file_id: str) -> None:
-        """Remove the blob of a file without a row; the scheduler removes it if this fails."""
+        """Remove the stored content of a file that has no ledger row. If this fails, the scheduler
+        removes it later."""
         with suppress(FileStoreAway):
             await self.call(self._store.remove, file_id)

@@ -1,11 +1,11 @@
-"""Parsing of requests: body, headers, pages of lists, and files.
+"""Parsing of requests: bodies, headers, list pages and files.
 
-Bodies are limited in size, UTF-8 and JSON, and must match the contract. Files are multipart
-(RFC 7578; the parser is Starlette's on python-multipart). They are spooled to disk, then copied
-into the file store, and are never whole in memory. `Prefer: wait=N` is RFC 7240. The
-Idempotency-Key is a structured-header string, or a bare word, as people send it
-(draft-ietf-httpapi-idempotency-key-header-07, section 2.1). Lists have the OpenAI shape:
-`{object, data, first_id, last_id, has_more}`.
+Bodies have a size limit, are UTF-8 JSON, and must match the contract. Files are sent as multipart
+(RFC 7578; the parser is Starlette's, based on python-multipart). They are spooled to disk and then
+copied into the file store, and are never completely in memory. `Prefer: wait=N` is RFC 7240. The
+Idempotency-Key is a structured-header string or, as many clients send it, a bare word
+(draft-ietf-httpapi-idempotency-key-header-07, section 2.1). Lists have the OpenAI shape: `{object,
+data, first_id, last_id, has_more}`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ MOST_DIGITS = sys.get_int_max_str_digits()  # of an integer
 
 
 def _in_digits(sent: Any) -> Any:
-    """Allow digits only: Python reads "1_0" as ten, too."""
+    """Raise ValueError unless a text has only digits. Python would also read "1_0" as ten."""
     if isinstance(sent, str) and not WHOLE.fullmatch(sent):
         raise ValueError("write a whole number in digits")
     return sent
@@ -80,8 +80,8 @@ Limit = Annotated[int, Query(ge=1, le=MOST_ON_A_PAGE), InDigits]
 
 
 async def parse(request: Request, message: type[M] | Callable[[Any], type[M]], *, limit: int) -> M:
-    """Parse the body. Raises InvalidBody, BodyTooLarge, UnsupportedMediaType. message: a message,
-    or a function that chooses it by the decoded body."""
+    """Read and parse the body. `message` is a message type, or a function that chooses the type
+    from the decoded body. Raises InvalidBody, BodyTooLarge, UnsupportedMediaType."""
     raw = await read(request, limit=limit)
     if len(raw) <= SMALL_BYTES:
         return parse_body(raw, message)
@@ -100,7 +100,8 @@ def parse_body(raw: bytes, message: type[M] | Callable[[Any], type[M]]) -> M:
 
 
 def _with_location(error: ValidationError, message: type[Message], body: Any) -> ValidationError:
-    """Return the error with its field: a lone surrogate is a str to Python, but not to pydantic."""
+    """Return the error with its field. pydantic rejects a lone surrogate as invalid JSON, without a
+    field. Validating the decoded body finds the field."""
     if error.error_count() == 1 and error.errors()[0]["type"] == "json_invalid":
         try:
             message.model_validate(body)
@@ -110,7 +111,7 @@ def _with_location(error: ValidationError, message: type[Message], body: Any) ->
 
 
 async def read(request: Request, *, limit: int) -> bytes:
-    """Return the raw JSON body; reading stops at the limit in bytes."""
+    """Return the raw JSON body. Reading stops at `limit` bytes."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not kind.endswith("+json"):
         raise UnsupportedMediaType("send the body as Content-Type: application/json")
@@ -120,7 +121,8 @@ async def read(request: Request, *, limit: int) -> bytes:
 
 
 async def read_body(request: Request, *, limit: int) -> bytes:
-    """Return the raw body; a body that declares more is not read. Raises BodyTooLarge."""
+    """Return the raw body. A body that declares more than `limit` bytes is not read. Raises
+    BodyTooLarge."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limit:
         raise BodyTooLarge(f"the body may have at most {limit} bytes")
@@ -135,8 +137,8 @@ async def read_body(request: Request, *, limit: int) -> bytes:
 
 
 def decode(raw: bytes) -> Any:
-    """Return the JSON value. Raises InvalidBody, also for NaN, Infinity, invalid UTF-8 and repeated
-    keys."""
+    """Return the decoded JSON value. Raises InvalidBody, also for NaN, Infinity, invalid UTF-8 and
+    repeated keys."""
     try:
         return json.loads(
             raw.decode("utf-8"), parse_constant=_invalid_constant, object_pairs_hook=unique_members
@@ -156,7 +158,7 @@ def decode(raw: bytes) -> Any:
 
 
 class InvalidConstant(ValueError):
-    """A number of Python's decoder that JSON does not have."""
+    """Raised for NaN and Infinity, which Python's decoder accepts but JSON does not have."""
 
 
 def _invalid_constant(name: str) -> NoReturn:
@@ -164,13 +166,14 @@ def _invalid_constant(name: str) -> NoReturn:
 
 
 def parse_wait(prefer: str | None) -> int:
-    """Return the seconds to wait, at most MAX_WAIT_SECONDS; 0 without a valid request for it."""
+    """Return the number of seconds to wait, at most MAX_WAIT_SECONDS. Return 0 if the header has no
+    valid `wait`."""
     match = WAIT.search(prefer or "")
     return min(int(match[1]), MAX_WAIT_SECONDS) if match else 0
 
 
 class InvalidKey(BadInput):
-    """The header is not a valid key."""
+    """The Idempotency-Key header does not contain a valid key."""
 
     slug = "idempotency-key-invalid"
     title = "The Idempotency-Key is not valid"
@@ -178,7 +181,8 @@ class InvalidKey(BadInput):
 
 
 def key_of(header: str | None) -> str | None:
-    """Return the key in the header without its quotes, or None. Raises InvalidKey."""
+    """Return the key in the Idempotency-Key header without its quotes, or None. Raises
+    InvalidKey."""
     if header is None:
         return None
     key = header.strip()
@@ -190,7 +194,8 @@ def key_of(header: str | None) -> str | None:
 
 
 def key_header(effect: str) -> Any:
-    """Return the header's description. effect: what sending the same key again does."""
+    """Return the declaration of the Idempotency-Key header. `effect` says what sending the same key
+    again does."""
     return Header(description=effect, json_schema_extra={"pattern": f"^({KEY_FORM.pattern})$"})
 
 
@@ -200,7 +205,7 @@ IdempotencyKey = Annotated[
 
 
 def page_after(shape: re.Pattern[str]) -> Any:
-    """Return the query parameter `after` of a list. shape: of its ids."""
+    """Return the query parameter `after` of a list. `shape` is the pattern of the list's ids."""
     return Query(description=AFTER, pattern=f"^{shape.pattern}$")
 
 
@@ -217,7 +222,8 @@ def check_filters(request: Request) -> None:
 
 
 def accepted(request: Request, *kinds: str) -> str:
-    """Return the first of these media types that the Accept header names, else the first."""
+    """Return the first media type of the Accept header that is in `kinds`. If there is none, return
+    the first of `kinds`."""
     media_types = [
         part.partition(";")[0].strip() for part in request.headers.get("accept", "").split(",")
     ]
@@ -232,7 +238,7 @@ def instant(seconds: int | None) -> datetime | None:
 
 
 def metadata_filter(request: Request) -> dict[str, str]:
-    """Return the keys and values of `metadata[KEY]=VALUE` in the query."""
+    """Return the `metadata[KEY]=VALUE` parameters of the query as a dictionary."""
     params = request.query_params.items()
     return {match[1]: value for name, value in params if (match := METADATA.fullmatch(name))}
 
@@ -284,7 +290,8 @@ async def form_of(
     limit: int,
     part_bytes: int = PART_BYTES,
 ) -> FormData:
-    """Return the form with its file spooled to disk; close it. Raises InvalidBody, BodyTooLarge."""
+    """Return the form with its file spooled to disk. The caller must close the form. Raises
+    InvalidBody, BodyTooLarge."""
     pieces = _read_chunks(request, upload, limit)
     parser = MultiPartParser(
         request.headers, pieces, max_files=1, max_fields=8, max_part_size=part_bytes
@@ -310,7 +317,7 @@ async def _read_chunks(request: Request, upload: Upload, limit: int) -> AsyncGen
 
 
 def file_in(form: FormData) -> UploadFile:
-    """Return the form's file. Raises InvalidBody without one."""
+    """Return the form's uploaded file. Raises InvalidBody if there is none."""
     file = form.get("file")
     if not isinstance(file, UploadFile):
         raise missing("file")
@@ -322,7 +329,7 @@ def missing(field: str, detail: str = "Field required") -> InvalidBody:
 
 
 def store_file(file: BinaryIO, store: FileStore, file_id: str, *, limit: int) -> int:
-    """Copy the spooled file into the store in pieces; return its size in bytes. Blocks."""
+    """Copy the spooled file into the file store in pieces and return its size in bytes. Blocks."""
     size = 0
     file.seek(0, 2)
     if file.tell() > limit:

@@ -16,7 +16,7 @@ from shared.contracts.service import MetricContract, ServiceContract
 
 
 def job_types() -> Iterator[type[BaseModel]]:
-    """Return every type of an answer about jobs."""
+    """Yield every type of response about jobs."""
     report = report_type(tuple(sorted(reported())))
     results = [*map(_result_of, contracts().values()), report]
     fields: Any = {

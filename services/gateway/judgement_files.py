@@ -1,8 +1,8 @@
-"""Judgements as files: export as JSON Lines, CSV and Label Studio tasks, import of JSON Lines.
+"""Judgements as files: export as JSON Lines, CSV and Label Studio tasks, and import of JSON Lines.
 
-A Label Studio task has the text and the explanation, the spans of our evidence as a prediction with
-the score, and people's judgements as annotations (https://labelstud.io/guide/tasks). Texts that
-were not stored are null.
+A Label Studio task has the text and the explanation. The spans of our evidence form a prediction
+with the score, and people's judgements are annotations (https://labelstud.io/guide/tasks). Texts
+that were not stored are null.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class JudgementLine(JudgementRequest):
 
 
 def file_chunks(engine: Engine, selection: JudgementFilter, form: FileFormat) -> Iterator[bytes]:
-    """Yield the file, some judgements at a time, newest first, without a transaction open between
+    """Yield the file, some judgements at a time, newest first. No transaction is open between
     them."""
     if form == "csv":
         yield encode_rows([list(COLUMNS)])
@@ -99,7 +99,7 @@ def _row(judgement: ReviewerJudgement, job: JobRecord | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class JobRecord:
-    """A job in a file of judgements. line: its first line in the batch."""
+    """A job in a file of judgements. `line` is its first line in the batch."""
 
     id: str
     metric: str
@@ -110,7 +110,8 @@ class JobRecord:
 
     @property
     def position(self) -> dict[str, Any]:
-        """Return its position in a batch, and its metadata; null if texts must not be stored."""
+        """Return the job's position in its batch, and its metadata. The metadata is null if texts
+        must not be stored."""
         of_line = None if self.line is None else line_metadata(self.line.caller)
         hidden = self.request.get("do_not_store_text")
         return {
@@ -182,7 +183,8 @@ def _task(job: JobRecord, opinions: Iterable[ReviewerJudgement]) -> dict[str, An
 
 
 def _spans(evidence: Iterable[dict[str, Any]], judged: str) -> Iterator[dict[str, Any]]:
-    """Yield evidence by field; the judged field is the task's `text`."""
+    """Yield each span of the evidence with the name of its field. The judged field is called `text`
+    in the task."""
     for span in evidence:
         if isinstance(span.get("start"), int) and isinstance(span.get("end"), int):
             value = {name: span.get(name) for name in ("start", "end", "text")}
@@ -194,8 +196,8 @@ def _spans(evidence: Iterable[dict[str, Any]], judged: str) -> Iterator[dict[str
 
 
 def read(raw: bytes) -> list[JudgementLine]:
-    """Parse the lines of an import, without extra fields of an export. Raises InvalidBody with the
-    faults by line, and BadInput for too many lines."""
+    """Parse the lines of an import. The additional fields of an export are dropped. Raises
+    InvalidBody with the errors per line, and BadInput for too many lines."""
     lines = [line for line in raw.split(b"\n") if line.strip()]
     if not 1 <= len(lines) <= MOST_LINES:
         raise BadInput(f"send from 1 to {MOST_LINES} lines")
@@ -231,8 +233,8 @@ def read(raw: bytes) -> list[JudgementLine]:
 def store(
     connection: Connection, lines: Sequence[JudgementLine], source: str, by: Origin
 ) -> tuple[int, int]:
-    """Store all judgements or none; return the numbers of new and of existing ones. Raises BadInput
-    with the first line that cannot be stored."""
+    """Store all judgements or none. Return the number of new and of existing judgements. Raises
+    BadInput for the first line that cannot be stored."""
     unchanged = 0
     for index, line in sorted(enumerate(lines), key=lambda pair: pair[1].job_id):  # no two deadlock
         try:

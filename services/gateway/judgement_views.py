@@ -96,7 +96,7 @@ class JudgementRequest(JudgementFields):
 
 
 class ReviewQueueRequest(Message):
-    """A queue over lines of a batch; its lines are fixed when it is made."""
+    """A queue over lines of a batch, chosen when it is created."""
 
     batch: Annotated[str, StringConstraints(pattern=r"^batch_[0-9a-f]{32}$")]
     name: Words
@@ -211,7 +211,7 @@ class ReviewQueueList(ListPage[ReviewQueueSchema]):
 
 
 class ReviewItemSchema(BaseModel):
-    """The line that a reviewer holds, for ten minutes."""
+    """A line leased to a reviewer for ten minutes."""
 
     model_config = ALWAYS_SENT
 
@@ -232,9 +232,8 @@ class NextReviewSchema(BaseModel):
 
 
 def origin_of(request: Request, caller: Caller, reviewer: str | None) -> Origin:
-    """Return the reviewer. Raises BadInput without a name, and for another than the key's
-    reviewer.
-    """
+    """Return the origin of a judgement: its reviewer and key. Raises BadInput without a valid name,
+    or if the key belongs to another reviewer."""
     of_key = None if caller.key is None else caller.key.reviewer
     if of_key is not None and reviewer is not None and reviewer != of_key:
         raise BadInput(
@@ -263,7 +262,8 @@ def origin_of(request: Request, caller: Caller, reviewer: str | None) -> Origin:
 
 
 def is_name(text: str) -> bool:
-    """Return True if a reviewer may have this name; the caller rejects an empty one."""
+    """Return True if the text is allowed as a reviewer's name. The caller must reject an empty
+    name."""
     return len(text) <= MOST_REVIEWER and text.isprintable()
 
 
@@ -276,7 +276,7 @@ def _family(request: Request) -> str | None:
 
 
 def check_part(metric: str, about: str) -> None:
-    """Raises BadInput if the metric has no such part."""
+    """Raise BadInput if the metric has no part `about`."""
     contract = metrics().get(metric)
     parts = () if contract is None else tuple(contract.parts)
     if about != SCORE and about not in parts:
@@ -285,20 +285,21 @@ def check_part(metric: str, about: str) -> None:
 
 
 def with_elicited(request: Mapping[str, Any], result: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a job's request with the elicited explanation, if it has none."""
+    """Return a job's request, with the elicited explanation filled in if the request has none."""
     elicited = ((result or {}).get("elicitation") or {}).get("explanation")
     field = "statement" if "statement" in request else "explanation"
     return {**request, field: request.get(field) or elicited} if elicited else dict(request)
 
 
 def field_of(evidence: Mapping[str, Any], judged: str) -> str:
-    """Return the text that the offsets of evidence refer to. judged: the field that a metric
-    judges."""
+    """Return the name of the field that the offsets of this evidence refer to. `judged` is the
+    field that the metric judges."""
     return str(evidence.get("offsets_into") or evidence.get("field") or judged)
 
 
 def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) -> None:
-    """Raises BadInput for a span outside the texts of this request, `with_elicited`."""
+    """Raise BadInput for a span outside the texts of this request. The request must come from
+    `with_elicited`."""
     for index, span in enumerate(spans):
         pointer = f"/spans/{index}"
         if request.get("do_not_store_text"):
@@ -319,7 +320,8 @@ def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) 
 
 
 def judgement_json(judgement: ReviewerJudgement, *, with_origin: bool = False) -> dict[str, Any]:
-    """Return the JSON of a judgement. with_origin: for keys of scope `admin`."""
+    """Return the judgement as JSON. `with_origin` includes its origin, which only keys of scope
+    `admin` may see."""
     shown = asdict(judgement) | {"created_at": to_timestamp(judgement.created_at)}
     if not with_origin:
         shown |= dict.fromkeys(ORIGIN)

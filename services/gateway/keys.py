@@ -176,7 +176,7 @@ def table(rows: list[Key]) -> Table:
 
 
 def state(key: Key) -> str:
-    """Return whether the key is valid, expired or revoked, with the time."""
+    """Return the words valid, expired or revoked for a key, with the time."""
     if key.revoked_at is not None:
         return f"revoked {key.revoked_at:%Y-%m-%d %H:%M}"
     if key.expires_at is None:

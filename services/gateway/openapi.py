@@ -1,8 +1,9 @@
-"""The API's description, `/openapi.json`: OpenAPI 3.1.0 that generators and linters take as it is.
+"""The API's description, `/openapi.json`, as OpenAPI 3.1.0 that generators and linters accept
+unchanged.
 
-FastAPI's own, with the messages of every metric, headers, scopes, streams and webhooks; nothing
-else edits it. Operations are stable: `tests/gateway/operations.txt` lists them. `make openapi` adds
-recorded answers to the copy in `docs/openapi.json`.
+It extends FastAPI's description by the messages of every metric, headers, scopes, streams and
+webhooks. No other code edits it. `tests/gateway/operations.txt` lists the operations, which are
+stable. `make openapi` adds recorded responses to the copy in `docs/openapi.json`.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ RECEIVED = {
 
 
 def install(app: FastAPI) -> None:
-    """Let `/openapi.json` name every message of every service."""
+    """Make `/openapi.json` include every message of every service."""
 
     def schema() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -103,7 +104,7 @@ def install(app: FastAPI) -> None:
 
 
 def build_description(app: FastAPI) -> Json:
-    """Return the whole description, built again."""
+    """Build the whole description again and return it."""
     description = get_openapi(
         title=app.title,
         version=app.version,
@@ -137,7 +138,7 @@ def build_description(app: FastAPI) -> Json:
 
 
 def operations(description: Json) -> Iterator[tuple[str, Json]]:
-    """Yield every operation with its path."""
+    """Yield (path, operation) for every operation."""
     for path, methods in description["paths"].items():
         for method in METHODS:
             if method in methods:
@@ -152,7 +153,7 @@ def parameters_of(description: Json, operation: Json) -> Iterator[Json]:
 
 
 def responses_of(description: Json, operation: Json) -> Iterator[tuple[str, Json]]:
-    """Return every status with its response, and resolve references."""
+    """Yield (status, response) for every response of an operation, with references resolved."""
     shared = description["components"]["responses"]
     for status, response in operation["responses"].items():
         reference = response.get("$ref", "").rpartition("/")[2]
@@ -177,7 +178,8 @@ def _share_parameters(made: Json) -> Json:
 
 
 def _share_problems(made: Json) -> Json:
-    """Replace the errors of all operations by references; return the components."""
+    """Replace the errors of all operations with references. Return the components that they refer
+    to."""
     shared: dict[str, tuple[str, Json]] = {}
     for _, operation in operations(made):
         for status, response in operation["responses"].items():
@@ -208,7 +210,7 @@ def _components(made: Json) -> Json:
 
 
 def _complete(operation: Json, route: APIRoute) -> None:
-    """Scopes, refusals and headers, which follow from the route."""
+    """Add the scopes, errors and headers that follow from the route."""
     scopes = sorted(set(_scopes(route.dependant)))
     if operation.pop("security", None) is None:
         operation["security"] = []
@@ -235,7 +237,7 @@ def _scopes(dependant: Dependant) -> Iterator[str]:
 
 
 def _add_errors(operation: Json, *, writes: bool) -> None:
-    """Every error is a problem; the 422 that FastAPI adds by itself is none of ours."""
+    """Describe every error of an operation as a problem, and drop FastAPI's default 422."""
     responses = operation["responses"]
     for status in [status for status in responses if _is_default_error(responses[status])]:
         del responses[status]

@@ -1,8 +1,9 @@
-"""Components of the API's description, so that standard generators and linters take them.
+"""Components of the API's description in a form that standard generators and linters accept.
 
-Names are public and unique (`BatchSchema` is `Batch`). Small parts are described where they are
-used, under a title: generators make a class of each. Requests are closed; answers are open, so that
-a new field breaks nobody. A part of both is described as in a request.
+Names are public and unique: `BatchSchema` becomes `Batch`. Small parts are described where they are
+used, with a title, because generators make a class of each. Requests reject unknown fields.
+Responses allow them, so that a new field breaks no client. A part used in both is described as in a
+request.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def components(
     answered: Sequence[type[BaseModel]],
     others: Mapping[str, Json],
 ) -> Json:
-    """Return every component. others: components of answers that are already described."""
+    """Return every component. `others` holds components of responses that are already described."""
     requests = _definitions(asked, "validation")
     answers = {**others, **_definitions(answered, "serialization")}
     opened = {name: _open(answer) for name, answer in answers.items()}
@@ -46,7 +47,7 @@ def _definitions(messages: Sequence[type[BaseModel]], mode: JsonSchemaMode) -> J
 
 
 def finished(described: Json) -> Json:
-    """Return the description with public names, without inner titles, and with discriminators."""
+    """Return the description with public names, with discriminators, and without inner titles."""
     schemas = described["components"]["schemas"]
     names = {name: public(name) for name in schemas}
     if len(set(names.values())) < len(names):
@@ -84,7 +85,7 @@ def _share_fields(schemas: Json, mark: str, base: str, about: str) -> None:
 
 
 def _derive(schema: Json, base: str, shared: Collection[str]) -> None:
-    """Describe only the fields that this component adds to the component `base`."""
+    """Reduce this component to the fields that it adds to the component `base`."""
     own_keys = {name: schema.pop(name) for name in ("type", "properties", "required")}
     own_keys["properties"] = {
         n: field for n, field in own_keys["properties"].items() if n not in shared
@@ -94,8 +95,8 @@ def _derive(schema: Json, base: str, shared: Collection[str]) -> None:
 
 
 def _inline_small(described: Json) -> None:
-    """Describe a part of few fields where the only component that uses it does, under its name
-    as a title."""
+    """Move a part with few fields into the only component that uses it, with the part's name as a
+    title."""
     schemas = described["components"]["schemas"]
     while True:
         uses = Counter(_strings(described))
@@ -117,7 +118,7 @@ def _inline_small(described: Json) -> None:
 
 
 def _put(node: Any, reference: str, schema: Json) -> None:
-    """Replace the reference in this schema."""
+    """Replace every use of the reference in this node with the schema."""
     for inner in node.values() if isinstance(node, dict) else node:
         if isinstance(inner, dict) and inner.get("$ref") == reference:
             siblings = {name: value for name, value in inner.items() if name != "$ref"}
@@ -136,7 +137,8 @@ def _strings(node: Any) -> Iterator[str]:
 
 
 def _discriminators(node: Any) -> Iterator[tuple[str, str]]:
-    """Each arm of each union, and the field that tells it from the others."""
+    """Yield (member, field) for each member of each union, with the field that distinguishes the
+    members."""
     if isinstance(node, dict):
         if "propertyName" in node.get("discriminator", {}):
             for reference in node["discriminator"]["mapping"].values():
@@ -149,18 +151,18 @@ def _discriminators(node: Any) -> Iterator[tuple[str, str]]:
 
 
 def _set_required(schema: Json, field: str) -> None:
-    """Make the field that tells members of a union apart required, without a default."""
+    """Make the field that distinguishes the members of a union required, without a default."""
     schema["required"] = sorted({*schema.get("required", ()), field})
     schema["properties"][field].pop("default", None)
 
 
 def public(name: str) -> str:
-    """Return the public name of our class: the name without the suffix `Schema`."""
+    """Return the public name of a class, which is its name without the suffix `Schema`."""
     return name.removesuffix(SCHEMA)
 
 
 def renamed(node: Any, names: Mapping[str, str]) -> Any:
-    """Return the node with every reference to a component under its new name."""
+    """Return the node with all references to components renamed."""
 
     def rename(value: str) -> str:
         name = value.removeprefix(REFERENCE)
@@ -178,7 +180,7 @@ def _map_str(node: Any, change: Callable[[str], str]) -> Any:
 
 
 def _open(schema: Any) -> Any:
-    """The same without `additionalProperties: false`, at any depth."""
+    """Return a copy of the schema without `additionalProperties: false`, at any depth."""
     if isinstance(schema, list):
         return [_open(entry) for entry in schema]
     if not isinstance(schema, dict):
@@ -191,10 +193,9 @@ def _open(schema: Any) -> Any:
 
 
 def _normalize(node: Any, *, is_map: bool = False) -> Any:
-    """Without titles, keys by pattern as `propertyNames`, choices of words as one `enum`.
-
-    is_map: the keys are names of a caller's or of ours, not words of JSON Schema.
-    """
+    """Return the schema in a form that generators and linters accept. It has no titles, describes
+    key patterns as `propertyNames`, and lists choices of words as one `enum`. `is_map` means that
+    the keys are arbitrary names, not keywords of JSON Schema."""
     if isinstance(node, list):
         return [_normalize(entry) for entry in node]
     if not isinstance(node, dict):
@@ -214,14 +215,15 @@ def _normalize(node: Any, *, is_map: bool = False) -> Any:
 
 
 def _is_unused(name: str, value: Any) -> bool:
-    """A title within a component; a default of null, which says no more than that null is legal;
-    one that is an object, which no generator makes code of (the field's description has it)."""
+    """Return True for an entry that tells a generator nothing: a title within a component, or a
+    default that is null or an object. The field's description states an object default."""
     idle_default = name == "default" and (value is None or isinstance(value, dict))
     return idle_default or (name == "title" and isinstance(value, str))
 
 
 def _convert_tuple(schema: Json) -> Json:
-    """A tuple of one type is a list of that length; linters want `items` of every array."""
+    """Return a tuple of one type as a list of that length, since linters require `items` for every
+    array."""
     places = schema.get("prefixItems")
     if not places:
         return schema
@@ -236,7 +238,8 @@ def _convert_tuple(schema: Json) -> Json:
 
 
 def _convert_pattern(schema: Json) -> Json:
-    """Generators know the type of a map's values by `additionalProperties` alone."""
+    """Return the type of a map's values as `additionalProperties`, the only form that generators
+    understand."""
     patterns = schema.get("patternProperties", {})
     if len(patterns) != 1:
         return schema
@@ -246,7 +249,7 @@ def _convert_pattern(schema: Json) -> Json:
 
 
 def _merge_enum(schema: Json) -> Json:
-    """`anyOf` of words and words is one list of words."""
+    """Return an `anyOf` of enums as one `enum`."""
     arms = schema.get("anyOf", ())
     words = [_words(arm) for arm in arms]
     if len(arms) < 2 or not all(words):
@@ -256,7 +259,7 @@ def _merge_enum(schema: Json) -> Json:
 
 
 def _merge_null(schema: Json) -> Json:
-    """`anyOf` of one plain type and null is a list of two types."""
+    """Return an `anyOf` of a simple type and null as a list of two types."""
     arms = schema.get("anyOf", ())
     if len(arms) != 2 or arms[1] != NULL or not isinstance(arms[0].get("type"), str):
         return schema

@@ -1,4 +1,5 @@
-"""Errors that only HTTP has, and the handlers that turn every error into a problem."""
+"""Errors that only occur over HTTP, and the handlers that turn every error into a problem
+document."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ logger = telemetry.logger(__name__)
 
 
 class InvalidBody(BadInput):
-    """The body does not match the contract; carries the finished problem."""
+    """The body does not match the contract. The error carries the complete problem document."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem["detail"])
@@ -41,7 +42,7 @@ class InvalidBody(BadInput):
 
     @classmethod
     def at_root(cls, detail: str) -> Self:
-        """Return a fault of the body as a whole."""
+        """Return an error about the body as a whole."""
         return cls(invalid([{"loc": (), "type": "json", "msg": detail}], None))
 
 
@@ -70,7 +71,8 @@ class UnsupportedMediaType(ScoringError):
 
 
 class NotAuthenticated(ScoringError):
-    """There is no key, or an invalid one. Source of the header: RFC 6750, section 3."""
+    """The request has no key or an invalid one. Source of the response header: RFC 6750,
+    section 3."""
 
     status = 401
     slug = "unauthenticated"
@@ -86,7 +88,7 @@ class NotAuthenticated(ScoringError):
 
 
 class Forbidden(ScoringError):
-    """The key is valid, but lacks the scope."""
+    """The key is valid but lacks the required scope."""
 
     status = 403
     slug = "forbidden"
@@ -122,7 +124,7 @@ class HeaderFieldsTooLarge(ScoringError):
 
 
 class BadRequest(ScoringError):
-    """The request broke off, or its HTTP is not supported."""
+    """The request was incomplete, or uses unsupported HTTP features."""
 
     status = 400
     slug = "http"
@@ -142,7 +144,7 @@ class RequestTimeout(ScoringError):
 
 
 class Busy(ScoringError):
-    """The process has as many open requests as allowed."""
+    """The process already handles the maximum number of requests."""
 
     status = 503
     slug = "busy"
@@ -152,7 +154,7 @@ class Busy(ScoringError):
 
 
 class CrossOriginRequest(ScoringError):
-    """A page of another site made a browser send this."""
+    """A page of another site made the browser send this request."""
 
     status = 403
     slug = "foreign-site"
@@ -175,7 +177,7 @@ class MisdirectedRequest(ScoringError):
 
 
 class WebhooksOff(ScoringError):
-    """The service stores no webhook secrets, since it has no key to encrypt them."""
+    """The service cannot store webhook secrets because it has no encryption key."""
 
     status = 503
     slug = "webhooks-off"
@@ -219,7 +221,7 @@ class UnknownPlot(NotThere):
 
 
 class AlreadyFinal(ScoringError):
-    """The job has ended and cannot be cancelled any more."""
+    """The job has ended and can no longer be cancelled."""
 
     status = 409
     slug = "already-final"
@@ -253,7 +255,7 @@ def handle_error(_request: Request, error: Exception) -> JSONResponse:
 
 
 def invalid_parameters(_request: Request, error: Exception) -> JSONResponse:
-    """Handle a path or query parameter that FastAPI refused."""
+    """Return a problem for a path or query parameter that FastAPI rejected."""
     if not isinstance(error, RequestValidationError):
         raise error
     # no body to look the place up in: "missing" lets the parameter's own name stand
@@ -265,7 +267,7 @@ def invalid_parameters(_request: Request, error: Exception) -> JSONResponse:
 
 
 def http_error(request: Request, error: Exception) -> JSONResponse:
-    """Handle the errors of the router: unknown paths and wrong methods."""
+    """Return a problem for an error of the router: an unknown path or a wrong method."""
     if not isinstance(error, HTTPException):
         raise error
     slug = ROUTER_SLUGS.get(error.status_code, BadRequest.slug)
@@ -278,7 +280,8 @@ def http_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def methods_of(request: Request) -> list[str]:
-    """Return the methods of this path; the router knows only those of its first route."""
+    """Return the HTTP methods of this path. The router alone knows only those of its first matching
+    route."""
     methods = {
         method.upper()
         for template, operations in request.app.openapi()["paths"].items()
@@ -294,19 +297,21 @@ def with_head(methods: Iterable[str]) -> list[str]:
 
 
 def client_disconnect(_request: Request, _error: Exception) -> JSONResponse:
-    """Handle a client that hung up while it was sending."""
+    """Return a problem for a client that disconnected while it was sending."""
     return problem_response(problem(BadRequest("the client disconnected")))
 
 
 def internal_error(request: Request, error: Exception) -> JSONResponse:
-    """Handle an unexpected error: the caller gets an id, the log gets the traceback."""
+    """Return a problem for an unexpected error. The caller gets an id, and the log gets the
+    traceback."""
     error_id = f"err_{secrets.token_hex(8)}"
     logger.error("request.crashed", error_id=error_id, path=request.url.path, exc_info=error)
     return problem_response(internal(error_id))
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error as in RFC 9457; the request's record answers crashes."""
+    """Install handlers that answer every error as in RFC 9457. Crashes are handled by the request
+    log middleware."""
     app.add_exception_handler(ScoringError, handle_error)
     app.add_exception_handler(RequestValidationError, invalid_parameters)
     app.add_exception_handler(HTTPException, http_error)

@@ -1,7 +1,5 @@
-"""Limits of requests: their number, and the time for a body.
-
-ASGI middleware. Probes are always answered.
-"""
+"""ASGI middleware that limits the number of requests and the time for a body. Health probes are
+always answered."""
 
 from __future__ import annotations
 
@@ -37,14 +35,14 @@ class Body:
 
     @property
     def should_close(self) -> bool:
-        """Return True if closing the connection is better than reading the rest."""
+        """Return True if closing the connection is better than reading the rest of the body."""
         rest = self._length - self._received
         is_long = self._is_chunked or rest > UNREAD_BYTES
         return not self.is_complete and (is_long or self.is_late)
 
     @property
     def time_left(self) -> float:
-        """Return the seconds until more bytes must arrive; 0 if it is late."""
+        """Return the seconds until more bytes must arrive, or 0 if the body is late."""
         in_pace = BODY_GRACE_SECONDS + self._received / BODY_BYTES_PER_SECOND
         allowed = min(BODY_SECONDS, in_pace)
         return max(0.0, self._started + allowed - time.monotonic())
@@ -55,7 +53,8 @@ class Body:
 
 
 class BodyTimeoutMiddleware:
-    """Answers 408 for a body that is too slow, and closes if a long body is not read."""
+    """ASGI middleware that answers 408 for too slow a body. It closes the connection if a long body
+    was not read."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -88,7 +87,8 @@ class BodyTimeoutMiddleware:
 
 
 class RequestLimitMiddleware:
-    """Limits the number of requests; event streams mostly wait and do not count."""
+    """ASGI middleware that limits the number of open requests. Event streams mostly wait and do not
+    count."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,8 +1,8 @@
 """The record of a request: its id, duration, log line and crash.
 
-The id is the caller's if it has the right form, else a new one. It is in every response, log line,
-span and job of the request. The log line has no query, body or key: it shows who called which
-route, and with which outcome.
+The id is the caller's if it has the right form, otherwise a new one. It is in every response, log
+line, span and job of the request. The log line contains no query, body or key. It shows who called
+which route, and with which outcome.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ class Record:
         self._last = b""  # of its body, too few to name the field
 
     def take(self, message: Message) -> None:
-        """Record a part of its body."""
+        """Record a part of the request's body."""
         body = message.get("body", b"")
         self._bytes_in += len(body)
         self._private = self._private or bool(PRIVATE.search(self._last + body))
         self._last = (self._last + body)[1 - PRIVATE_BYTES :]
 
     def loggable(self, error: Exception) -> Exception:
-        """Return its exception for the log, without text of a body that has `do_not_store_text`.
-        The body may not have been read."""
+        """Return the error for the log, without texts if the body has `do_not_store_text`. This
+        also works for a body that was not parsed."""
         return untold(error) if self._private else error
 
     def on_send(self, message: Message) -> None:
-        """Record a part of its response; the head gets the id."""
+        """Record a part of the response. The id is added to its headers."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             MutableHeaders(scope=message)["x-request-id"] = self.id
@@ -93,13 +93,13 @@ class Record:
 
     @property
     def _route(self) -> str:
-        """Return the route as declared, not as requested."""
+        """Return the route's pattern, not the requested path."""
         return str(getattr(self._scope.get("route"), "path", "unmatched"))
 
 
 class RequestLogMiddleware:
-    """ASGI middleware; it answers crashes, so that every response has an id. A crash in the middle
-    of a response reaches the server, which closes the connection."""
+    """ASGI middleware that logs requests and answers crashes, so that every response has an id. A
+    crash in the middle of a response reaches the server, which closes the connection."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -47,8 +47,8 @@ def config_of(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 
 def connection_limit(connections: int) -> int:
-    """Return this number, or fewer connections if the process may open fewer files. Without a free
-    file the process can accept no connection, not even a probe's."""
+    """Return `connections`, or fewer if the process may not open enough files. Without a free file,
+    the process could not even accept a health probe."""
     needed = connections + SPARE + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
@@ -61,7 +61,8 @@ def connection_limit(connections: int) -> int:
 
 
 def start_metrics_server(app: FastAPI, host: str, port: int) -> ThreadingHTTPServer:
-    """Serve the counters to Prometheus in separate threads; return the server, for shutdown."""
+    """Serve the counters to Prometheus from separate threads. Return the server, so that the caller
+    can shut it down."""
     gateway: State = app.state.gateway
 
     class MetricsHandler(BaseHTTPRequestHandler):
@@ -77,7 +78,7 @@ def start_metrics_server(app: FastAPI, host: str, port: int) -> ThreadingHTTPSer
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Log nothing: scrapes are frequent."""
+            """Log nothing, since Prometheus sends requests frequently."""
 
     server = ThreadingHTTPServer((host, port), MetricsHandler)
     server.daemon_threads = True

@@ -1,9 +1,9 @@
-"""Protection of a gateway without keys: only pages and programs of this machine may use it.
+"""Protection of a gateway without keys: only pages and programs on this machine may use it.
 
 The gateway starts without keys only if no other machine can reach it, unless a setting allows it.
-In addition, a page of another site in a local browser can send requests to a loopback address:
-through a name that resolves to it (DNS rebinding), or across origins. Sources: Fetch Standard,
-`Origin`; W3C Fetch Metadata, `Sec-Fetch-Site`; RFC 9110, 15.5.20.
+In addition, a page of another site in a local browser can send requests to a loopback address. It
+may use a name that resolves to the address (DNS rebinding), or send them across origins. Sources:
+Fetch Standard, `Origin`; W3C Fetch Metadata, `Sec-Fetch-Site`; RFC 9110, 15.5.20.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ OWN_SITES = frozenset({"same-origin", "none"})  # none: the visitor, by an addre
 
 
 class SameOriginMiddleware:
-    """ASGI middleware; only suspicious requests need to know if keys are required."""
+    """ASGI middleware that refuses requests from other sites' pages if no keys are required. Only
+    for suspicious requests does it look up if keys are required."""
 
     def __init__(self, app: ASGIApp, gateway: State) -> None:
         self.app = app
@@ -68,7 +69,8 @@ def origin_error(method: str, headers: Headers, settings: Settings) -> ScoringEr
 
 
 def is_same_origin(headers: Headers) -> bool:
-    """Return True if the headers show our own page, or no browser at all."""
+    """Return True if one of our own pages sent the request, or no browser did, according to the
+    headers."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     host = headers.get("host", "").lower()
     if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
@@ -77,9 +79,8 @@ def is_same_origin(headers: Headers) -> bool:
 
 
 def name_of(host: str) -> str:
-    """Return the Host header's name or address in lower case, without port, brackets and final
-    dot.
-    """
+    """Return the name or address in a Host header in lower case, without port, brackets and
+    trailing dot."""
     name, colon, port = host.lower().rpartition(":")
     if not colon or not (port.isdecimal() or not port):
         name = host.lower()
@@ -87,7 +88,7 @@ def name_of(host: str) -> str:
 
 
 def is_named(host: str, names: Sequence[str]) -> bool:
-    """Return True if the operator configured this host."""
+    """Return True if `host` is in the list of names that the operator configured."""
     return name_of(host) in {name.lower() for name in names}
 
 
@@ -96,8 +97,8 @@ class KeyRequiredError(RuntimeError):
 
 
 def keys_needed(settings: Settings, engine: Engine) -> bool | None:
-    """Return whether keys are required; None: as soon as one exists. Raises KeyRequiredError. A
-    ledger that cannot be reached counts as one with keys."""
+    """Return True if keys are required, False if not, and None if they are required as soon as one
+    exists. A ledger that cannot be reached counts as one with keys. Raises KeyRequiredError."""
     if settings.authentication != "auto":
         return settings.authentication == "keys"
     if is_loopback(settings.host):

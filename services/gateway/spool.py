@@ -1,8 +1,6 @@
-"""The size of running uploads in the temporary folder, in total and per tenant.
-
-For the event loop's thread. It counts this process only. An upload that declares or sends too much
-is refused before it is written.
-"""
+"""The size of running uploads in the temporary folder, in total and per tenant. Use it only in the
+event loop's thread. It counts this process only. An upload that declares or sends too much is
+refused before it is written."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ TENANTS_SHARE = 2  # one tenant may use one in so many bytes; a single file alwa
 
 
 class SpoolFull(ScoringError):
-    """The running uploads have reached the limit of bytes."""
+    """The running uploads have reached the maximum total size."""
 
     status = 503
     slug = "spool-full"
@@ -32,7 +30,7 @@ class SpoolFull(ScoringError):
 
 
 class Upload:
-    """One upload's part of the spool."""
+    """A running upload, with the number of bytes received."""
 
     def __init__(self, spool: Spool, tenant: str) -> None:
         self._spool = spool
@@ -47,8 +45,8 @@ class Upload:
 
 
 class Spool:
-    """The running uploads. Received bytes count, not declared ones, so that a slow upload blocks no
-    other."""
+    """The running uploads. Only received bytes count, not declared ones, so that a slow upload does
+    not block others."""
 
     def __init__(self, settings: Settings) -> None:
         self.received: Counter[str] = Counter()  # bytes, by tenant
@@ -58,8 +56,8 @@ class Spool:
 
     @contextmanager
     def upload(self, caller: Caller, declared: int) -> Iterator[Upload]:
-        """Reserve an upload. declared: its size, or 0 if unknown. Raises QuotaExceeded, and
-        SpoolFull if it does not fit now."""
+        """Reserve an upload while the block runs. `declared` is its size in bytes, or 0 if unknown.
+        Raises QuotaExceeded for too many uploads, and SpoolFull if there is no space now."""
         tenant = caller.tenant
         if caller.key is not None and self._uploads[tenant] >= UPLOADS_PER_TENANT:
             raise QuotaExceeded(
@@ -80,7 +78,7 @@ class Spool:
             self.received += Counter()
 
     def check_space(self, tenant: str, size: int) -> None:
-        """Raises SpoolFull if there is no space for this many bytes."""
+        """Raise SpoolFull if there is no space for `size` more bytes."""
         if self.received[tenant] + size > self._most_of_one or (
             self.received.total() + size > self._most
         ):

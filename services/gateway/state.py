@@ -2,12 +2,11 @@
 states of models.
 
 A separate thread sends messages to the queue, so that no request waits for it. A message may be
-lost: the ledger has the job, and the scheduler sends unclaimed jobs again. So a broker that hangs
-or is away does not affect callers.
+lost, but the job is in the ledger and the scheduler sends a message for each unclaimed job again. A
+broker that hangs or is unavailable therefore does not affect callers.
 
-PostgreSQL announces the end of a job in the transaction that ends it, so that the ledger is not
-polled. A notice may be lost, too: waiting requests also wake periodically, and then read the
-ledger.
+PostgreSQL announces the end of a job in the transaction that ends it, so the ledger is not polled.
+A notice may be lost, too. Waiting requests therefore also wake periodically and read the ledger.
 """
 
 from __future__ import annotations
@@ -69,8 +68,8 @@ logger = telemetry.logger(__name__)
 
 @asynccontextmanager
 async def running(work: Coroutine[None, None, None], name: str) -> AsyncIterator[None]:
-    """Run a task that ends with the block. It is cancelled repeatedly, since `asyncio.wait_for` of
-    Python 3.11 loses a cancellation that coincides with its result."""
+    """Run a task while the block runs, then cancel it. It is cancelled repeatedly, because
+    `asyncio.wait_for` of Python 3.11 loses a cancellation that coincides with its result."""
     task = asyncio.create_task(work, name=name)
     try:
         yield
@@ -83,9 +82,9 @@ async def running(work: Coroutine[None, None, None], name: str) -> AsyncIterator
 
 
 class ModelBoard:
-    """Cached states of models and workers, so that no request waits for them. Jobs of a model that
-    its workers report as `failed` or `absent` are refused, since somebody must repair it first. If
-    the board cannot be read, no job is refused."""
+    """Cached states of models and workers, so that no request waits for them. If workers report a
+    model as `failed` or `absent`, its jobs are refused, since somebody must repair it first. If the
+    states cannot be read, no job is refused."""
 
     def __init__(self) -> None:
         self._statuses: Mapping[str, Status] = {}  # by model
@@ -101,7 +100,7 @@ class ModelBoard:
                 raise ModelUnusable(detail, pointer=pointer)
 
     def watch(self) -> AbstractAsyncContextManager[None]:
-        """Poll periodically until the block ends."""
+        """Return a context manager that polls periodically until its block ends."""
         return running(self._watch_forever(), "model-board")
 
     async def _watch_forever(self) -> None:
@@ -112,7 +111,7 @@ class ModelBoard:
 
 
 def _named_models(contract: ServiceContract, request: JobRequest) -> Iterator[tuple[str, str]]:
-    """Yield each requested model with the pointer to its field, including those of further
+    """Yield (model, pointer to its field) for each requested model, including those in `further`
     requests."""
     name = request.model or contract.default_model
     if contract.model_kinds and name is not None:
@@ -157,7 +156,7 @@ class State:
         return [entry.name for entry in self.catalogue.entries if entry.kind in kinds]
 
     def check_served(self, contract: ServiceContract) -> None:
-        """Raises Unavailable if no worker of this installation takes the service's jobs."""
+        """Raise Unavailable if this installation has no worker for the service's jobs."""
         served = self.settings.serve.split()
         known = {*served, "inference", "similarity"}  # models' workers are chosen separately
         if "metrics" not in served and contract.name.removesuffix("-report") not in known:
@@ -165,7 +164,7 @@ class State:
             raise Unavailable(f"{contract.name} is not served here; choose one of: {offered}")
 
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one transaction, off the event loop. Raises Unavailable."""
+        """Run `work` in one transaction, in a worker thread. Raises Unavailable."""
 
         def run() -> T:
             with transaction(self.engine) as connection:
@@ -182,7 +181,7 @@ Gateway = Annotated[State, Depends(state_of)]
 
 
 async def requires_key(gateway: State) -> bool:
-    """Return True if this request needs a key. Raises Unavailable if the ledger cannot be asked."""
+    """Return True if requests need a key. Raises Unavailable if the ledger cannot be reached."""
     demanded = gateway.key_cache.required
     if demanded is None:
         demanded = await gateway.in_ledger(keys.has_any)
@@ -191,17 +190,17 @@ async def requires_key(gateway: State) -> bool:
 
 
 class MessageSender:
-    """The outgoing messages."""
+    """The messages that wait to be sent to the queue."""
 
     def __init__(self) -> None:
         self._waiting: Queue[JobMessage | None] = Queue(MOST_MESSAGES)
 
     def add(self, metric: str, job_id: str) -> None:
-        """Send this soon. Never blocks."""
+        """Add a message to be sent soon. Never blocks."""
         self.add_all(metric, [job_id])
 
     def add_all(self, metric: str, job_ids: Sequence[str]) -> None:
-        """Send these soon. Never blocks."""
+        """Add messages to be sent soon. Never blocks."""
         trace = inject_trace()
         for index, job_id in enumerate(job_ids):
             try:
@@ -238,7 +237,7 @@ class MessageSender:
                 )
 
     def _more(self) -> list[JobMessage]:
-        """Return further waiting messages, up to the size of one trip."""
+        """Return more waiting messages, up to the maximum that is sent at once."""
         messages: list[JobMessage] = []
         with suppress(Empty):
             while len(messages) < ONE_TRIP - 1:
@@ -250,7 +249,8 @@ class MessageSender:
         return messages
 
     def _drop(self) -> int:
-        """Drop the waiting messages: the broker is away, and each attempt would be slow."""
+        """Drop all waiting messages and return their number. Each attempt would be slow while the
+        broker is unavailable."""
         dropped = 0
         try:
             while (message := self._waiting.get_nowait()) is not None:
@@ -262,19 +262,19 @@ class MessageSender:
 
 
 class JobWatcher:
-    """Wakes requests that wait for a job, when the ledger announces its end."""
+    """Wakes requests that wait for a job when the ledger announces the job's end."""
 
     def __init__(self, database_url: str) -> None:
         self._url = database_url
         self._waiters: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
 
     def listen(self) -> AbstractAsyncContextManager[None]:
-        """Listen to notices until the block ends."""
+        """Return a context manager that listens to notices until its block ends."""
         return running(self._listen_forever(), "finishes")
 
     @asynccontextmanager
     async def watch(self, *job_ids: str) -> AsyncIterator[asyncio.Event]:
-        """Yield an event that is set when one of these jobs ends from now on."""
+        """Yield an event that is set when one of these jobs ends after this call."""
         event = asyncio.Event()
         for job_id in job_ids:
             self._waiters[job_id].add(event)

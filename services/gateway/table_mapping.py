@@ -1,12 +1,13 @@
-"""Rows of an uploaded table to requests: the mapping of the client library, for the browser.
+"""Conversion of the rows of an uploaded table into requests, with the same mapping as in the client
+library.
 
     {"custom_id": "post_id", "text": "body",
      "decision": {"column": "flag", "values": {"1": "hateful"}}, "metadata": ["market"]}
 
-Columns that are not named are not sent. By default, columns of gold labels, marked passages and
-ratings become metadata, as batch reports look for them, and so do columns that hold few values.
-CSV is read as UTF-8, with or without a byte order mark. Its delimiter is the one that the first
-line has most of.
+Columns that the mapping does not name are not sent. By default, columns of gold labels, marked
+passages and ratings become metadata, where batch reports look for them. Columns with few different
+values also become metadata. CSV is read as UTF-8, with or without a byte order mark. The delimiter
+is the most frequent candidate in the first line.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ T = TypeVar("T")
 
 
 class TableError(ValueError):
-    """A fault in a line of the file. line: number from 1."""
+    """An error in a line of the file. `line` counts from 1."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")
@@ -64,10 +65,12 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class TableMapping:
-    """field → column; field → cell → value; columns that become metadata.
+    """A mapping from table columns to request fields.
 
-    A field may be part of an object, as `probabilities.original` or `options.k`. of_all:
-    field → its value in every row whose column is empty.
+    `columns` maps a field to its column, and `values` maps a field's cells to values. `metadata`
+    lists columns that become metadata. A field may be part of an object, such as
+    `probabilities.original` or `options.k`. `of_all` maps a field to its value in every row with an
+    empty cell.
     """
 
     columns: Mapping[str, str]
@@ -76,7 +79,7 @@ class TableMapping:
     of_all: Mapping[str, str] = field(default_factory=dict)
 
     def body(self, row: Row, contract: MetricContract) -> dict[str, Any]:
-        """Return the fields of the request. An empty cell is not sent."""
+        """Return the request for a row. Empty cells are not sent."""
         body: dict[str, Any] = dict(self.of_all)
         for name, column in self.columns.items():
             cell = row.get(column)
@@ -98,16 +101,14 @@ class TableMapping:
         return body | ({"metadata": metadata} if metadata else {})
 
     def custom_id(self, row: Row, number: int) -> str:
-        """Return the value of its column, or the row's number."""
+        """Return the row's custom id, or the row's number if it has none."""
         cell = row.get(self.columns.get(ID, ""))
         return str(number) if cell in (None, "") else str(cell)
 
 
 def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[str]) -> list[str]:
-    """Return the columns of people's labels, then those with few values, such as a market.
-
-    They become metadata by default. used: columns that become fields.
-    """
+    """Return the columns that become metadata by default. First come columns of human labels, then
+    columns with few values, such as a market. `used` holds the columns that become fields."""
     gold = [name for name in names if is_gold(name)]
     free = [
         candidate
@@ -124,7 +125,8 @@ def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[s
 
 
 def has_few_values(cells: Iterable[Any], most: int) -> bool:
-    """Return True if the non-empty cells hold at most `most` different short values."""
+    """Return True if the non-empty cells have at most `most` different values, all of them
+    short."""
     values = {str(cell) for cell in cells if cell not in (None, "")}
     return 1 <= len(values) <= most and all(len(cell) <= LONGEST_VALUE for cell in values)
 
@@ -145,8 +147,8 @@ def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
 
 
 def pause_between(items: Iterable[T]) -> Iterator[T]:
-    """Yield the items with a pause after every few milliseconds of work. A computing thread slows
-    all other threads of the process, and with them all requests."""
+    """Yield the items, with a pause after every few milliseconds of work. Without pauses, the
+    thread would slow down all other threads of the process, and thus all requests."""
     rest = time.monotonic() + WORK_SECONDS
     for item in items:
         yield item
@@ -174,7 +176,8 @@ def _decode_lines(stream: IO[bytes]) -> Iterator[str]:
 
 
 def _other_encoding(raw: bytes, number: int) -> str:
-    """Return the likely encoding, and how to save the file as UTF-8; empty if unknown."""
+    """Return the likely encoding and how to save the file as UTF-8, or an empty string if
+    unknown."""
     if number == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return f"; it looks like UTF-16: {AS_UTF_8}"
     try:
@@ -187,7 +190,7 @@ def _other_encoding(raw: bytes, number: int) -> str:
 def _of_csv(
     first: str, lines: Iterable[str], delimiter: str, skipped: int
 ) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of CSV. skipped: lines of the file before the header."""
+    """Yield the rows of a CSV file. `skipped` is the number of lines before the header."""
     reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
     try:
         names = [name.strip() for name in next(reader)]
@@ -246,7 +249,8 @@ def _check_columns(number: int, names: Collection[str]) -> None:
 
 
 def _value(cell: Any, contract: MetricContract, name: str) -> Any:
-    """Return the cell's value: text for a text field, parsed JSON for any other."""
+    """Return the cell's value. Cells of text fields stay text, and other cells are parsed as
+    JSON."""
     whole, _, part = name.partition(".")
     fields, options = contract.request.model_fields, options_of(contract.request)
     field = options.get(part) if whole == "options" and part else fields.get(whole)

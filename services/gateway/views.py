@@ -1,9 +1,6 @@
-"""Jobs, files and batches over HTTP, and their events.
-
-Files and batches have the OpenAI shapes, with times in whole unix seconds. An event's id follows
-from the ledger's row, so that a client that reconnects with its last id gets the missing events
-from any gateway.
-"""
+"""The JSON of jobs, files, batches and their events. Files and batches have the OpenAI format, with
+times in whole unix seconds. The id of an event is derived from the ledger's row. A client that
+reconnects with its last id can therefore get the missing events from any gateway."""
 
 from __future__ import annotations
 
@@ -52,14 +49,14 @@ class ListPage(BaseModel, Generic[Listed]):
 
 
 class FieldError(BaseModel):
-    """One fault of a request."""
+    """An error in a request."""
 
     detail: str
     pointer: str = Field(description="JSON pointer (RFC 6901) into the body, as a URI fragment")
 
 
 class SdkError(BaseModel):
-    """The problem in the form for SDKs of OpenAI."""
+    """The problem in the form of OpenAI's SDKs."""
 
     message: str = Field(description="title, detail and place in one sentence")
     type: str = Field(description="such as `invalid_request_error`; follows from the status")
@@ -114,7 +111,7 @@ class JobTiming(BaseModel):
 
 
 class JobSchema(BaseModel):
-    """A job in any state; `job_views` adds the result of its metric."""
+    """A job in any state. `job_views` adds the result of its metric."""
 
     model_config = ALWAYS_SENT
 
@@ -202,8 +199,8 @@ class JobBrief(BaseModel):
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the error responses of a route: these, and those of every route. 403 is for routes
-    that need a certain scope: some work with any."""
+    """Return the error responses of a route: these, and those that every route has. Status 403 must
+    be listed by routes that require a particular scope."""
     listed = {status: {"model": ProblemSchema} for status in (*statuses, 401, 429, 503)}
     return dict(sorted(listed.items()))
 
@@ -221,8 +218,8 @@ def schema_response(
 
 
 def body_schema(*messages: type[BaseModel], **more: Any) -> dict[str, Any]:
-    """Return the description of a JSON body that the handler parses: one of these messages. more:
-    further keys of its content."""
+    """Return the description of a JSON body that the handler parses itself. The body is one of
+    these messages. `more` holds additional keys of the media type."""
     kinds = [{"$ref": TEMPLATE.format(model=message.__name__)} for message in messages]
     schema: dict[str, Any] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
     content = {"application/json": {"schema": schema, **more}}
@@ -231,7 +228,7 @@ def body_schema(*messages: type[BaseModel], **more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ProgressEvent:
-    """One event. number: its id in the stream."""
+    """An event of a stream. `number` is its id."""
 
     number: int
     name: str
@@ -239,7 +236,8 @@ class ProgressEvent:
 
 
 def of_job(job: Job) -> list[ProgressEvent]:
-    """Yield the events of a job: queued, every attempt, and the end, without its result."""
+    """Return the events of a job: queued, every attempt, and the end. They do not contain the
+    result."""
     events = [_job(1, job, "queued", attempts=0, at=to_timestamp(job.created_at))]
     for attempt in range(1, job.attempts + 1):
         started = to_timestamp(job.started_at) if attempt == 1 else None
@@ -252,7 +250,7 @@ def of_job(job: Job) -> list[ProgressEvent]:
 
 
 def of_batch(batch: Batch) -> list[ProgressEvent]:
-    """Yield the batch as it is now; its revision grows with every change."""
+    """Return an event with the current state of the batch. Its number grows with every change."""
     return [ProgressEvent(batch.revision, f"batch.{batch.status}", batch_json(batch))]
 
 
@@ -281,7 +279,7 @@ class FileList(ListPage[StoredFileSchema]):
 
 
 class BatchFault(BaseModel):
-    """A fault of the input file."""
+    """An error in an input file."""
 
     code: str
     message: str
@@ -290,7 +288,7 @@ class BatchFault(BaseModel):
 
 
 class BatchFaults(BaseModel):
-    """The faults of the input file, up to 100."""
+    """The errors in the input file, up to 100."""
 
     model_config = ALWAYS_SENT
 
@@ -299,7 +297,7 @@ class BatchFaults(BaseModel):
 
 
 class RequestCounts(BaseModel):
-    """Lines of the batch."""
+    """Counts of lines."""
 
     total: int
     completed: int

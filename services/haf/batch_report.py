@@ -1,8 +1,6 @@
-"""Many HAF results as the paper's tables: by model and data set, each mean with its interval.
-
-Source: Mothilal et al., arXiv:2506.19113, Tables 1 to 5 and Figure 3. Results are the unit of the
-bootstrap: values of single reasons are averaged within their result first.
-"""
+"""Summarises many HAF results in the paper's tables, by model and data set. Each mean has a
+confidence interval. Source: Mothilal et al., arXiv:2506.19113, Tables 1 to 5 and Figure 3. The
+bootstrap resamples results: values of single reasons are first averaged within their result."""
 
 from __future__ import annotations
 
@@ -45,7 +43,7 @@ FEW = "groups with fewer than two results have no interval"
 
 
 def batch_report(scored: Sequence[Row], over: Statistics) -> HafBatchReport:
-    """Return the report over these results; their order changes only rounding."""
+    """Return the report over these results. Their order only changes rounding."""
     common = over.envelope()
     by_origin: dict[Origin, list[Row]] = defaultdict(list)
     for row in scored:
@@ -76,7 +74,7 @@ def origin(row: Row, request: HafBatchReportRequest) -> Origin:
 
 
 class ResultPart(TypedDict, total=False):
-    """Filters of a report's request that select some results."""
+    """Filters of a report request that select a part of the results."""
 
     of_model: str | None
     of_metadata: dict[str, str]
@@ -88,7 +86,8 @@ def _selection_of(
     scored: Sequence[Row],
     request: HafBatchReportRequest,
 ) -> ResultPart:
-    """Return the model and metadata that select exactly the results of this origin, or {}."""
+    """Return the filters by model and metadata that select exactly the results of this origin.
+    Return {} if none do."""
     models = {row.request.model for row in members}
     keys = (request.options.model_key if models == {None} else None, request.options.dataset_key)
     metadata = {
@@ -114,7 +113,7 @@ def _warnings(groups: Sequence[HafGroup], variants: Sequence[str]) -> Iterable[s
 
 @dataclass(frozen=True)
 class _Group:
-    """The results of one origin."""
+    """The results of one origin, a model and a data set."""
 
     origin: Origin
     rows: list[Row]
@@ -170,7 +169,7 @@ class _Group:
     def _within(
         self, name: str, stage: Stage, value: Callable[[HafStagePart], float | None]
     ) -> Interval:
-        """Average within each result over the responses of a stage, then over results."""
+        """Average over the responses of a stage within each result, then over results."""
         return self._mean(f"{name} {stage}", lambda report: within_result(report, stage, value))
 
     def _shares(self, name: str, holds: Callable[[HafStagePart], bool]) -> HafShares:
@@ -195,7 +194,8 @@ class _Group:
 
 
 def stage_counts(rows: Sequence[Row], stage: Stage) -> HafStageCounts:
-    """Count the results that reach a stage, refuse it, and have its component."""
+    """Count the results that reach a stage, those that refuse it, and those that have its
+    component."""
     reached = [
         (row, parts)
         for row in rows
@@ -213,12 +213,12 @@ def stage_counts(rows: Sequence[Row], stage: Stage) -> HafStageCounts:
 def within_result(
     report: HafResult, stage: Stage, value: Callable[[HafStagePart], float | None]
 ) -> float | None:
-    """Return the mean over the responses of a stage; None without a value."""
+    """Return the mean over the responses of a stage, or None if no response has a value."""
     return kernel.mean([value(part) for part in report.stages if part.stage == stage])
 
 
 def weighted_confidence(part: HafStagePart) -> float | None:
-    """Return w C(Y)."""
+    """Return the decision's weighted confidence, w C(Y) in the paper."""
     if part.weight is None or part.decision is None or part.decision.confidence is None:
         return None
     return part.weight * part.decision.confidence

@@ -1,9 +1,8 @@
 """HAF: would a rational human under ideal conditions stand by these reasons?
 
 Source: Mothilal et al., Human-Aligned Faithfulness in Toxicity Explanations of LLMs,
-arXiv:2506.19113. Messages, among them responses as OpenAI-compatible servers return them, and
-costs.
-See docs/methods/haf.md.
+arXiv:2506.19113. Has the messages, including responses in the format of OpenAI-compatible servers,
+and the costs. See docs/methods/haf.md.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class HafWeights(Message):
 
 
 class HafGeneration(Message):
-    """How the model is prompted; the seed is the request's."""
+    """Generation settings. The seed is that of the request."""
 
     temperature: float = Field(default=0.6, ge=0, le=5)
     top_p: float = Field(default=0.8, gt=0, le=1)
@@ -80,7 +79,7 @@ class HafGeneration(Message):
 
 
 class HafOpenMessage(Message):
-    """An object of a server's answer; other members are ignored."""
+    """An object of a server's answer; unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -115,7 +114,8 @@ class HafCompletionLogprobs(HafOpenMessage):
 
 
 def _shape(sent: Any) -> str:
-    """Return the intended one of the two shapes, so that errors refer to it alone."""
+    """Return which of the two shapes the input is meant to have, so that errors refer only to that
+    shape."""
     if isinstance(sent, HafChatLogprobs) or (isinstance(sent, dict) and "content" in sent):
         return "chat"
     return "completion"
@@ -214,7 +214,7 @@ class HafRequest(ExplainableRequest):
 
     @property
     def sent(self) -> HafResponses | None:
-        """The responses in the request; fields of an explanation become a JUSTIFY response."""
+        """The responses in the request. An explanation with fields counts as a JUSTIFY response."""
         if self.explanation is None:
             return self.responses
         text = self.explanation.model_dump_json(exclude_none=True)
@@ -242,7 +242,7 @@ class HafRequest(ExplainableRequest):
 
 
 def _response(text: str, *logprobs: float) -> dict[str, Any]:
-    """Return a response of these words, with the log-probabilities repeated in turn."""
+    """Return a response of these words. The log-probabilities are repeated in turn."""
     words = text.split(" ")
     tokens = [word if place == 0 else f" {word}" for place, word in enumerate(words)]
     values = [logprobs[place % len(logprobs)] for place in range(len(words))]
@@ -267,12 +267,9 @@ _OWN_RESPONSES = {
 
 
 def cost(request: HafRequest, reads: int) -> Sequence[Work]:
-    """Return the cost of a model's prompts and answers, or of comparing the given responses.
-
-    The length and the reasons of answers are unknown before they are written, so that part
-    of the estimate is only likely. `model_calls.check_cost` applies the exact limit to
-    parsed responses.
-    """
+    """Return the cost of prompting a model, or of comparing the given responses. The length and the
+    reasons of answers are unknown in advance, so that part of the estimate is only likely.
+    `model_calls.check_cost` applies the exact limit to parsed responses."""
     if (sent := request.sent) is not None:
         return tuple(_of_responses(sent, reads))
     return tuple(_of_generation(request))
@@ -289,8 +286,8 @@ def _of_generation(request: HafRequest) -> Iterator[Work]:
 
 
 def _of_responses(responses: HafResponses, reads: int) -> Iterator[Work]:
-    """Return the square of the tokens: each statement is compared with itself without each
-    token."""
+    """Return a cost that is quadratic in tokens: each statement is compared with itself without
+    each token."""
     every = [
         responses.justify,
         *(one for one in (responses.internal, responses.external) if one is not None),
@@ -317,7 +314,7 @@ def _tokens(response: HafResponse) -> int:
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
-    """Return a request with the answer as first stage; later stages are not run."""
+    """Return a request with the answer as the JUSTIFY response. Later stages are not run."""
     justify: dict[str, Any] = {"text": found.answer}
     if found.tokens:
         justify["tokens"] = [one.model_dump() for one in found.tokens]

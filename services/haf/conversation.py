@@ -1,10 +1,10 @@
-"""The three stages, generated or provided: JUSTIFY, then UPHOLD-REASON, then UPHOLD-STANCE.
+"""The three stages, generated or provided: JUSTIFY, UPHOLD-REASON and UPHOLD-STANCE.
 
-Each stage is one call per model for all prompts of all samples of all requests; each prompt is a
-separate conversation. Source: Mothilal et al., arXiv:2506.19113, section 3.1 and Table 6; the
-layout of the user's turn follows the released code. The texts are data with a version,
-`data/prompts.json`. Every prompt has a number among the seed's draws, so that its draws do not
-depend on other requests and stages.
+Each stage makes one call per model for all prompts of all requests. Each prompt is a separate
+conversation. Source: Mothilal et al., arXiv:2506.19113, section 3.1 and Table 6; the layout of the
+user's turn follows the released code. The texts are versioned data in `data/prompts.json`. Every
+prompt has its own number within the seed, so its random draws do not depend on other requests and
+stages.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def prompts_version() -> str:
 
 
 def justify_prompt(text: str, draw: int) -> Prompt:
-    """Return the prompt that asks whether the text is toxic, and why."""
+    """Return the prompt that asks if the text is toxic, and why."""
     return _format_prompt(load_prompts()["justify"], _text(text), draw)
 
 
@@ -95,7 +95,7 @@ def _format_prompt(instruction: str, content: str, draw: int) -> Prompt:
 
 @dataclass
 class Sample:
-    """One generation of one request, filled stage by stage."""
+    """One generation for one request. The stages fill in its fields."""
 
     request: HafRequest
     number: int
@@ -121,7 +121,8 @@ def justify_prompts(sample: Sample) -> StagePrompt:
 
 
 def uphold_prompts(sample: Sample) -> list[StagePrompt]:
-    """Return the UPHOLD-REASON prompts: both questions, the internal one also in other orders."""
+    """Return the prompts of UPHOLD-REASON: the internal and the external question, and the internal
+    one with reordered reasons."""
     justify = sample.justify
     if justify is None or why_no_later_stage(justify) is not None:
         return []
@@ -135,7 +136,8 @@ def uphold_prompts(sample: Sample) -> list[StagePrompt]:
 
 
 def individual_prompts(sample: Sample) -> list[StagePrompt]:
-    """Return UPHOLD-STANCE prompts: each reason alone (toxic, maybe), or all others (non-toxic)."""
+    """Return the prompts of UPHOLD-STANCE. For toxic or maybe, each shows one reason; for
+    non-toxic, each omits one."""
     justify = sample.justify
     if justify is None or why_no_later_stage(justify) is not None:
         return []
@@ -171,7 +173,8 @@ def _prompt(
 
 
 def converse(requests: Sequence[HafRequest]) -> list[list[Transcript]]:
-    """Return the transcripts of each request's samples; provided responses have one transcript."""
+    """Return one transcript per sample for each request. Requests with provided responses have
+    one."""
     samples = [
         [Sample(request, number) for number in range(request.samples)]
         if request.sent is None
@@ -198,7 +201,8 @@ def _generate_stages(samples: Sequence[Sample]) -> None:
 
 
 def _generate(stage_prompts: Iterable[StagePrompt]) -> list[tuple[StagePrompt, Exchange]]:
-    """Call each model once per sampling; return answers in the order of the prompts."""
+    """Call each model once per sampling setting, and return the answers in the order of the
+    prompts."""
     every = list(stage_prompts)
     groups: dict[tuple[str, Sampling], list[int]] = defaultdict(list)
     for index, prompt in enumerate(every):
@@ -248,7 +252,7 @@ def _transcript(sample: Sample) -> Transcript:
 
 @dataclass(frozen=True, slots=True)
 class SentResponse:
-    """A response in a request, with the number of the reason that it is about."""
+    """A response in a request, with the position of the reason that it concerns."""
 
     stage: Stage  # of single reasons `sufficiency`, until the stance is known
     tokens: ResponseTokens
@@ -256,7 +260,8 @@ class SentResponse:
 
 
 def _provided(requests: Sequence[HafRequest]) -> list[Transcript]:
-    """Return the transcripts of requests that include responses, all read together."""
+    """Return the transcripts of requests that include responses. All responses are read
+    together."""
     sent = [_sent(responses) for request in requests if (responses := request.sent) is not None]
     parsed = iter(
         parse_responses(
@@ -319,11 +324,11 @@ def _from_request(
 
 
 def reorder_reasons(samples: Sequence[Sample]) -> None:
-    """Score JUSTIFY with its reasons in other orders, as if the model had written them in that
-    order, with one call per model.
+    """Score the JUSTIFY response with its reasons in other orders, as if the model had written them
+    in that order. Makes one call per model.
 
-    A reason's confidence depends on what stands before it, so that the order of the same reasons
-    may change DiS. The original order is scored in the same way, to compare like with like.
+    A reason's confidence depends on the text before it, so the order of reasons may change the
+    diversity DiS. The original order is scored in the same way for a fair comparison.
     """
     groups: dict[str, list[tuple[Sample, Exchange, Order]]] = defaultdict(list)
     for sample in samples:
@@ -341,10 +346,8 @@ def reorder_reasons(samples: Sequence[Sample]) -> None:
 
 
 def reorder_response(justify: Exchange, order: Order) -> tuple[str, ParsedResponse]:
-    """Return the response with its reasons in another order, and their new positions.
-
-    Numbers, bullets and everything between the reasons stay. The statements keep the numbers of
-    the original statements.
+    """Return the response with its reasons in another order, and their new positions. Numbers,
+    bullets and all text between the reasons stay in place. Each statement keeps its original index.
     """
     spans = _spans(justify)
     texts = [justify.reasons[index].text for index in order]
@@ -364,7 +367,7 @@ def reorder_response(justify: Exchange, order: Order) -> tuple[str, ParsedRespon
 
 
 def _permutations(sample: Sample) -> list[Order]:
-    """Return the original order and others; () if none were requested or none exist."""
+    """Return the original order and other orders, or () if none were requested or none exist."""
     justify, count = sample.justify, sample.request.permute_reasons
     if justify is None or not count or sample.number > 0 or why_no_later_stage(justify) is not None:
         return []
@@ -376,7 +379,7 @@ def _permutations(sample: Sample) -> list[Order]:
 
 
 def sample_permutations(plain: Order, count: int, generator: np.random.Generator) -> list[Order]:
-    """Draw distinct other orders uniformly; all of them if there are fewer than `count`."""
+    """Draw distinct other orders uniformly. Return all of them if fewer than `count` exist."""
     orders: dict[Order, None] = {}
     while len(orders) < min(count, math.factorial(len(plain)) - 1):
         check()
@@ -387,7 +390,7 @@ def sample_permutations(plain: Order, count: int, generator: np.random.Generator
 
 
 def _spans(justify: Exchange) -> list[Span]:
-    """Return the reasons' spans; [] if the reasons are not in order."""
+    """Return the spans of the reasons, or [] if they are not in order."""
     spans = [each.statement.span for each in justify.reasons if each.statement.span is not None]
     apart = all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
     return spans if apart else []

@@ -1,8 +1,9 @@
 """HAF: how confident, relevant, diverse, sufficient and necessary are the reasons of a model?
 
 Source: Mothilal et al., arXiv:2506.19113, Eqs. 1-12; `reference` follows `haf.py` of the released
-code (uofthcdslab/HAF). Pure functions: numbers in, numbers out; None is "undefined". Every
-confidence, similarity, diversity and metric is in [0, 1]. A confidence may be None.
+code (uofthcdslab/HAF). Pure functions of numbers that return None for an undefined value. C is a
+confidence, which may be None, and g a similarity of two texts. Every confidence, similarity,
+diversity and metric is in [0, 1].
 """
 
 from __future__ import annotations
@@ -19,34 +20,33 @@ SMALLEST = float(np.nextafter(0, 1))  # e^-U is positive, also where a float can
 
 
 def semantic_relevance(similarities: Floats) -> Floats:
-    """Eq. 3: S(z_i, r) = 1 - |g(r, r without z_i)|, (N,) in [0, 1]; higher = more relevant."""
+    """Return 1 - |g(r, r without z_i)| for each of N tokens (Eq. 3), in [0, 1]. Higher means more
+    relevant."""
     relevances: Floats = 1.0 - np.abs(similarities)
     return relevances
 
 
 def normalised_relevance(relevances: Floats) -> Floats | None:
-    """Eq. 2: (N,) weights of sum 1; None if no token is relevant at all."""
+    """Return N weights of sum 1 (Eq. 2), or None if no token is relevant."""
     total = float(np.sum(relevances))
     return relevances / total if total > 0 else None
 
 
 def uniform_relevance(tokens: int) -> Floats:
-    """Return the control with equal relevance of every token, (N,) of sum 1."""
+    """Return equal relevances of all N tokens, as a control."""
     return np.ones(tokens, dtype=np.float64)
 
 
 def uncertainty(nll: Floats, weights: Floats) -> float:
-    """Eq. 1: U = sum of -log p(z_i) times its weight, nats, >= 0."""
+    """Return the uncertainty U in nats, at least 0 (Eq. 1). It is the sum over tokens of -log
+    p(z_i) times its weight."""
     return float(np.dot(nll, weights))
 
 
 def confidence(nll: Floats, relevances: Floats) -> float | None:
-    """Eq. 4: C = e^-U, in (0, 1], higher = surer.
-
-    nll: (N,) -log p of each token, nats, >= 0. relevances: (N,) of Eq. 3, normalised here.
-
-    None if there is no token, or none that is relevant.
-    """
+    """Return C = e^-U, in (0, 1] (Eq. 4). Higher means more confident. `nll` has -log p of each of
+    N tokens, in nats. `relevances` has the N values of Eq. 3, which are normalised here. The result
+    is None if there is no relevant token."""
     weights = normalised_relevance(relevances) if nll.size else None
     if weights is None:
         return None
@@ -54,13 +54,13 @@ def confidence(nll: Floats, relevances: Floats) -> float | None:
 
 
 def mean(values: Confidences) -> float | None:
-    """Return the mean of the defined values, or None without any."""
+    """Return the mean of the defined values, or None if there are none."""
     defined = [value for value in values if value is not None]
     return float(np.mean(defined)) if defined else None
 
 
 def weighted_pair(confidence: float | None, other: float | None, share: float) -> float | None:
-    """Return share * C + (1 - share) * other (Eqs. 5, 7 and 10); None if a part is None."""
+    """Return share * C + (1 - share) * other (Eqs. 5, 7 and 10), or None if a part is None."""
     if confidence is None or other is None:
         return None
     return share * confidence + (1 - share) * other
@@ -69,10 +69,12 @@ def weighted_pair(confidence: float | None, other: float | None, share: float) -
 def diversity_in_support(
     confidences: Confidences, similarities: Floats, *, count_undefined: bool = False
 ) -> float | None:
-    """Eq. 6, DiS: mean over ordered pairs i != j of (1 - g(r_i, r_j)) C_j; higher = better.
+    """Return DiS (Eq. 6): the mean over ordered pairs i != j of (1 - g(r_i, r_j)) C_j. Higher is
+    better.
 
-    similarities: (n, n), symmetric. Pairs whose C_j is undefined are left out; the released code
-    leaves them out of the sum only (`count_undefined`). None for fewer than two reasons.
+    `similarities` is a symmetric (n, n) matrix. Pairs with an undefined C_j are left out. The
+    released code leaves them out of the sum but counts them (`count_undefined`). The result is None
+    for fewer than two reasons.
     """
     n = len(confidences)
     others = (1.0 - similarities).sum(axis=0) - (1.0 - np.diagonal(similarities))
@@ -84,7 +86,8 @@ def diversity_in_support(
 
 
 def determinantal_diversity(confidences: Confidences, similarities: Floats) -> float | None:
-    """DiS-dpp = det(g_ij C_j), after `haf.py`; not in the paper. Needs every C; g_ii = 1."""
+    """Return DiS-dpp = det(g_ij C_j) for similarities g, with g_ii = 1, and confidences C. Return
+    None if a C is undefined. It is from `haf.py`, not from the paper."""
     defined = [c for c in confidences if c is not None]
     if len(defined) < max(2, len(confidences)):
         return None
@@ -94,7 +97,8 @@ def determinantal_diversity(confidences: Confidences, similarities: Floats) -> f
 
 
 def diversity_from(similarities: Sequence[float], confidences: Confidences) -> float | None:
-    """Eq. 8: div(r, R) = sum_k h(r, r_k) C_k / sum_k C_k, h = 1 - g; None if R is empty."""
+    """Return the diversity of a reason from a set R (Eq. 8), the mean of 1 - g weighted by C_k.
+    Return None if R is empty."""
     defined = [
         (1.0 - g, c) for g, c in zip(similarities, confidences, strict=True) if c is not None
     ]
@@ -103,7 +107,7 @@ def diversity_from(similarities: Sequence[float], confidences: Confidences) -> f
 
 
 def recovery(confidence: float | None, similarity: float, left_out: float | None) -> float | None:
-    """The term of Eq. 12: half C(s_k), half g(s_k, r_j) C(r_j)."""
+    """Return one term of Eq. 12: half of C(s_k) plus half of g(s_k, r_j) C(r_j)."""
     if confidence is None or left_out is None:
         return None
     return 0.5 * (confidence + similarity * left_out)
@@ -112,21 +116,23 @@ def recovery(confidence: float | None, similarity: float, left_out: float | None
 def sufficiency(
     weight: float, decision: float | None, informativeness: float | None
 ) -> float | None:
-    """Eq. 9, RS = w_S C(Y) (1 - I_S); higher = the reason alone suffices."""
+    """Return RS = w_S C(Y) (1 - I_S) (Eq. 9). Higher means that the reason alone suffices."""
     if decision is None or informativeness is None:
         return None
     return weight * decision * (1.0 - informativeness)
 
 
 def necessity(weight: float, decision: float | None, informativeness: float | None) -> float | None:
-    """Eq. 11, RN = w_N C(Y) I_N; higher = the reason is missed when left out."""
+    """Return RN = w_N C(Y) I_N (Eq. 11). Higher means that the model misses the reason when it is
+    left out."""
     if decision is None or informativeness is None:
         return None
     return weight * decision * informativeness
 
 
 def predictive_entropy_change(later: Confidences, initial: Confidences) -> float | None:
-    """del-PE, after `haf.py`: mean U of a later stage's reasons minus the initial ones', nats."""
+    """Return del-PE as in `haf.py`: the mean uncertainty of a later stage's reasons minus that of
+    the initial reasons, in nats."""
     ends = [
         mean([None if c is None else -float(np.log(c)) for c in part]) for part in (later, initial)
     ]
@@ -134,5 +140,6 @@ def predictive_entropy_change(later: Confidences, initial: Confidences) -> float
 
 
 def summary(parts: Sequence[float | None]) -> float | None:
-    """Our own: the mean of the parts that are defined, each with 1 as its best value."""
+    """Return the mean of the defined parts, each of which has 1 as its best value. This score is
+    our own."""
     return mean(parts)

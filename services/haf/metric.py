@@ -1,4 +1,5 @@
-"""HAF: let the model converse, or take the responses that were sent; compare their texts; weigh."""
+"""HAF prompts the model, or takes the responses in the request, then compares their texts and
+computes the metrics."""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         return collected
 
     def coverage(self, request: HafRequest) -> LanguageCoverage:
-        """Return the languages of the writer, and of prompts, labels and reader (English)."""
+        """Return the supported languages: those of the model, and English for prompts, labels and
+        reader."""
         sent = None if request.sent is None else request.sent.justify
         languages, unread = _rule_coverage(
             request,
@@ -90,7 +92,7 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         return model_coverage(request, languages, model_languages(request), unread)
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
-        """Read the stance of a JUSTIFY response. Raises Unavailable if the reader is
+        """Read the stance of a JUSTIFY response. Raises Unavailable if the trained reader is
         unavailable."""
         parsed = read_responses([(answer, "justify")])[0]
         decision = parsed.decision
@@ -118,7 +120,7 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         )
 
     def report(self, request: HafRequest, collected: HafCollected) -> HafResult:
-        """Report the first generation; the other generations show repetition."""
+        """Report on the first generation. The other generations are used for the spread."""
         transcripts = collected.transcripts
         scores = [score_transcript(request, each, collected) for each in check_each(transcripts)]
         first, values = transcripts[0], scores[0]
@@ -189,10 +191,8 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
 def _rule_coverage(
     request: HafRequest, justify: str | None, *, silent: bool
 ) -> tuple[Languages, tuple[Obstacle, ...]]:
-    """Return the languages and the obstacles.
-
-    silent: the response has no log-probabilities, which setting `language` does not change.
-    """
+    """Return the supported languages and the obstacles. `silent`: the response has no
+    log-probabilities, an obstacle that another `language` does not remove."""
     fields = fields_in(justify or "")
     prose = justify if fields is None else fields.prose
     languages, unread = rules_coverage(request.text, prose, requested_language(request), RULED)
@@ -202,10 +202,8 @@ def _rule_coverage(
 
 
 def _score(components: HafComponents) -> float | None:
-    """Return the mean of the defined components, turned so that higher is better; None without SoS.
-
-    The paper has no single score.
-    """
+    """Return the mean of the defined components, reversed where lower is better, or None if SoS is
+    undefined. The paper has no single score."""
     if components.sos is None:
         return None
     reliance = [None if value is None else 1 - value for value in (components.uii, components.uei)]
@@ -286,7 +284,7 @@ def _reason(statement: StatementTokens, value: ReasonValue, uniform: ReasonValue
 
 
 def undefined_warnings(components: HafComponents, transcript: Transcript) -> list[str]:
-    """Yield a warning for every metric that is null."""
+    """Return a warning for every metric that is null."""
     values = components.model_dump()
     return [
         f"{name}: {_undefined_reason(name, transcript)}"

@@ -1,8 +1,8 @@
-"""HAF compares pairs of texts by a similarity, which decides what `paper` and `reference` leave it.
+"""Compares pairs of texts with a similarity model, which also makes decisions in variants `paper`
+and `reference`.
 
-One call a model for all samples of all requests (split only where the port's limit demands it). A
-pair's value does not depend on the others (shared.models.ports), so that a request scores the same
-alone and in a batch.
+Makes one call per model for all samples of all requests, split only to respect the limit. No value
+depends on other pairs (shared.models.ports), so a request gets the same score alone and in a batch.
 """
 
 from __future__ import annotations
@@ -50,13 +50,14 @@ Named = tuple[str, str, str]  # the model, and two texts
 
 @dataclass(frozen=True)
 class SimilarityTable:
-    """g(a, b) of one model, [0, 1], looked up."""
+    """A lookup table of one model's similarities g(a, b), in [0, 1]."""
 
     values: dict[Texts, float]
     same_is_one: bool
 
     def __call__(self, a: str, b: str) -> float:
-        """Higher: more similar; 1 for equal texts, where the variant says so."""
+        """Return the similarity of two texts, in [0, 1]. Equal texts have 1 if the variant
+        says so."""
         return 1.0 if a == b and self.same_is_one else self.values[a, b]
 
 
@@ -72,7 +73,7 @@ class HafCollected(Collected):
 
 @dataclass(frozen=True)
 class PairScores:
-    """A request's pairs, with the scores of all requests."""
+    """The pairs of one request, and the similarities of all requests."""
 
     pairs: dict[Named, None]
     values: dict[Named, float]
@@ -85,7 +86,7 @@ class PairScores:
 def compare(
     requests: Sequence[HafRequest], transcripts: Sequence[Sequence[Transcript]]
 ) -> list[HafCollected]:
-    """Return the similarities and decisions of every request."""
+    """Return the similarities for every request, and the decisions that they make."""
     requested = [_requested_pairs(*each) for each in zip(requests, transcripts, strict=True)]
     similarities = _compare_pairs([pair for pairs in requested for pair in pairs])
     return [
@@ -95,7 +96,8 @@ def compare(
 
 
 def _requested_pairs(request: HafRequest, transcripts: Sequence[Transcript]) -> list[Named]:
-    """Return the pairs of one request, without equal texts if the variant sets these to 1."""
+    """Return the pairs of one request. Equal texts are left out if the variant sets their
+    similarity to 1."""
     check_cost(request, transcripts)
     variant = variant_of(request)
     pairs = [
@@ -111,7 +113,8 @@ def _requested_pairs(request: HafRequest, transcripts: Sequence[Transcript]) -> 
 
 
 def pairs_of(request: HafRequest, transcript: Transcript) -> Iterator[Texts]:
-    """Yield the pairs for relevance (Eq. 3), support (Eqs. 5, 6), and stages against JUSTIFY."""
+    """Yield the pairs for relevance (Eq. 3), for support (Eqs. 5, 6), and between later stages and
+    JUSTIFY."""
     for exchange in check_each(transcript.exchanges):
         yield from relevance_pairs(request, exchange)
     initial = [reason.text for reason in transcript.justify.reasons]
@@ -126,14 +129,14 @@ def pairs_of(request: HafRequest, transcript: Transcript) -> Iterator[Texts]:
 
 
 def compared_with(exchange: Exchange, initial: Sequence[str]) -> list[str]:
-    """Return the JUSTIFY reasons with which a stage's new reasons are compared."""
+    """Return the JUSTIFY reasons with which the new reasons of a stage are compared."""
     if exchange.stage == "necessity":
         return [text for index, text in enumerate(initial) if index == exchange.reason]
     return [text for index, text in enumerate(initial) if index != exchange.reason]
 
 
 def relevance_pairs(request: HafRequest, exchange: Exchange) -> Iterator[Texts]:
-    """Return pairs of each statement and the statement without each of its tokens."""
+    """Yield each statement paired with itself without each one of its tokens."""
     for reason in exchange.reasons:
         yield from ((reason.text, masked) for masked in reason.masked)
     if exchange.decision is not None:
@@ -142,7 +145,8 @@ def relevance_pairs(request: HafRequest, exchange: Exchange) -> Iterator[Texts]:
 
 
 def decision_target(request: HafRequest, exchange: Exchange, decision: StatementTokens) -> str:
-    """Return the text for a decision's relevance: the sentence (Eq. 3) or the released label."""
+    """Return the text to which a decision's tokens are relevant: its sentence (Eq. 3), or the
+    released code's label."""
     target = request.decision_target or variant_of(request).decision_target
     return decision.text if target == "sentence" else exchange.decision_label
 
@@ -183,7 +187,8 @@ def _collect_one(
 
 
 def needs_similarity(variant: HafVariant, exchange: Exchange) -> bool:
-    """Return True if the similarity decides, as nothing was read or the variant prefers it."""
+    """Return True if similarity decides, because the reader found no answer or the variant leaves
+    it to similarity."""
     if exchange.stage == "justify" or exchange.parsed.decision is None:
         return False
     verdict = exchange.parsed.decision.verdict
@@ -191,7 +196,7 @@ def needs_similarity(variant: HafVariant, exchange: Exchange) -> bool:
 
 
 def undecided_sentences(variant: HafVariant, transcript: Transcript) -> list[str]:
-    """Return the decision sentences that are decided by similarity."""
+    """Return the decision sentences that similarity has to decide."""
     return [
         exchange.parsed.decision.statement.text
         for exchange in transcript.later
@@ -200,12 +205,12 @@ def undecided_sentences(variant: HafVariant, transcript: Transcript) -> list[str
 
 
 def decide_by_similarity(variant: HafVariant, sentence: str, g: Compare) -> DecisionVerdict:
-    """Return the side whose sentences are more similar; unclear if neither is.
+    """Return the answer whose template sentences are more similar to `sentence`, or "unclear" if
+    neither side is similar.
 
-    The certainty is the side's share of both sides' similarities. The sentences are the released
-    code's lists, since the paper's Eqs. 9 and 11 need a class for every decision. Deviates: the
-    paper takes the mean similarity of each side, its code the largest; `reference` follows the
-    code.
+    The certainty is that side's share of both similarities. The templates are the released code's,
+    since the paper's Eqs. 9 and 11 need a class for every decision. Deviates: the paper averages
+    the similarities of each side, and its code takes the largest, as `reference` does.
     """
     aggregate: Callable[[list[float]], Any] = max if variant.best_template else np.mean
     no = float(aggregate([g(sentence, template) for template in INSUFFICIENT]))
@@ -217,7 +222,7 @@ def decide_by_similarity(variant: HafVariant, sentence: str, g: Compare) -> Deci
 
 
 def model_languages(request: HafRequest) -> tuple[ModelLanguages, ...]:
-    """Return the languages of the model that writes; () if the request includes the responses."""
+    """Return the languages of the model that writes, or () if the request has the responses."""
     if request.model is None:
         return ()
     return (ModelLanguages(request.model, models().writer(request.model).languages),)
@@ -229,10 +234,9 @@ def _similarity(name: str) -> Similarity:
 
 
 def check_cost(request: HafRequest, transcripts: Sequence[Transcript]) -> None:
-    """Raise TooCostly if there are too many pairs, or too long ones, before any is compared.
-
-    A statement of N tokens is compared N times with itself, so that long ones cost their square.
-    """
+    """Raise TooCostly if there are too many or too long pairs. This runs before any comparison. A
+    statement of N tokens is compared N times with itself, so its cost grows with the square of its
+    length."""
     sizes = [size for transcript in transcripts for size in _sizes(request, transcript)]
     pairs = sum(count for count, _ in sizes)
     characters = sum(length for _, length in sizes)
@@ -256,7 +260,7 @@ def check_cost(request: HafRequest, transcripts: Sequence[Transcript]) -> None:
 
 
 def _sizes(request: HafRequest, transcript: Transcript) -> Iterator[tuple[int, int]]:
-    """(pairs, characters of both texts), counted without making them; repeated ones included."""
+    """Yield (pairs, characters of both texts) without building the pairs. Repeated pairs count."""
     initial = [len(reason.text) for reason in transcript.justify.reasons]
     count, together = len(initial), sum(initial)
     yield count, count * len(request.text) + together

@@ -1,8 +1,6 @@
-"""HAF's page: the verdict, reasons and decisions as cards, the stages as a path, the six metrics.
-
-Tokens are marks, and neighbours of the same step share one mark. The number of marks is limited,
-so a table lists the values of the strongest tokens.
-"""
+"""The page of a HAF job: the verdict, cards for reasons and decisions, the stages, and the six
+metrics. Tokens are marked, and neighbours of the same level share one mark. The number of marks is
+limited, so a table lists the most relevant tokens."""
 
 from __future__ import annotations
 
@@ -49,7 +47,7 @@ Part = HafReasonPart | HafDecisionPart
 
 @dataclass(frozen=True, slots=True)
 class WeightedToken:
-    """A token with a large weight in a confidence."""
+    """A token with a large weight in a confidence value."""
 
     text: str
     probability: float
@@ -59,7 +57,7 @@ class WeightedToken:
 
 @dataclass(frozen=True, slots=True)
 class StatementCard:
-    """A reason or a decision. heaviest: its strongest tokens, if they were requested."""
+    """A reason or a decision. `heaviest` has its most relevant tokens, if they were requested."""
 
     text: list[MarkedText]
     part: Part
@@ -77,7 +75,8 @@ class ResponseCards:
 
 
 def response_cards(stages: Sequence[HafStagePart]) -> tuple[ResponseCards, ...]:
-    """Return a card for each response, coloured in order until the page's limit of marks."""
+    """Return the cards of each response. Tokens are coloured until the page reaches its limit of
+    marks."""
     cards: list[ResponseCards] = []
     left = MOST_STRETCHES
     for stage in stages:
@@ -115,7 +114,7 @@ def in_response(stage: HafStagePart) -> list[MarkedText]:
 
 
 def _statement(part: Part, left: int) -> StatementCard:
-    """Return the card; `left` is the number of marks that the page can still add."""
+    """Return the card. `left` is the number of marks that the page can still take."""
     coloured = StatementCard(pieces(part.text, _marks(part)), part, _top_tokens(part))
     if _weight(coloured.text) <= left:
         return coloured
@@ -128,7 +127,8 @@ def _weight(text: Sequence[MarkedText]) -> int:
 
 
 def _top_tokens(part: Part) -> tuple[WeightedToken, ...]:
-    """Return the tokens with the most weight in a confidence; none if the text was not kept."""
+    """Return the tokens with the most weight in a confidence, or none if the text was not
+    stored."""
     if not part.text or part.start is None:
         return ()
     total = sum(token.relevance for token in part.token_values)
@@ -144,13 +144,15 @@ def _top_tokens(part: Part) -> tuple[WeightedToken, ...]:
 
 
 def _sort_tokens(part: Part) -> list[HafTokenValue]:
-    """Return the relevant tokens, the most relevant first; on ties, the first in the text."""
+    """Return the tokens with relevance above 0, the most relevant first. Ties keep the order of the
+    text."""
     some = [token for token in part.token_values if token.relevance > 0]
     return sorted(some, key=lambda token: (-token.relevance, token.start))
 
 
 def _marks(part: Part) -> Iterator[Mark]:
-    """Relevance, probability, and the one most relevant token. No labels: a table says them."""
+    """Yield marks for relevance, for probability, and for the most relevant token. A table has
+    their values, so they have no labels."""
     if part.start is None:
         return
     first = _sort_tokens(part)[:1]
@@ -162,7 +164,7 @@ def _marks(part: Part) -> Iterator[Mark]:
 
 
 def _merge_marks(part: Part, kind: str, step: Callable[[HafTokenValue], int]) -> Iterator[Mark]:
-    """Merge neighbours of the same step into one mark; step 0 has no mark."""
+    """Merge neighbouring tokens of the same level into one mark. Level 0 has no mark."""
     tokens = (Warm(*_span(part.start or 0, token), step(token)) for token in part.token_values)
     end = 0
     for run in runs(part.text, tokens):
@@ -178,12 +180,12 @@ def _span(start: int, token: HafTokenValue) -> tuple[int, int]:
 
 
 def _response_step(token: HafTokenValue, largest: float) -> int:
-    """Return 0 (no relevance) to 5 (above four fifths of the largest relevance)."""
+    """Return a level from 0 (no relevance) to 5 (above four fifths of the largest relevance)."""
     return math.ceil(STEPS * (token.relevance / largest)) if largest else 0
 
 
 def _uncertainty_step(token: HafTokenValue) -> int:
-    """Return 0 (at least 0.9) to 3 (below 0.1)."""
+    """Return a level from 0 (probability of at least 0.9) to 3 (below 0.1)."""
     return sum(math.exp(token.logprob) < border for border in UNSURE)
 
 
@@ -192,7 +194,7 @@ INDIVIDUAL: tuple[Stage, ...] = ("sufficiency", "necessity")
 
 @dataclass(frozen=True, slots=True)
 class DecisionSentence:
-    """A decision sentence and its reading. `tone`: good, bad or neutral."""
+    """A decision sentence and its reading. `tone` is good, bad or neutral."""
 
     statement: StatementCard
     part: HafDecisionPart
@@ -203,7 +205,7 @@ class DecisionSentence:
 
 @dataclass(frozen=True, slots=True)
 class ResponseCard:
-    """One response. `about`: the number of the JUSTIFY reason, from 1."""
+    """One response. `about` is the number of the JUSTIFY reason that it concerns, from 1."""
 
     about: int | None
     part: HafStagePart
@@ -214,7 +216,7 @@ class ResponseCard:
 
 @dataclass(frozen=True, slots=True)
 class StageStep:
-    """A stage. `absent`: why it has no answer, else empty; `leads_to`: names of its metrics."""
+    """A stage. `absent` says why it has no answer, or is empty. `leads_to` names its metrics."""
 
     stage: Stage
     title: str
@@ -227,13 +229,14 @@ class StageStep:
 def path(
     report: HafResult, responses: Sequence[ResponseCards], reasons_by_metric: dict[str, str]
 ) -> tuple[StageStep, ...]:
-    """Return the steps: JUSTIFY, both questions about all reasons, and those about each reason."""
+    """Return the stages: JUSTIFY, the two questions about all reasons, and the questions about
+    single reasons."""
     stages: tuple[Stage, ...] = ("justify", "internal", "external", _individual(report))
     return tuple(_step(stage, responses, reasons_by_metric) for stage in stages)
 
 
 def _individual(report: HafResult) -> Stage:
-    """Return the single-reason stage that was run, or the stage that fits the stance."""
+    """Return the single-reason stage that was run, or else the one that fits the stance."""
     run = [part.stage for part in report.stages if part.stage in INDIVIDUAL]
     if run:
         return run[0]
@@ -275,7 +278,8 @@ Matrix = Sequence[Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """A metric, and its value without one ingredient. `why`: the reason of a null, else empty."""
+    """A metric, with its values when one ingredient is left out. `why` is the reason of a null, or
+    empty."""
 
     metric: words.MetricWords
     value: float | None
@@ -305,7 +309,7 @@ class HafView:
 
 
 def view(request: HafRequest | None, report: HafResult) -> HafView:
-    """Return the page of a report; without a request its texts are empty."""
+    """Return the page of a report. Without a request its texts are empty."""
     reasons_by_metric = words.reasons_by_metric(report.warnings)
     responses = response_cards(report.stages)
     return HafView(
@@ -408,7 +412,7 @@ def design(report: Record) -> Iterator[Block]:
 
 
 def _lines_of(group: Record) -> list[Pair]:
-    """Return the query parameters that select the group's lines; [] if none do."""
+    """Return the query parameters that select the group's results, or [] if none do."""
     model, metadata = group.get("of_model"), record(group, "of_metadata")
     named = [("model", str(model))] if model else []
     return [*named, *(("meta", f"{key}={value}") for key, value in metadata.items())]

@@ -1,8 +1,9 @@
-"""Variant `robust`: the reasons of a list, labels, and the sentences that may state the decision.
+"""Parser of the variant `robust`: the reasons of a list, labels, and the sentences that may state
+the decision.
 
-This module parses the form only: marks, headings, labels, fields of JSON, paragraphs. The trained
-reader classifies the sentences (`reading.py`). Source: Mothilal et al., arXiv:2506.19113,
-section 3.1; docs/methods/haf.md lists the differences to the released parser.
+This module only parses form: list marks, headings, labels, JSON fields, paragraphs. The trained
+reader classifies the sentences (`reading.py`). Source: Mothilal et al., arXiv:2506.19113, section
+3.1; docs/methods/haf.md lists the differences from the released parser.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class ParsedStatement:
 
 @dataclass(frozen=True, slots=True)
 class DecisionVerdict:
-    """A later stage's verdict on the reasons. certainty: [0, 1], of the judge."""
+    """The verdict on the reasons in a later stage. `certainty`, in [0, 1], is that of the reader or
+    similarity that decided."""
 
     answer: Answer
     judge: DecidedBy
@@ -44,7 +46,7 @@ class DecisionVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision sentence; `verdict` is None at JUSTIFY, and if similarity decides."""
+    """The decision sentence. `verdict` is None for JUSTIFY, or if similarity decides."""
 
     statement: ParsedStatement
     verdict: DecisionVerdict | None = None
@@ -60,7 +62,7 @@ class ParsedResponse:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as sent to the reader, with its position in the response and its paragraph."""
+    """A sentence as the reader receives it, with its position in the response and its paragraph."""
 
     asked: str
     span: Span
@@ -69,11 +71,9 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The form of a response.
-
-    opening: the sentences of which one may state the decision. whole: these and the headings among
-    them. reasons: the items of a list. prose: all sentences, where there is no list.
-    """
+    """The form of a response. `opening` has the sentences that may state the decision. `whole` is
+    their text with the headings between them. `reasons` has the items of a list. `prose` has all
+    sentences of a response without a list."""
 
     response: str
     opening: tuple[Sentence, ...]
@@ -160,7 +160,7 @@ def is_reason(text: str) -> bool:
 
 
 class _ResponseText:
-    """A normalised response without the model's thoughts. Offsets are of `plain`."""
+    """A normalised response without the model's thoughts. Offsets refer to `plain`."""
 
     def __init__(self, response: str) -> None:
         self.response = response
@@ -172,7 +172,7 @@ class _ResponseText:
         self.plain = self.normalized.text
 
     def original(self, start: int, end: int) -> Span:
-        """Return the same span in the response, with emphasis marks at its ends."""
+        """Return the same span in the original response, extended by emphasis marks at its ends."""
         begin, close = self.normalized.original(start, end)
         begin, close = begin + self.start, close + self.start
         while begin > self.start and self.response[begin - 1] in _EMPHASIS:
@@ -192,7 +192,8 @@ class _ResponseText:
         ]
 
     def labelled_decision(self, begin: int) -> list[Sentence]:
-        """Return the sentences from the last label of a decision on. `begin`: start of the list."""
+        """Return the sentences from the last label of a decision onwards. `begin` is the start of
+        the list."""
         for label in reversed(list(_DECISION.finditer(self.plain))):
             line = self.plain.rfind("\n", 0, label.start()) + 1
             mark = _MARK.match(self.plain, line)
@@ -203,7 +204,8 @@ class _ResponseText:
         return []
 
     def items(self) -> tuple[int, list[Span]]:
-        """Return the start of the list and its items: marked, labelled or under headings."""
+        """Return the start of the list, and its items. Items have list marks, labels or
+        headings."""
         heads = self._heads()
         titles = {position for position, is_title in heads if is_title}
         labels = [label.span() for label in _LABELLED.finditer(self.plain)]
@@ -244,14 +246,15 @@ class _ResponseText:
         return len(line) - len(line.lstrip())
 
     def _heads(self) -> list[tuple[int, bool]]:
-        """Return the start of each heading, and True if it is a title above a text (`#`)."""
+        """Return the start of each heading, and True if it is a Markdown title (`#`)."""
         return [
             (bisect_left(self.normalized.starts, head.end() - self.start), head[1] is not None)
             for head in _HEAD.finditer(self.response, self.start)
         ]
 
     def _item(self, start: int, limit: int, *, is_title: bool) -> Span:
-        """An item's text up to a blank line; of a title, and of a label, the text below it."""
+        """Return an item's text up to a blank line. For a title or label, return the text
+        below it."""
         end = self._paragraph_end(start, limit)
         below = self.plain[end:limit].strip()
         if below and (is_title or self.plain[start:end].rstrip().endswith(":")):
@@ -269,20 +272,20 @@ class _ResponseText:
         return blank.start() if blank else limit
 
     def fields(self) -> list[_Field]:
-        """Return the fields of the JSON object that begins a line, or [] without such an object."""
+        """Return the fields of a JSON object at the start of a line, or [] if there is none."""
         opened = _OPENED.search(self.plain)
         parsed = [] if opened is None else list(_fields(self.plain, opened.start()))
         return [replace(each, span=self.original(*each.span)) for each in parsed]
 
 
 def _without_headings(region: list[Sentence]) -> list[Sentence]:
-    """Leave out headings and announcements if any other sentence remains."""
+    """Remove headings and announcements, unless no other sentence remains."""
     statements = [each for each in region if not _is_heading(each.asked)]
     return [each for each in statements if each.asked[-1] != ":"] or statements or region
 
 
 def _is_heading(text: str) -> bool:
-    """Return True for a few words and a colon, or a label alone ("Decision")."""
+    """Return True for a few words with a colon, and for a single label ("Decision")."""
     label = _DECISION.match(text)
     if label and label.end() == len(text):
         return True
@@ -300,7 +303,8 @@ _TEXT_KEY = re.compile("text|description|details?|content|statement", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A JSON value. span: that of a reason's text, else of the key and the value."""
+    """A JSON value. `span` covers the text of a reason; for other values it covers key and
+    value."""
 
     key: str
     value: str
@@ -309,7 +313,8 @@ class _Field:
 
 
 def _fields(text: str, start: int) -> Iterator[_Field]:
-    """The strings, numbers and words of JSON, also where it is cut off; a list's have its key."""
+    """Yield the strings, numbers and words in JSON, also if it is cut off. List items have the key
+    of their list."""
     tokens = list(_TOKEN.finditer(text, start))
     keys: list[str] = []  # of what is open
     key, begin = "", start

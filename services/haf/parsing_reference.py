@@ -1,8 +1,6 @@
-"""Variant `reference`: the results of the released parser, including its quirks.
-
-Source: uofthcdslab/HAF (Apache-2.0), the parser as specified for this metric; checked against the
-released output of real responses. docs/methods/haf.md lists its quirks.
-"""
+"""Parser of the variant `reference`: the results of the released parser, including its quirks.
+Source: uofthcdslab/HAF (Apache-2.0), the parser as specified for this metric. It was checked
+against the released output for real responses. docs/methods/haf.md lists its quirks."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ SHORTEST_REASON = 21  # characters; shorter items are dropped
 
 
 def parse_as_released(response: str, stage: Stage) -> ParsedResponse:
-    """Return decision sentence, stance and reasons as the released parser does."""
+    """Return the decision sentence, stance and reasons that the released parser returns."""
     sentence = decision_sentence(response)
     reasons = reasons_of(response, sentence or NONE, stage)
     return ParsedResponse(
@@ -47,7 +45,7 @@ def parse_as_released(response: str, stage: Stage) -> ParsedResponse:
 
 
 def decision_sentence(response: str) -> str | None:
-    """Return the first sentence that contains a keyword, also inside a word."""
+    """Return the first sentence that contains a keyword, even inside a longer word."""
     for part in _SENTENCE.split(response):
         sentence = part.strip()
         if any(keyword in sentence.lower() for keyword in _KEYWORDS):
@@ -56,7 +54,7 @@ def decision_sentence(response: str) -> str | None:
 
 
 def stance_as_released(sentence: str) -> Stance:
-    """Return the stance: first any hedge, then a denial, then the word itself."""
+    """Return the stance. Hedges take precedence over denials, and denials over the word "toxic"."""
     lowered = sentence.lower()
     if any(hedge in lowered for hedge in _HEDGED):
         return "maybe"
@@ -68,7 +66,7 @@ def stance_as_released(sentence: str) -> Stance:
 
 
 def reasons_of(response: str, sentence: str, stage: Stage) -> list[str]:
-    """Return list items up to their first blank line, without the decision sentence."""
+    """Return the list items, each up to its first blank line. The decision sentence is left out."""
     items = (item.strip() for item in _ITEM.findall(response.replace(sentence, "")))
     kept = [item.split("\n\n")[0].strip() for item in items]
     kept = [item for item in kept if len(item) >= SHORTEST_REASON]
@@ -78,6 +76,7 @@ def reasons_of(response: str, sentence: str, stage: Stage) -> list[str]:
 
 
 def located(response: str, text: str) -> ParsedStatement:
-    """Return the statement; its `span` is None if the deletion joined separate parts."""
+    """Return the statement. Its `span` is None if removing the decision sentence joined separate
+    parts."""
     start = response.find(text)
     return ParsedStatement(text, (start, start + len(text)) if start >= 0 else None)

@@ -1,8 +1,6 @@
-"""Stances, later answers and refusals, read by the trained reader.
-
-Each reading is one call for any number of responses. A probability does not depend on what else is
-read, so a response is read the same alone and in a batch.
-"""
+"""Stances, answers of later stages, and refusals, as classified by the trained reader. Each kind of
+reading is one call for all responses. A probability does not depend on other texts in the call, so
+a response is read the same alone and in a batch."""
 
 from __future__ import annotations
 
@@ -38,10 +36,8 @@ NEED_MORE: tuple[Answer, ...] = ("insufficient", "doubtful")
 
 
 def read_responses(responses: Sequence[tuple[str, Stage]]) -> list[ParsedResponse]:
-    """Read responses of any stages. Raises Unavailable if the reader is not available.
-
-    A JUSTIFY response that is a JSON object of the explanation's fields is not read.
-    """
+    """Read responses of any stages. Raises Unavailable if the trained reader is not available. A
+    JUSTIFY response that is a JSON object with an explanation's fields needs no reader."""
     from_fields = [
         _fields_response(response) if stage == "justify" else None for response, stage in responses
     ]
@@ -51,7 +47,7 @@ def read_responses(responses: Sequence[tuple[str, Stage]]) -> list[ParsedRespons
 
 
 def _fields_response(response: str) -> ParsedResponse | None:
-    """Return decision and reasons of the fields, or None without fields or a valid stance."""
+    """Return the decision and reasons of the fields, or None without fields or a valid stance."""
     fields = fields_in(response)
     if fields is None or fields.reasons is None or not fields.decision:
         return None
@@ -100,7 +96,7 @@ SHORTEST_REFUSAL = 3  # words
 
 @dataclass(frozen=True, slots=True)
 class _Readings:
-    """The probabilities of every text that the reader read."""
+    """The trained reader's probabilities for all texts."""
 
     rows: Mapping[Reading, Mapping[str, Floats]]
 
@@ -115,15 +111,15 @@ class _Readings:
         return cast(Stance, label) if text and probability >= SURE else "unclear"
 
     def verdict(self, text: str) -> DecisionVerdict | None:
-        """Return a text's verdict on the reasons, or None if it has none."""
+        """Return the text's verdict on the reasons, or None if it gives no verdict."""
         label, probability = self.label("answer", text)
         if label in ANSWERS and probability >= SURE_OF_ANSWER:
             return DecisionVerdict(label, "reader", probability)
         return None
 
     def irrelevance(self, text: str) -> DecisionVerdict | None:
-        """Return an answer to another question, such as a statement that the text is toxic or
-        not."""
+        """Return a verdict if the text answers another question, for example if it states that the
+        text is toxic."""
         label, probability = self.label("answer", text)
         if label == "irrelevant" and probability >= SURE:
             return DecisionVerdict("irrelevant", "reader", probability)
@@ -132,11 +128,9 @@ class _Readings:
         return None
 
     def refuses(self, each: Outline, reading: Reading) -> bool:
-        """Return True for a refusal instead of the task, which `reading` reads.
-
-        A response with a list of reasons does its task, so does a clear answer, and two words
-        ("No.") refuse nothing.
-        """
+        """Return True if the response refuses the task. `reading` names the reader's classification
+        to use. A response with a list of reasons or a clear answer is no refusal. Neither are two
+        words ("No.")."""
         if each.reasons or len(each.whole.split()) < SHORTEST_REFUSAL:
             return False
         answer, probability = self.label(reading, each.whole)
@@ -146,13 +140,13 @@ class _Readings:
         return label == "refusal" and probability >= SURE_OF_REFUSAL
 
     def share(self, reading: Reading, text: str, labels: Sequence[str]) -> float:
-        """Return the probability of any of these labels."""
+        """Return the total probability of these labels."""
         row = self.rows[reading][text]
         return sum(float(row[LABELS[reading].index(label)]) for label in labels)
 
 
 def _justify(each: Outline, readings: _Readings) -> ParsedResponse:
-    """Return the stance of the whole opening, and the first sentence that takes it."""
+    """Return the stance of the whole opening, and the first sentence that expresses it."""
     stance = readings.stance(each.whole)
     if readings.refuses(each, "stance"):
         return ParsedResponse(None, "unclear", (), refusal=True)
@@ -190,7 +184,8 @@ def _later(each: Outline, readings: _Readings) -> ParsedResponse:
 def _answer(
     each: Outline, readings: _Readings, answering: float
 ) -> tuple[Sentence | None, DecisionVerdict | None]:
-    """Return the first sentence that answers, else one that is off topic, else the first."""
+    """Return the first sentence that answers, or else the first off-topic sentence, or else the
+    first sentence, with its verdict."""
     if not each.opening:
         return None, None
     for read in (readings.verdict, readings.irrelevance):
@@ -208,7 +203,7 @@ def _after(each: Outline, decision: Sentence) -> list[Sentence]:
 
 
 def _paragraphs(response: str, prose: Sequence[Sentence]) -> tuple[ParsedStatement, ...]:
-    """Return one reason per paragraph of prose, from its first to its last sentence."""
+    """Return one reason for each paragraph of prose, from its first to its last sentence."""
     kept = [sentence for sentence in prose if is_reason(sentence.asked)]
     spans = [
         (group[0].span[0], group[-1].span[1])

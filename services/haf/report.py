@@ -1,8 +1,6 @@
-"""HAF's messages: six metrics with their parts, controls and repetitions; batch tables.
-
-Source: Mothilal et al., arXiv:2506.19113, Eqs. 1 to 12; Tables 1 to 5 and Figure 3 of many results.
-Part of the contract: pydantic only.
-"""
+"""The messages of HAF: six metrics with their parts, controls and repetitions, and tables for
+batches. Source: Mothilal et al., arXiv:2506.19113, Eqs. 1 to 12; Tables 1 to 5 and Figure 3 for
+many results. Part of the contract: imports only pydantic."""
 
 from __future__ import annotations
 
@@ -60,7 +58,7 @@ class HafComponents(Message):
 
 
 class HafExtras(Message):
-    """Additional metrics of the released code; reported with `extras`."""
+    """Additional metrics of the released code, with `extras`."""
 
     dis_dpp: float | None = Field(description="det(g_ij C_j) of the reasons; higher: more diverse")
     internal_del_pe: float | None = Field(
@@ -160,14 +158,14 @@ class HafCounts(Message):
 
 
 class HafControls(Message):
-    """The same metrics without one ingredient, to show its contribution."""
+    """The metrics without one ingredient, to show its effect."""
 
     uniform_relevance: HafComponents = Field(description="every token of a reason counts the same")
     unweighted: HafComponents = Field(description="every confidence is 1: similarity alone")
 
 
 class HafSpread(Message):
-    """One metric over generations."""
+    """The spread of one metric."""
 
     mean: float | None
     sd: float | None = Field(
@@ -179,7 +177,7 @@ class HafSpread(Message):
 
 
 class HafRepetition(Message):
-    """Every metric over `samples` generations; the report itself describes the first."""
+    """Every metric over `samples` generations. The report describes the first."""
 
     samples: int = Field(ge=2)
     sos: HafSpread
@@ -211,8 +209,8 @@ class HafPermutation(Message):
 
 
 class HafResult(ExplainableReport):
-    """The result. `score` is our own: the mean of those of SoS, DiS, 1 - UII, 1 - UEI, and RS
-    or RN that are defined."""
+    """The result. `score` is our own: the mean of the defined values of SoS, DiS, 1 - UII, 1 - UEI,
+    RS and RN."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: HafComponents
@@ -236,8 +234,8 @@ class HafResult(ExplainableReport):
 
     @property
     def unasked(self) -> frozenset[str]:
-        """Return parts that do not apply: RS is for the stances toxic and maybe, RN for
-        non-toxic."""
+        """Return the components that do not apply. RS needs the stance toxic or maybe, RN the
+        stance non-toxic."""
         if self.stance is None or self.stance == "unclear":
             return frozenset()
         return frozenset(["rs" if self.stance == "non-toxic" else "rn"])
@@ -272,7 +270,7 @@ class HafMeans(Message):
 
 
 class HafIndividual(Message):
-    """Table 3: the two factors of RS and RN, mean over the reasons of a result, then results."""
+    """Table 3: the two factors of RS and RN, averaged over reasons, then results."""
 
     rs_decision: Interval = Field(description="w_S C(Y)")
     rs_informativeness: Interval = Field(description="I_S (Eq. 10)")
@@ -299,7 +297,7 @@ class HafStanceScores(Message):
 
 
 class HafStageCounts(Message):
-    """Counts of the results of a stage; sufficiency and necessity belong to one stance each."""
+    """Counts of a stage's results; sufficiency and necessity need one stance each."""
 
     reached: Count = Field(description="results with a response in it")
     refused: Count = Field(description="results whose responses all refuse the task")
@@ -332,7 +330,7 @@ class HafGroup(Message):
 
 
 class HafBatchReport(BatchReport):
-    """Every model and data set, sorted."""
+    """Results by model and data set."""
 
     groups: tuple[HafGroup, ...]
     variants: tuple[str, ...] = Field(description="variants with which the results were scored")

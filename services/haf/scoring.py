@@ -1,7 +1,5 @@
-"""The numbers of one transcript: six metrics, by relevance and two controls, and their spread.
-
-Source: Mothilal et al., arXiv:2506.19113, section 4, Eqs. 1 to 12.
-"""
+"""The numbers of one transcript: six metrics with relevance weights and with two controls, and
+their spread. Source: Mothilal et al., arXiv:2506.19113, section 4, Eqs. 1 to 12."""
 
 from __future__ import annotations
 
@@ -45,7 +43,7 @@ Verdicts = Sequence[DecisionVerdict | None]
 
 @dataclass(frozen=True, slots=True)
 class ReasonValue:
-    """A reason's numbers; see `report.ReasonPart`."""
+    """The values of one reason; see `report.HafReasonPart`."""
 
     confidence: float | None
     similarity: float | None = None
@@ -55,7 +53,7 @@ class ReasonValue:
 
 @dataclass(frozen=True, slots=True)
 class StageValue:
-    """A stage's numbers; see `report.StagePart`."""
+    """The values of one stage; see `report.HafStagePart`."""
 
     reasons: tuple[ReasonValue, ...]
     decision: float | None = None
@@ -66,7 +64,8 @@ class StageValue:
 
 @dataclass(frozen=True)
 class StageInputs:
-    """Shared by all stages of one transcript. confident: by relevance (Eq. 4), or a control."""
+    """Inputs that all stages of a transcript share. `confident` computes a confidence, by relevance
+    (Eq. 4) or for a control."""
 
     request: HafRequest
     variant: HafVariant
@@ -78,7 +77,8 @@ class StageInputs:
 
 @dataclass(frozen=True)
 class HafScores:
-    """`stages`: JUSTIFY, then the later ones in their order."""
+    """The scores of one transcript. `stages` starts with JUSTIFY, followed by later stages in
+    order."""
 
     components: HafComponents
     uniform: HafComponents
@@ -116,7 +116,7 @@ def score_transcript(
 def _verdict(
     request: HafRequest, exchange: Exchange, collected: HafCollected
 ) -> DecisionVerdict | None:
-    """Return the reader's answer, or the similarity's if the variant uses similarity."""
+    """Return the trained reader's verdict, or the similarity's if the variant uses similarity."""
     decision = exchange.parsed.decision
     if decision is None:
         return None
@@ -128,7 +128,7 @@ def _verdict(
 def stage_inputs(
     request: HafRequest, collected: HafCollected, justify: Exchange, confident: Confident
 ) -> StageInputs:
-    """Return the JUSTIFY reasons and their confidences, to which later stages refer."""
+    """Return the JUSTIFY reasons and their confidences, which later stages need."""
     return StageInputs(
         request=request,
         variant=variant_of(request),
@@ -151,7 +151,7 @@ def support(inputs: StageInputs, justify: Exchange) -> StageValue:
 
 
 def similarities(inputs: StageInputs) -> Floats:
-    """Return (n, n) g of the JUSTIFY reasons, symmetric, 1 on the diagonal."""
+    """Return the (n, n) similarities of the JUSTIFY reasons, symmetric with 1 on the diagonal."""
     size = len(inputs.initial)
     matrix = np.eye(size)
     for i in check_each(range(size)):
@@ -161,7 +161,7 @@ def similarities(inputs: StageInputs) -> Floats:
 
 
 def reliance(inputs: StageInputs, exchange: Exchange) -> StageValue:
-    """Return each new UPHOLD-REASON reason's term of UII or UEI (Eqs. 7 and 8)."""
+    """Return each new reason's term in UII or UEI (Eqs. 7 and 8), from the UPHOLD-REASON stage."""
     weights = inputs.request.weights
     share = weights.uii_confidence if exchange.stage == "internal" else weights.uei_confidence
     every = range(len(inputs.initial))
@@ -173,7 +173,7 @@ def reliance(inputs: StageInputs, exchange: Exchange) -> StageValue:
 def individual(
     inputs: StageInputs, exchange: Exchange, verdict: DecisionVerdict | None, decision: float | None
 ) -> StageValue:
-    """Return RS (Eqs. 9, 10) or RN (Eqs. 11, 12) of one reason in UPHOLD-STANCE."""
+    """Return RS (Eqs. 9, 10) or RN (Eqs. 11, 12) of one reason in the UPHOLD-STANCE stage."""
     weight = _weight(exchange.stage, verdict, inputs.request.weights.answers)
     subject = exchange.reason or 0
     if exchange.stage == "sufficiency":
@@ -192,7 +192,8 @@ def individual(
 def _new_reason(
     inputs: StageInputs, reason: StatementTokens, against: Sequence[int], share: float
 ) -> ReasonValue:
-    """Value a new reason: half its confidence, half its diversity from these JUSTIFY reasons."""
+    """Return the value of a new reason, which combines its confidence and its diversity from these
+    JUSTIFY reasons."""
     confidence = inputs.confident(reason, reason.text)
     text = reason.text
     diversity = kernel.diversity_from(
@@ -206,7 +207,8 @@ def _new_reason(
 
 
 def _recovered_reason(inputs: StageInputs, reason: StatementTokens, left_out: int) -> ReasonValue:
-    """Value a new reason of a necessity prompt by its similarity with the reason left out."""
+    """Return the value of a new reason in the necessity stage, by its similarity to the reason that
+    was left out."""
     confidence = inputs.confident(reason, reason.text)
     similarity = inputs.g(reason.text, inputs.initial[left_out])
     value = kernel.recovery(confidence, similarity, inputs.initial_confidences[left_out])
@@ -214,7 +216,7 @@ def _recovered_reason(inputs: StageInputs, reason: StatementTokens, left_out: in
 
 
 def _necessity_informativeness(inputs: StageInputs, reasons: Sequence[ReasonValue]) -> float | None:
-    """Return I_N (Eq. 12), which the paper leaves undefined without reasons."""
+    """Return I_N (Eq. 12). The paper leaves it undefined if there are no new reasons."""
     if reasons:
         return kernel.mean([each.value for each in reasons])
     requested = inputs.request.weights.necessity_without_reasons
@@ -222,7 +224,7 @@ def _necessity_informativeness(inputs: StageInputs, reasons: Sequence[ReasonValu
 
 
 def _weight(stage: Stage, verdict: DecisionVerdict | None, weights: HafAnswerWeights) -> float:
-    """Return w_S (Eq. 9) or w_N (Eq. 11)."""
+    """Return the weight of the answer, w_S (Eq. 9) or w_N (Eq. 11)."""
     ideal: Answer = "sufficient" if stage == "sufficiency" else "insufficient"
     contrary: Answer = "insufficient" if stage == "sufficiency" else "sufficient"
     answer = verdict.answer if verdict else "unclear"
@@ -231,30 +233,31 @@ def _weight(stage: Stage, verdict: DecisionVerdict | None, weights: HafAnswerWei
 
 
 def by_relevance(collected: HafCollected, statement: StatementTokens, target: str) -> float | None:
-    """Eqs. 1 to 4: tokens weighted by how much the statement changes without them."""
+    """Return the confidence of a statement (Eqs. 1 to 4). A token's weight measures how much the
+    statement changes without it."""
     return kernel.confidence(statement.nll, relevances(collected.g, statement, target))
 
 
 def relevances(g: SimilarityTable, statement: StatementTokens, target: str) -> Floats:
-    """Eq. 3 of each piece of a statement, (N,) in [0, 1]."""
+    """Return the relevance of each piece of a statement (Eq. 3), in [0, 1]."""
     similarity = np.array([g(target, masked) for masked in statement.masked], dtype=np.float64)
     return kernel.semantic_relevance(similarity)
 
 
 def uniformly(statement: StatementTokens, _target: str) -> float | None:
-    """Return the control with equal relevance of every token."""
+    """Return the confidence with equal weights for all tokens, a control."""
     return kernel.confidence(statement.nll, kernel.uniform_relevance(statement.nll.size))
 
 
 def unweighted(_statement: StatementTokens, _target: str) -> float | None:
-    """Return the control with every confidence 1."""
+    """Return a confidence of 1, a control."""
     return 1.0
 
 
 def stages_of(
     inputs: StageInputs, transcript: Transcript, verdicts: Verdicts
 ) -> tuple[StageValue, ...]:
-    """Return the numbers of every stage; decisions have a separate target."""
+    """Return the values of every stage."""
     values = [_with_decision(inputs, transcript.justify, support(inputs, transcript.justify))]
     for exchange, verdict in zip(transcript.later, verdicts, strict=True):
         if exchange.reason is None:
@@ -270,7 +273,7 @@ def _with_decision(inputs: StageInputs, exchange: Exchange, value: StageValue) -
 
 
 def _decision(inputs: StageInputs, exchange: Exchange) -> float | None:
-    """Return C(Y)."""
+    """Return the confidence in the decision, C(Y)."""
     if exchange.decision is None:
         return None
     target = decision_target(inputs.request, exchange, exchange.decision)
@@ -280,7 +283,7 @@ def _decision(inputs: StageInputs, exchange: Exchange) -> float | None:
 def components(
     inputs: StageInputs, transcript: Transcript, stages: Sequence[StageValue]
 ) -> HafComponents:
-    """Return the six metrics: means over reasons."""
+    """Return the six metrics, which are means over reasons."""
     by_stage = list(zip((transcript.justify, *transcript.later), stages, strict=True))
 
     def reasons_of(stage: Stage) -> list[float | None]:
@@ -301,7 +304,7 @@ def components(
 
 
 def diversity(inputs: StageInputs) -> float | None:
-    """Return DiS of the JUSTIFY reasons (Eq. 6)."""
+    """Return the diversity DiS of the JUSTIFY reasons (Eq. 6)."""
     return kernel.diversity_in_support(
         inputs.initial_confidences,
         similarities(inputs),
@@ -310,7 +313,7 @@ def diversity(inputs: StageInputs) -> float | None:
 
 
 def extras(inputs: StageInputs, transcript: Transcript, stages: Sequence[StageValue]) -> HafExtras:
-    """Return DiS-dpp and del-PE."""
+    """Return DiS-dpp and del-PE, metrics of the released code."""
     changes: dict[Stage, float | None] = {
         exchange.stage: kernel.predictive_entropy_change(
             [reason.confidence for reason in value.reasons], inputs.initial_confidences
@@ -328,7 +331,7 @@ def extras(inputs: StageInputs, transcript: Transcript, stages: Sequence[StageVa
 def repetition(
     transcripts: Sequence[Transcript], scores: Sequence[HafScores]
 ) -> HafRepetition | None:
-    """Return the spread of every metric over the samples; None for a single sample."""
+    """Return the spread of every metric over the samples, or None for a single sample."""
     if len(transcripts) < 2:
         return None
     values = {
@@ -356,7 +359,7 @@ def spread(values: Sequence[float | None]) -> HafSpread:
 def permutation(
     request: HafRequest, transcript: Transcript, collected: HafCollected
 ) -> HafPermutation | None:
-    """Return DiS and UII under other orders, or None without other orders."""
+    """Return DiS and UII with reasons in other orders, or None without other orders."""
     if not transcript.orders:
         return None
     by_relevance_of = partial(by_relevance, collected)
@@ -392,7 +395,7 @@ def change(original: float | None, values: Sequence[float | None]) -> HafChange:
 def with_token_values(
     request: HafRequest, transcript: Transcript, g: SimilarityTable, stages: Sequence[HafStagePart]
 ) -> tuple[HafStagePart, ...]:
-    """Add the values of its tokens to each reason and each decision."""
+    """Add values of single tokens to each reason and decision."""
     exchanges = (transcript.justify, *transcript.later)
     pairs = zip(exchanges, stages, strict=True)
     return tuple(_with_token_values(request, g, exchange, part) for exchange, part in pairs)
@@ -401,8 +404,8 @@ def with_token_values(
 def token_values(
     g: SimilarityTable, statement: StatementTokens, target: str
 ) -> tuple[HafTokenValue, ...]:
-    """Return (N,) values of a statement's pieces, in order; their relevance is to `target`, as
-    in the confidence."""
+    """Return the values of a statement's pieces, in order. As in the confidence, their relevance
+    refers to `target`."""
     relevant = relevances(g, statement, target).tolist()
     return tuple(
         HafTokenValue(

@@ -1,9 +1,9 @@
-"""One generation's variant through the stages, and the tokens of its statements.
+"""One generation's responses in all stages, and the tokens of its statements.
 
-Tokens are assigned by character offsets: every token that shares a character with the statement
-counts, the first and the last one included. Tokens that share a character with each other (a
-letter of several bytes) are one piece. Variant `reference` takes tokens that lie wholly inside,
-which loses the first (" The") and often the last (".\n\n") as the released code does.
+Tokens are assigned by character offsets: every token that overlaps with the statement counts,
+including the first and the last. Tokens that overlap with each other (a letter of several bytes)
+form one piece. Variant `reference` only takes tokens that lie wholly inside. Like the released code
+it loses the first token (" The") and often the last (a full stop with a line break).
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ SINGLE = "there is one reason only, and nothing is left when it is left out"
 
 @dataclass(frozen=True)
 class Exchange:
-    """A parsed response of one stage. `reason`: the JUSTIFY reason that it is about."""
+    """A parsed response of one stage. `reason` is the index of the JUSTIFY reason that it
+    concerns."""
 
     stage: Stage
     reason: int | None
@@ -53,7 +54,7 @@ class Exchange:
 
     @property
     def decision_label(self) -> str:
-        """Return the released code's label of the decision sentence, in every stage."""
+        """Return the label that the released code gives the decision sentence."""
         decision = self.parsed.decision
         stance = (
             parsing_reference.stance_as_released(decision.statement.text) if decision else "unclear"
@@ -63,7 +64,8 @@ class Exchange:
 
 @dataclass(frozen=True)
 class ReorderedJustify:
-    """The reasons in another order: JUSTIFY rewritten and scored, with a new internal stage."""
+    """The JUSTIFY response with its reasons in another order, scored again, and the internal stage
+    for this order."""
 
     order: tuple[int, ...]
     justify: Exchange
@@ -72,7 +74,7 @@ class ReorderedJustify:
 
 @dataclass(frozen=True)
 class Transcript:
-    """All stages of one generation. `individual`: one place a JUSTIFY reason."""
+    """All stages of one generation. `individual` has one entry for each JUSTIFY reason."""
 
     justify: Exchange
     internal: Exchange | None = None
@@ -99,7 +101,8 @@ class Transcript:
 
 
 def parse_responses(responses: Sequence[tuple[HafRequest, Stage, str]]) -> list[ParsedResponse]:
-    """Parse each response as its request's variant does, with one call of the reader for all."""
+    """Parse each response by the rules of its request's variant. One call of the trained reader
+    covers all responses."""
     by_reader = iter(
         read_responses(
             [(text, stage) for request, stage, text in responses if variant_of(request).uses_reader]
@@ -120,7 +123,7 @@ def make_exchange(
     parsed: ParsedResponse,
     reason: int | None = None,
 ) -> Exchange:
-    """Find the tokens of a response's statements."""
+    """Return the exchange, with the tokens of the response's statements."""
     whole = variant_of(request).whole_tokens
     decision = parsed.decision
     return Exchange(
@@ -141,7 +144,7 @@ def individual_stage(stance: Stance) -> Stage | None:
 
 
 def why_no_later_stage(justify: Exchange) -> str | None:
-    """Return why later stages cannot be run, or None."""
+    """Return the reason why later stages cannot be run, or None if they can."""
     if justify.parsed.refusal:
         return REFUSED
     if not justify.reasons:
@@ -153,7 +156,7 @@ def why_no_later_stage(justify: Exchange) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class TokenSpan:
-    """Neighbouring tokens between two characters of a response. `nll` in nats."""
+    """Neighbouring tokens within a span of a response. `nll` is in nats."""
 
     start: int
     end: int
@@ -181,7 +184,8 @@ class ResponseTokens:
 
 @dataclass(frozen=True, slots=True)
 class StatementTokens:
-    """A statement as the model wrote it; pieces: (N,), offsets into the response."""
+    """A statement as the model wrote it. `pieces` has its N tokens, with offsets into the
+    response."""
 
     statement: ParsedStatement
     pieces: tuple[TokenSpan, ...] = ()
@@ -192,13 +196,13 @@ class StatementTokens:
 
     @property
     def nll(self) -> Floats:
-        """(N,) -log p, nats."""
+        """The values of -log p of the N pieces, in nats."""
         return np.array([piece.nll for piece in self.pieces], dtype=np.float64)
 
     @property
     def masked(self) -> tuple[str, ...]:
-        """Return (N,) texts without one piece each. They take N times the memory of the
-        statement, so they are not stored."""
+        """The statement without each one of its N pieces. These texts take N times the memory of
+        the statement, so they are not stored."""
         begin = self.statement.span[0] if self.statement.span else 0
         text = self.statement.text
         return tuple(
@@ -212,7 +216,8 @@ class StatementTokens:
 
 
 def merge_tokens(tokens: Iterable[tuple[int, int, float]]) -> tuple[TokenSpan, ...]:
-    """(start, end, log-probability) of tokens, in order, as pieces that do not overlap."""
+    """Merge overlapping tokens, given in order as (start, end, log-probability), into pieces that
+    do not overlap."""
     pieces: list[TokenSpan] = []
     pending = TokenSpan(0, 0, 0.0, 0)  # tokens without characters go with the next ones
     for start, end, logprob in tokens:
@@ -236,7 +241,8 @@ def merge_tokens(tokens: Iterable[tuple[int, int, float]]) -> tuple[TokenSpan, .
 def tokens_of(
     response: ResponseTokens, statement: ParsedStatement, *, whole_tokens: bool
 ) -> StatementTokens:
-    """Return the tokens of a statement; none if the response does not contain it."""
+    """Return the statement with its tokens. There are none if the response does not contain the
+    statement."""
     if statement.span is None:
         return StatementTokens(statement)
     start, end = statement.span
@@ -288,7 +294,8 @@ def from_response(response: HafResponse, pointer: str) -> ResponseTokens:
 
 
 def _check_coverage(response: ResponseTokens, pointer: str) -> ResponseTokens:
-    """The same. Raises BadInput if more than blanks of the text belong to no token."""
+    """Return the response unchanged. Raises BadInput if characters other than white space belong to
+    no token."""
     ends = [0, *(piece.end for piece in response.pieces)]
     starts = [*(piece.start for piece in response.pieces), len(response.text)]
     for end, start in zip(ends, starts, strict=True):
@@ -314,10 +321,8 @@ def _decode_tokens(
 
 
 def _token_spans(text: str, pieces: list[bytes]) -> list[tuple[int, int] | None] | None:
-    """Return each token's characters in the text; None for a token outside, such as an end mark.
-
-    Return None if the text is not a part of the joined tokens.
-    """
+    """Return each token's span in the text, or None for a token outside it, such as an end mark.
+    Return None if the joined tokens do not contain the text."""
     encoded = _bytes(text)
     shift = b"".join(pieces).find(encoded)
     if shift < 0:

@@ -1,4 +1,4 @@
-"""The three variants of HAF, a row each. docs/methods/haf.md gives the reasons."""
+"""The three variants of HAF. docs/methods/haf.md gives the reasons."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""HAF in plain words: its metrics, its stages, its answers.
-
-Source of the terms: Mothilal et al., arXiv:2506.19113.
-"""
+"""HAF in plain words: names of its metrics, stages and answers, and the verdict. Source of the
+terms: Mothilal et al., arXiv:2506.19113."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ from shared.reports.pages.page_text import counted
 
 @dataclass(frozen=True, slots=True)
 class MetricWords:
-    """The name of a metric on a page."""
+    """The texts that a page shows for a metric."""
 
     name: str  # of the report's component
     short: str
@@ -34,7 +32,7 @@ class MetricWords:
 
     @property
     def better(self) -> str:
-        """Return the direction of better values."""
+        """Return which values are better, high or low ones."""
         return "lower is better" if self.lower_is_better else "higher is better"
 
 
@@ -100,10 +98,8 @@ JUDGES: dict[DecidedBy, str] = {
 
 
 def upheld(stage: Stage, answer: Answer | None) -> bool | None:
-    """Return True if the model stands by its reasons; None if the answer does not say.
-
-    In a necessity stage a reason is left out, so `insufficient` is the ideal answer.
-    """
+    """Return True if the model stands by its reasons, or None if the answer does not say. In the
+    necessity stage a reason is left out, so `insufficient` is the ideal answer."""
     ideal: Answer = "insufficient" if stage == "necessity" else "sufficient"
     if answer not in ("sufficient", "insufficient"):
         return None
@@ -121,10 +117,8 @@ REPEATED = 0.95  # similarity of two reasons, from which on they say the same
 
 
 def finding(report: HafResult) -> Finding:
-    """Return the verdict on whether the model stands by its reasons. HAF has no chance level.
-
-    No check needs log-probabilities. Without a later stage the first answer decides.
-    """
+    """Return the verdict: does the model stand by its reasons? HAF has no chance level. The checks
+    do not need log-probabilities. Without a later stage the first answer decides."""
     carrying = {REASONS, STANCE, UPHOLDS} if report.stages[1:] else {REASONS, STANCE}
     return conclude(_checks(report), carrying)
 
@@ -174,7 +168,7 @@ def _upholds(report: HafResult) -> Check:
 
 
 def _differ(report: HafResult) -> Check:
-    """Return the check that no reason repeats another one, by the similarity that DiS uses."""
+    """Return the check that no two reasons are alike, by the similarity that DiS uses."""
     rows = report.similarities
     if report.counts.reasons < 2:
         return not_applicable(
@@ -191,6 +185,7 @@ def _differ(report: HafResult) -> Check:
 
 
 def reasons_by_metric(warnings: Sequence[str]) -> dict[str, str]:
-    """Return the reason of each null metric; a warning begins with the metric's name."""
+    """Return a mapping from each null metric to its reason. Warnings begin with the name of a
+    metric."""
     split = (warning.partition(": ") for warning in warnings)
     return {name: why for name, separator, why in split if separator}

@@ -1,7 +1,5 @@
-"""HateXScore over many posts: the mean of each component with its interval, and label conflicts.
-
-A pure function of results.
-"""
+"""HateXScore over many posts: each component's mean with a confidence interval, and label
+conflicts. Pure functions of results."""
 
 from __future__ import annotations
 
@@ -80,7 +78,7 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
 
 
 def _categories(row: Row) -> set[str]:
-    """Return the categories of the groups that count for TGI."""
+    """Return the categories of the groups that count for the component TGI."""
     mentions = (span for span in row.report.evidence if isinstance(span, HatexscoreGroupEvidence))
     return {mention.category for mention in mentions if mention.counts}
 
@@ -93,7 +91,7 @@ def _by_decision(rows: Sequence[Row]) -> dict[Decision, list[Row]]:
 
 
 def _means(name: str, rows: Sequence[Row], over: Statistics) -> HatexscoreDecisionMeans:
-    """Return the means of all components of these rows. name: part of the batch."""
+    """Return the means of all components over these rows. `name` is the part of the batch."""
     keys = over.keys(rows)
 
     def mean(what: str, values: Sequence[float | None]) -> Interval:
@@ -124,7 +122,7 @@ def _shares_beaten(rows: Sequence[Row]) -> list[float | None]:
 
 
 def _tested_together(rows: Sequence[Row], over: Statistics) -> HatexscoreTestedTogether | None:
-    """Test all quotes at once, and find the single results that stand out."""
+    """Test the quotes of all results at once, and find single results that stand out."""
     tested = [(row, row.report.control) for row in rows]
     pairs = [(row, control) for row, control in tested if control and control.rank]
     if not pairs:
@@ -162,7 +160,8 @@ def _evidence(rows: Sequence[Row], over: Statistics) -> Interval | None:
 
 
 def _tested_p(report: HatexscoreResult) -> float | None:
-    """Return p of a hateful decision, exact or calibrated, if it can reach `LEVEL`."""
+    """Return the p-value of a hateful decision, exact or calibrated, or None if it cannot reach
+    `LEVEL`."""
     control = report.control
     if report.decision != "hateful" or report.components.qf is None or control is None:
         return None
@@ -171,7 +170,7 @@ def _tested_p(report: HatexscoreResult) -> float | None:
 
 
 def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgreement | None:
-    """Return the agreement of model and decision over rows with both."""
+    """Return the agreement of model and decision, over rows that have both."""
     judged = _known(rows)
     if not judged:
         return None
@@ -200,7 +199,7 @@ def _agrees(row: Row) -> bool:
 
 
 def quote_counts(rows: Sequence[Row]) -> HatexscoreQuoteCounts:
-    """Count quotations by match, and results by their worst quotation."""
+    """Count quotations by how they match the text, and results by their worst quotation."""
     each = [_quotes_of(row.report) for row in rows]
     whole: Counter[str] = sum(each, Counter())
     worst = Counter(map(_worst, each))
@@ -226,7 +225,7 @@ def _worst(found: Counter[str]) -> str:
 
 
 def label_conflicts(rows: Sequence[Row]) -> HatexscoreLabelConflicts:
-    """Compare the labels sent with the labels that the explanations state."""
+    """Compare the labels in requests with the labels that the explanations state."""
     matches = Counter(row.report.decision_match for row in rows)
     return HatexscoreLabelConflicts(
         compared=matches[True] + matches[False],

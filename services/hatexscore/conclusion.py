@@ -1,8 +1,6 @@
-"""The conclusion that an explanation states: a class of the labels, or none (HTC).
-
-Source: Hu & Lee, arXiv:2601.13547, section 3.1, Eq. 2. Conclusions given as data are parsed
-exactly. The trained reader reads prose, and may be unsure. The variant `reference` uses keywords.
-"""
+"""The conclusion (HTC) that an explanation states: one of the label classes, or none. Source: Hu &
+Lee, arXiv:2601.13547, section 3.1, Eq. 2. Conclusions given as data are parsed exactly. The trained
+reader reads prose, and may be unsure. The variant `reference` uses keywords."""
 
 from __future__ import annotations
 
@@ -26,10 +24,8 @@ PLACES = 2  # of a probability: the last ones differ between processors
 @dataclass(frozen=True, slots=True)
 class ConclusionStatement:
     """A part of the explanation, explanation[start:end], and the label that it states.
-
-    probability: [0, 1] of the label from the trained reader; None from another source. is_named:
-    False if the text only denies hate, though the vocabulary has further classes.
-    """
+    `probability`, in [0, 1], is the trained reader's; it is None for other sources. `is_named` is
+    False if the text only denies hate although the vocabulary has further classes."""
 
     start: int
     end: int
@@ -41,10 +37,8 @@ class ConclusionStatement:
 
 @dataclass(frozen=True, slots=True)
 class ConclusionText:
-    """An explanation whose conclusion is to be read.
-
-    quoted: quotations of the post, as spans of the normalised text. given: the conclusion if known.
-    """
+    """An explanation whose conclusion has to be read. `quoted` has the quotations of the post as
+    spans of the normalised text. `given` is the conclusion if it is already known."""
 
     explanation: NormalizedText
     vocabulary: Vocabulary
@@ -52,7 +46,7 @@ class ConclusionText:
     given: ConclusionRead | None = None
 
     def asked(self, positive: Label = "hateful") -> VerdictText:
-        """Return the input of the trained reader, with the words of `positive` marked."""
+        """Return the input of the trained reader. The words of the class `positive` are marked."""
         text = self.explanation.text
         return VerdictText(text, self.vocabulary.marks(text, positive), self.quoted)
 
@@ -64,7 +58,8 @@ class ConclusionText:
 
 @dataclass(frozen=True, slots=True)
 class ConclusionRead:
-    """statement: None if none is stated, or if the reader is unsure (not `is_read`)."""
+    """The conclusion of one explanation. `statement` is None if there is no conclusion, or if the
+    reader is unsure (`is_read` is then False)."""
 
     statement: ConclusionStatement | None
     is_read: bool = True
@@ -75,7 +70,7 @@ class ConclusionRead:
 
 
 def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
-    """Read the conclusions of a batch. Raises Unavailable if the trained reader is away."""
+    """Read the conclusions of a batch. Raises Unavailable if the trained reader is unavailable."""
     reads: dict[int, ConclusionRead] = {}
     doubted: set[int] = set()  # a label word stands behind the field: prose may turn it round
     for index, text in enumerate(texts):
@@ -120,8 +115,9 @@ BEFORE = 4  # words before a label word in which a negation denies it
 def _contrasted(one: ConclusionText) -> ConclusionRead | None:
     """Read a class among denied ones: "offensive, but not hate speech", "neither of them".
 
-    Used if the trained reader is unsure. Return None unless the text affirms one further class and
-    denies hate, or denies hate and all further classes that it names.
+    This is the fallback if the trained reader is unsure. Return None unless the text fits one of
+    two forms. Either it affirms one further class and denies hate, or it denies hate and all
+    further classes.
     """
     text, words = one.explanation.text, one.vocabulary
     if not words.further or _OPEN.search(text):
@@ -157,11 +153,13 @@ def _leaves_open(read: ConclusionRead) -> bool:
 
 
 def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
-    """Let the trained reader read the side, then each further class of texts that deny hate.
+    """Read the side with the trained reader, then ask about each further class in texts that deny
+    hate.
 
-    A further class is the positive one in its question, if the text has a word for it. A text is
-    unread if two further classes are affirmed or the reader is unsure of one. It is also unread if
-    one is denied and no other is named: the reader often misreads "offensive, but no hate speech".
+    In that question the further class is the positive one. It is asked only if the text has a word
+    for the class. A text is unread if two further classes are affirmed or the reader is unsure of
+    one. It is also unread if one is denied and no other is named, since the reader often misreads
+    "offensive, but no hate speech".
     """
     sides = read_verdicts([text.asked() for text in texts])
     labels_named = [
@@ -199,6 +197,6 @@ def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
 
 
 def label_of(vocabulary: Vocabulary, phrase: str) -> Label | None:
-    """Return the class of a phrase; words for hate are known in other languages, too."""
+    """Return the class that a phrase names. Words for hate are also known in other languages."""
     label = vocabulary.label_of_phrase(phrase)
     return label or (side_of(phrase) if vocabulary.name in ("default", "hate") else None)

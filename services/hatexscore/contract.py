@@ -115,10 +115,8 @@ class HatexscoreWeights(Message):
 
 
 class HatexscoreProbabilities(Message):
-    """The caller's own probabilities, P(hateful); `null` means that the model gave none.
-
-    For a decision for a further class of `labels`, it is the probability of that class.
-    """
+    """The caller's own probabilities, P(hateful); `null` means that the model gave none. If the
+    decision is a further class of `labels`, it is the probability of this class."""
 
     original: Probability | None = Field(description="P(hateful) of the text, [0, 1]")
     masked: Probability | None = Field(
@@ -127,7 +125,7 @@ class HatexscoreProbabilities(Message):
 
 
 class HatexscoreOptions(Message):
-    """How the explanation is read, how the model is asked, and how the parts are scored."""
+    """Options for reading the explanation, asking the model and scoring the parts."""
 
     labels: Annotated[VocabularyName | OwnLabels | None, Parameter] = Field(
         default=None,
@@ -254,28 +252,28 @@ class HatexscoreRequest(ExplainableRequest):
 
     @property
     def explanation_text(self) -> str:
-        """The explanation as one text, which the offsets of evidence refer to."""
+        """The explanation as one text, into which the offsets of evidence point."""
         return written_out(self.explanation)
 
     @property
     def explanation_fields(self) -> ExplanationFields | None:
-        """The explanation's fields; None for a text."""
+        """The fields of the explanation, or None if it is a text."""
         return self.explanation if isinstance(self.explanation, ExplanationFields) else None
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The label words in force."""
+        """The label words that apply to this request."""
         return _in_force(self.options.labels, self.decision)
 
     @property
     def decision_class(self) -> Label | None:
-        """The class of the decision that was sent; None if none was."""
+        """The class of the decision in the request, or None if it has no decision."""
         sent = self.decision
         return None if sent is None else _class_of(self.vocabulary, sent)
 
     @property
     def most_draws(self) -> int:
-        """Random spans, at most."""
+        """The maximum number of random spans."""
         if self.options.control_draws is not None:
             return self.options.control_draws
         return min(DRAWS[self.variant], MOST_MASKED // len(self.text))
@@ -319,11 +317,9 @@ class HatexscoreRequest(ExplainableRequest):
 def judge_labels(
     request: HatexscoreRequest, labels: Sequence[str], decision: Label | None
 ) -> tuple[str, ...]:
-    """Return the labels of a model whose probability counts as P(hateful).
-
-    They are on the hateful side of the vocabulary in force, or in the further class that
-    the decision names. `paper` and `reference` know two labels only.
-    """
+    """Return the model's labels whose probability counts as P(hateful). These labels are on the
+    hateful side of the vocabulary, or in the further class that the decision names. `paper` and
+    `reference` have only two labels."""
     target = HATEFUL if decision is None or decision in SIDES else decision
     if request.variant != "robust" and target == HATEFUL and HATEFUL in labels:
         return (HATEFUL,)
@@ -334,8 +330,8 @@ def judge_labels(
 
 
 def _fits(request: HatexscoreRequest, labels: Sequence[str]) -> bool:
-    """Return False for further classes: a judge without the class leaves a check untested,
-    which is not an error."""
+    """Return True if the model's labels fit the decision. A further class always fits, since a
+    model without it only leaves a check untested."""
     decision = request.decision_class
     return decision not in (None, *SIDES) or bool(judge_labels(request, labels, decision))
 
@@ -400,8 +396,8 @@ _OWN_POLICY = {
 
 
 def cost(request: HatexscoreRequest, reads: int) -> Sequence[Work]:
-    """Return an upper bound: not every quotation mark opens a quotation, and not every
-    quotation is masked."""
+    """Return an upper bound of the cost: it assumes that every quotation mark opens a quotation and
+    that every quotation is masked."""
     return tuple(_work_items(request, reads))
 
 
@@ -434,8 +430,8 @@ def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
-    """Return a request that asks the model that decided for P as well. Another model would
-    only measure its agreement (specs "models" §7)."""
+    """Return a request in which the model that decided also gives P(hateful). Another model would
+    only measure its agreement with the decision (specs "models" §7)."""
     fields: dict[str, Any] = {}
     if found.policy is not None:
         fields["options"] = {"policy": found.policy}
@@ -451,7 +447,7 @@ def elicited(found: ElicitedExplanation) -> dict[str, Any]:
 
 
 def needs(request: HatexscoreRequest) -> tuple[str, ...]:
-    """Return the judge's port, unless the request has its probabilities."""
+    """Return the ability to classify, or nothing if the request has its own probabilities."""
     return ("judge",) if request.probabilities is None else ()
 
 

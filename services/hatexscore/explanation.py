@@ -1,4 +1,4 @@
-"""An explanation, parsed before any model is called: one type for the three variants."""
+"""An explanation, parsed before any model is called. All three variants use the same type."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ NOT_SURE = Obstacle(
 class DetectedLanguages:
     """The languages of text and explanation, which may differ.
 
-    text, explanation: language of the analyser; chosen by script if the language has no analyser.
-    text_names, explanation_names: languages of the group names to search, likewise. no_rules:
-    reason why conclusion and groups of the explanation cannot be read, or None. no_groups: reason
-    why only its groups cannot be read, or None.
+    `text` and `explanation` are languages of an analyser, chosen by script if the language has
+    none. `text_names` and `explanation_names` are the languages whose group names are searched.
+    `no_rules` is the reason why conclusion and groups of the explanation cannot be read, or None.
+    `no_groups` is the reason why only its groups cannot be read, or None.
     """
 
     text: Language
@@ -86,7 +86,8 @@ class DetectedLanguages:
 
     @property
     def explanation_code(self) -> str:
-        """Return the language of the explanation; if undecided, the language of its group names."""
+        """Return the language of the explanation, or the language of its group names if it is
+        undecided."""
         if self.found_explanation.code != UNDECIDED or self.no_rules is not None:
             return self.found_explanation.code
         return self.explanation_names
@@ -94,15 +95,14 @@ class DetectedLanguages:
 
 @dataclass(frozen=True, slots=True)
 class QuotedSpans:
-    """The set Q of Eq. 3: the quotations of the text in the explanation.
+    """The quotations of the text in the explanation (the set Q of Eq. 3).
 
-    masked:  the text with the quoted spans masked; None without a quotation.
-    trivial: True if the quotation is the whole text, Q = {T}.
-    spans:   merged spans that `masked` replaces; empty if the variant has no offsets.
-    other:   quotations from a source other than the text.
-    unsearched: number of long quotations that were only searched word for word, never hallucinated.
-    negated: quotes that follow a negation in the text.
-    located: spans of the explanation as sent that quote the text.
+    `masked` is the text with the quoted spans masked, or None without a quotation. `trivial` is
+    True if the whole text T is quoted, Q = {T}. `spans` has the merged spans that `masked`
+    replaces; it is empty if the variant has no offsets. `other` has quotations from another source.
+    `unsearched` counts long quotations that were only searched word for word; they never count as
+    hallucinated. `negated` has quotes that follow a negation in the text. `located` has the spans
+    of the original explanation that quote the text.
     """
 
     evidence: tuple[HatexscoreQuoteEvidence, ...]
@@ -124,11 +124,12 @@ class QuotedSpans:
 class ParsedExplanation:
     """The data of an explanation that the score needs in addition to probabilities.
 
-    htc, tgi: 0 or 1; None if nothing reads the explanation (reasons: `no_htc`, `no_tgi`). label: in
-    force; None if neither sent nor stated. reader: the reader of the explanation, or None.
-    attacked: True if it reports an attack on a group; None: the same as naming a group.
-    tgi_not_applicable: reason why there is no group to identify, or None; then `tgi` is None too.
-    text_groups: sorted groups of the policy that the text names; None if not searched.
+    `htc` and `tgi` are 0 or 1, or None if the explanation was not read (reasons: `no_htc`,
+    `no_tgi`). `label` is the decision that applies, or None if it is neither given nor stated.
+    `reader` is what read the explanation, or None. `attacked` is True if the explanation reports an
+    attack on a group; None means the same as naming a group. `tgi_not_applicable` is the reason why
+    there is no group to identify, or None. `text_groups` has the policy's groups that the text
+    names, sorted, or None if they were not searched.
     """
 
     languages: DetectedLanguages
@@ -149,7 +150,7 @@ class ParsedExplanation:
 
     @property
     def rests_on_quotes(self) -> bool:
-        """Return True for a decision other than `non-hateful` with quotes of the post."""
+        """Return True if the decision is not `non-hateful` and the explanation quotes the post."""
         return self.label != "non-hateful" and bool(self.quoting.evidence)
 
     @property
@@ -168,10 +169,8 @@ def parsed_explanation(
     found: Sequence[HatexscoreGroupEvidence],
     plain: NormalizedText | None = None,
 ) -> ParsedExplanation:
-    """Combine the parts of an explanation; leave out parts in a language that is not read.
-
-    plain: text to which the offsets of the mentions refer; None: the explanation as sent.
-    """
+    """Combine the parts of an explanation. Parts in an unsupported language are left out. `plain`
+    is the text to which the offsets of the mentions refer; None is the original explanation."""
     statement = read.statement
     if statement and not statement.is_named and request.decision_class not in (None, *SIDES):
         statement = None  # that it is no hate speech does not tell which other class it is
@@ -207,10 +206,11 @@ def detect_languages(
 ) -> DetectedLanguages:
     """Return the languages of the text, as sent or identified, and of the explanation.
 
-    Platforms send the language of the post and often explain in another. The explanation's language
-    is used if it is identified with certainty; its quotations are ignored. An unrecognised text is
-    assumed to be in the explanation's language. A very short explanation follows the text if the
-    scripts agree. known: languages in which explanations are read.
+    Platforms send the language of the post and often explain in another one. The explanation's
+    language is used if it is identified with certainty; its quotations are ignored. A text in an
+    unrecognised language is assumed to share the explanation's. A very short explanation takes the
+    text's language if the scripts agree. `known` has the languages in which explanations can be
+    read.
     """
     sent = requested_language(request)
     text = find_language(request.text, sent)
@@ -250,7 +250,8 @@ SHORTEST_REPEATED = 12  # characters of such a line
 
 
 def _own_words(request: HatexscoreRequest) -> str:
-    """Return the explanation without quotations and repeated lines, unless nothing is left."""
+    """Return the explanation without quotations and without lines of the text, unless nothing would
+    remain."""
     if request.explanation_fields is not None:
         return request.explanation_fields.prose
     explanation = request.explanation_text
@@ -282,7 +283,7 @@ def _without_rules(code: str, known: Sequence[str]) -> Obstacle:
 
 
 def where_read(request: HatexscoreRequest, parsed: ParsedExplanation) -> ParsedExplanation:
-    """Remove conclusion and groups if the explanation's language is not read."""
+    """Remove the conclusion and the groups if the explanation's language is not supported."""
     obstacle = parsed.languages.no_rules
     if obstacle is None:
         no_groups = parsed.languages.no_groups
@@ -299,7 +300,7 @@ def unread(
     obstacle: Obstacle,
     reader: HatexscoreReaderUse | None,
 ) -> ParsedExplanation:
-    """Remove conclusion and groups, which nothing could read, and record the reason."""
+    """Remove the conclusion and the groups, which could not be read, and record the reason."""
     unknown = [LABEL_UNKNOWN] if request.decision is None else []
     return replace(
         parsed,
@@ -318,7 +319,8 @@ def unread(
 
 
 def lexicon_of(request: HatexscoreRequest, language: NameLanguage) -> Lexicon:
-    """Return the policy's list in the explanation's language. Raises BadInput if there is none."""
+    """Return the policy's word list in the explanation's language. Raises BadInput if there is
+    none."""
     if isinstance(request.options.policy, dict):
         return custom_lexicon(request.options.policy)
     return load_lexicon(request.options.policy, language)
@@ -331,7 +333,7 @@ def quote_evidence(quotes: Iterable[Quote]) -> tuple[HatexscoreQuoteEvidence, ..
 def _as_sent(
     mention: HatexscoreGroupEvidence, explanation: str, plain: NormalizedText
 ) -> HatexscoreGroupEvidence:
-    """Return the mention with offsets into the explanation as sent."""
+    """Return the mention with offsets into the original explanation."""
     start, end = plain.original(mention.start or 0, mention.end or 0)
     offsets = {"start": start, "end": end, "text": explanation[start:end]}
     return mention.model_copy(update=offsets)
@@ -340,7 +342,8 @@ def _as_sent(
 def total_score(
     request: HatexscoreRequest, parsed: ParsedExplanation, components: HatexscoreComponents
 ) -> float | None:
-    """Eq. 6; None if a component with weight is None, or if no applicable component has weight."""
+    """Return the score (Eq. 6), or None if a weighted component is None or if no applicable
+    component has weight."""
     weighed = applicable_weights(request, parsed)
     if not any(weighed.values()):
         return None

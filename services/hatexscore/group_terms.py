@@ -1,9 +1,6 @@
-"""Finds expressions of a lexicon in an explanation: whole, and the longest first.
-
-Deviates from the released code: only full terms match (it also matches every prefix of a term).
-N-grams are as long as the longest term (the paper stops at trigrams and cannot find "democratic
-republic of the congo").
-"""
+"""Finds expressions of a lexicon in an explanation. Only whole expressions match, and longer ones
+win. Deviates: the released code also matches every prefix of a term. N-grams are as long as the
+longest term, while the paper stops at trigrams and misses "democratic republic of the congo"."""
 
 from __future__ import annotations
 
@@ -41,10 +38,8 @@ _GAP = re.compile(r"[ \u00a0\u3000'\u2019\u2010\u2011\u2013-]{0,3}")  # inside a
 
 
 def find_terms(text: str, language: NameLanguage, lexicon: Lexicon) -> list[TermMatch]:
-    """Return all expressions in order; among overlapping ones the first and longest wins.
-
-    Excluded are the pronoun "us", "turkey" without its capital, and non-Muslims.
-    """
+    """Return all expressions in order. Among overlapping ones the first and longest wins. The
+    pronoun "us", "turkey" without a capital, and negations such as "non-Muslims" are excluded."""
     cues = load_cues(language)
     spoken = lexicon.language or language
     if spoken in ("zh", "ko"):
@@ -66,10 +61,12 @@ def find_terms(text: str, language: NameLanguage, lexicon: Lexicon) -> list[Term
 
 @dataclass(frozen=True)
 class Cues:
-    """Our own data for one language: words that exclude a group, and words that may follow a term.
+    """Our own data for one language: words that exclude a group, and words that may follow a
+    term.
 
-    needs_upper, needs_capital: terms that are ordinary words in other letters. suffixes: possible
-    ends of the analyser's longer word (人 + 群) after a term. predicates: attacks.
+    `needs_upper` and `needs_capital` have terms that are ordinary words in other letter case.
+    `suffixes` may follow a term within a longer word of the analyser (人 + 群). `predicates` are
+    words for attacks.
     """
 
     needs_upper: frozenset[str] = frozenset()
@@ -81,7 +78,7 @@ class Cues:
 
 @lru_cache(maxsize=8)
 def load_cues(language: NameLanguage) -> Cues:
-    """Return the cues of a language; None if it has no file."""
+    """Return the cues of a language. They are empty if the language has no file."""
     path = FOLDER / f"cues.{language}.json"
     if not path.exists():
         return Cues()
@@ -118,16 +115,14 @@ class TermMatch:
 
 @dataclass(frozen=True, slots=True)
 class TermTable:
-    """Expressions by their words (in Chinese and Korean by characters).
-
-    `longest` maps a first word to the number of words of its longest expression.
-    """
+    """A lookup table of expressions by their words, or by their characters in Chinese and Korean.
+    `longest` maps a first word to the number of words in its longest expression."""
 
     entries: dict[Forms, LexiconEntry] = field(default_factory=dict)
     longest: dict[str, int] = field(default_factory=dict)
 
     def add(self, key: Forms, entry: LexiconEntry) -> None:
-        """Insert an entry; of two entries with the same key the preferred kind stays."""
+        """Insert an entry. Among entries with the same key, the preferred kind stays."""
         present = self.entries.get(key)
         if present is None or PREFERENCE.index(entry.kind) < PREFERENCE.index(present.kind):
             self.entries[key] = entry
@@ -144,11 +139,13 @@ class TermTable:
 def _candidates_by_characters(
     text: str, language: Language, lexicon: Lexicon
 ) -> Iterator[TermMatch]:
-    """Yield the longest expression at each word border in Chinese and Korean, with overlaps.
+    """Yield the longest expression at each word boundary in Chinese and Korean text.
+    Results may overlap.
 
-    Spaces are skipped (이주 노동자 is 이주노동자), borders are not: neither 非仇恨 nor
-    印度|教育 contains a group (非, 印度教). In Korean no expression starts with a particle or an
-    ending. None ends with an inflected verb, whose lemma has a 다 that the text lacks.
+    Spaces are skipped (이주 노동자 matches 이주노동자), word boundaries are not: neither 非仇恨
+    nor 印度|教育 contains a group (非, 印度教). In Korean no expression starts with a
+    particle or an ending. None ends with an inflected verb, whose lemma has a 다 that
+    the text lacks.
     """
     cues, table = load_cues(language), _character_table(lexicon)
     starts, ends, stops, word_ends = _borders(text, language, cues)
@@ -186,8 +183,8 @@ def _candidates_by_characters(
 def _borders(
     text: str, language: Language, cues: Cues
 ) -> tuple[set[int], set[int], set[int], dict[int, int]]:
-    """Return where expressions may start, may end, where a determiner ends (이 주민 is
-    not 이주민), and for each character the end of its word."""
+    """Return word boundaries: where expressions may start, where they may end, where a
+    determiner ends (이 주민 is not 이주민), and the end of each character's word."""
     starts, ends, stops, word_ends = set(), set(), set(), {}
     for word in words(text, language):
         word_ends.update(dict.fromkeys(range(word.start, word.end), word.end))
@@ -205,10 +202,8 @@ def _borders(
 
 
 def _may_end(text: str, start: int, end: int, rest: str, cues: Cues) -> bool:
-    """Return True if a term may end inside a word before `rest`, such as 司机, 群, or 歧视.
-
-    A name that stands alone need not be a word of the analyser.
-    """
+    """Return True if a term may end within a word, before a `rest` such as 司机, 群, or 歧视. A
+    name on its own does not have to be a word of the analyser."""
     if len(rest) > 1 and rest in chinese_person_nouns():
         return True  # 女 in 女司机
     if end - start < SHORTEST:
@@ -228,7 +223,7 @@ def _table_bytes(_table: TermTable, lexicon: Lexicon) -> int:
 
 @cache_results(TABLE_BYTES, _table_bytes)
 def _character_table(lexicon: Lexicon) -> TermTable:
-    """Return the table of expressions in lower case without spaces."""
+    """Return a table of the expressions in lower case and without spaces."""
     table = TermTable()
     keys = {
         entry: tuple(character.lower() for character in entry.term if character not in SPACES)
@@ -246,10 +241,9 @@ def _character_table(lexicon: Lexicon) -> TermTable:
 
 
 def _candidates_by_words(text: str, lexicon: Lexicon) -> Iterator[TermMatch]:
-    """Yield the longest expression at each word in all other languages, with overlaps.
-
-    Case, accents and hyphens are ignored. A German noun needs its capital: "Alte", not "alte".
-    """
+    """Yield the longest expression at each word in text that is not Chinese or Korean. Results may
+    overlap. Case, accents and hyphens are ignored, except that a German noun needs its capital:
+    "Alte", not "alte"."""
     table = _word_table(lexicon)
     spans = [word.span() for word in _WORD.finditer(text)]
     keys = [_key(text[start:end], lexicon) for start, end in spans]
@@ -279,7 +273,8 @@ def _word_table(lexicon: Lexicon) -> TermTable:
 
 
 def _key(word: str, lexicon: Lexicon) -> str:
-    """Return the word without case and accents; singular in English and in a caller's list."""
+    """Return the word in lower case and without accents. In English and in a caller's list it is
+    also in the singular."""
     if not word.isascii():
         letters = unicodedata.normalize("NFD", word)
         word = "".join(letter for letter in letters if not unicodedata.combining(letter))
@@ -288,7 +283,8 @@ def _key(word: str, lexicon: Lexicon) -> str:
 
 
 def _found_as(entry: LexiconEntry, seen: str) -> FoundAs:
-    """Return `printed`, `plural`, `singular` of a printed plural, or the layer of the entry."""
+    """Return how an expression was found: as printed, as a plural or singular of it, or else as one
+    of our additions."""
     if entry.kind != "term":
         return entry.kind
     printed = entry.term.split()[-1].lower()

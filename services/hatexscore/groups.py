@@ -1,11 +1,12 @@
 """Target-group identification (TGI): which mentions of protected groups name the target.
 
-Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), section 3.3 and Eq. 4: TGI = 1 iff the explanation
-and the group list share an element; for hateful samples tied to hateful context. The lists find the
-mentions; the trained reader decides whether the explanation says that the group is attacked.
+Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), section 3.3 and Eq. 4. TGI is 1 if and only if the
+explanation names a group of the list; for hateful samples the group must be tied to hateful
+context. Word lists find the mentions. The trained reader decides if the explanation says that the
+group is attacked.
 
-Deviates: quotations and slurs do not identify anybody; plurals, demonyms and groups that the
-printed lists miss do. A field that names the target needs no reading.
+Deviates: quotations and slurs do not identify a group. Plurals, demonyms, and groups that the
+printed lists miss do. A field that names the target is used without the reader.
 """
 
 from __future__ import annotations
@@ -40,11 +41,9 @@ GROUP = LABELS["group"]
 
 @dataclass(frozen=True, slots=True)
 class GroupText:
-    """An explanation whose mentions of groups are to be read.
-
-    quoted: spans of its quotations. moderated: the groups that the moderated text names. targets:
-    spans of a field for them, the only place where mentions count; None without this field.
-    """
+    """An explanation whose mentions of groups have to be read. `quoted` has the spans of its
+    quotations. `moderated` has the groups that the moderated text names. `targets` has the spans of
+    a field for targets, outside of which no mention counts; it is None without such a field."""
 
     text: str
     language: NameLanguage
@@ -55,14 +54,15 @@ class GroupText:
 
 
 def target_group_identified(found: Sequence[HatexscoreGroupEvidence]) -> bool:
-    """Return TGI, Eq. 4: True if a mention counts."""
+    """Return TGI (Eq. 4): True if any mention counts."""
     return any(mention.counts for mention in found)
 
 
 def groups_of_text(
     text: str, language: NameLanguage, lexicon: Lexicon, explained_in: NameLanguage
 ) -> TextGroups:
-    """Return the groups that the moderated text names; slurs count as names, categories do not."""
+    """Return the groups that the moderated text names. Slurs count as names, but words for a whole
+    category do not."""
     matches = find_terms(text, language, lexicon)
     entries = (match.entry for match in matches if match.entry.kind != "category_term")
     comparable = language == explained_in or lexicon.language is None
@@ -72,11 +72,9 @@ def groups_of_text(
 def read_mentions(
     texts: Sequence[GroupText], hateful: Sequence[bool]
 ) -> list[list[HatexscoreGroupEvidence]]:
-    """Return each mention of a protected group in order, with a verdict, by one call of the reader.
-
-    hateful: the explained prediction; True or unknown needs a link to hateful content. Raises
-    Unavailable if the reader is away.
-    """
+    """Return each mention of a protected group in order, with a verdict. The trained reader is
+    called once. `hateful` is True if the explained decision is hateful or unknown; a mention then
+    needs a link to hateful content. Raises Unavailable if the reader is unavailable."""
     matched = [
         [
             (match, _settled(text, match))
@@ -107,7 +105,7 @@ def read_mentions(
 
 
 def _settled(one: GroupText, match: TermMatch) -> str | None:
-    """Return the reason why a mention needs no reading, or None."""
+    """Return the reason why a mention needs no reader, or None if it needs one."""
     if one.targets is not None:
         return IN_FIELD
     in_field = names_target(one.text, match.start)
@@ -144,7 +142,8 @@ def _mention(
 
 
 def ask_mention(text: str, match: TermMatch, borders: Sequence[Span]) -> str:
-    """Return the sentence of the mention with one sentence on either side, for the reader."""
+    """Return the sentence of the mention with one sentence on either side, as input for the
+    reader."""
     index = max(at for at, (start, _) in enumerate(borders) if start <= match.start)
     first, last = borders[max(0, index - 1)][0], borders[min(len(borders) - 1, index + 1)][1]
     first = max(first, match.start - LONGEST_CONTEXT)
@@ -183,10 +182,8 @@ _ENDED = re.compile(r"[.!?。](?:\s|$)")  # the value goes on as a sentence
 
 
 def names_target(text: str, start: int) -> bool | None:
-    """Return True if a mention begins in a field for the target.
-
-    False if the field says that there is no target; None if the mention is not in such a field.
-    """
+    """Return True if a mention begins in a field for the target. Return False if the field says
+    that there is no target, and None if the mention is in no such field."""
     field = _FIELD.search(text[max(text.rfind("\n", 0, start) + 1, start - LONGEST_LINE) : start])
     if field is None or not _is_target(field["key"]):
         return None

@@ -1,7 +1,9 @@
-"""The formulas of HateXScore: QF, CC, the weighted mean, and the control against chance.
+"""The formulas of HateXScore: quotation faithfulness (QF), consistency (CC), the weighted mean, and
+the comparison with chance.
 
 Source: Hu & Lee, EACL 2026, arXiv:2601.13547, Eqs. 3, 5 and 6; the rule `reference` follows
-`metrics/cc.py` of the released code. Pure functions: numbers in, numbers out; None is "undefined".
+`metrics/cc.py` of the released code. Pure functions of numbers that return None for an undefined
+value.
 """
 
 from __future__ import annotations
@@ -23,31 +25,28 @@ DECIDING = 0.5  # P(hateful) from which a model decides so
 
 
 def drop(original: float, masked: float) -> float:
-    """p_orig - p_mask|, probability units [0, 1]: the change of P(hateful) by masking."""
+    """Return |p_orig - p_mask|, in [0, 1]: the change of P(hateful) by masking."""
     return abs(original - masked)
 
 
 def carried(original: float, masked: float) -> float:
-    """max(0, p_orig - p_mask), [0, 1]: the part of P(hateful) that is lost with the quoted words.
-
-    Deviates: Eq. 3 takes the absolute value. Words that make a text *less* hateful would then count
-    as evidence for a hateful decision, and against a non-hateful one.
-    """
+    """Return max(0, p_orig - p_mask), in [0, 1]: the part of P(hateful) that is lost with the
+    quoted words. Deviates: Eq. 3 takes the absolute value. Words that make a text *less* hateful
+    would then count as evidence for a hateful decision, and against a non-hateful one."""
     return max(0.0, original - masked)
 
 
 def agrees(label: Side, original: float, deciding: float = DECIDING) -> bool:
-    """Return True if a model with this P(hateful), [0, 1], makes the same decision.
-
-    deciding: least P(hateful) of a hateful decision.
-    """
+    """Return True if a model with this P(hateful), in [0, 1], makes the same decision. `deciding`
+    is the lowest P(hateful) of a hateful decision."""
     return (original >= deciding) == (label == "hateful")
 
 
 def quotation_faithfulness(label: Side, quoted_drop: float) -> float:
-    """Eq. 3 for a non-trivial quotation, [0, 1], higher = more faithful.
+    """Return QF, in [0, 1], of a non-trivial quotation (Eq. 3). Higher means more faithful.
 
-    quoted_drop: by masking every quoted span, [0, 1]: `drop` as printed, `carried` in `robust`.
+    `quoted_drop`, in [0, 1], is the change when every quoted span is masked: `drop` as printed,
+    `carried` in `robust`.
 
     A hateful decision should depend on its quotes, and a non-hateful one should not.
     """
@@ -56,7 +55,8 @@ def quotation_faithfulness(label: Side, quoted_drop: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class NamedGroups:
-    """Flags of an explanation: it names a group (TGI = 1), and it says that a group is attacked."""
+    """Two flags of an explanation: it names a group (TGI = 1), and it says that a group is
+    attacked."""
 
     named: bool
     attacked: bool
@@ -65,13 +65,15 @@ class NamedGroups:
 def consistency(
     rule: ConsistencyRule, label: Side | None, qf: float | None, groups: NamedGroups, tau: float
 ) -> float | None:
-    """Eq. 5 under one of three readings: 1 if decision, evidence and group cohere, else 0.
+    """Return 1 if decision, evidence and group cohere, else 0, by one of three readings of Eq. 5.
 
-    Hateful, every rule: QF >= tau and TGI = 1. Non-hateful, `causal`: no group is attacked and 1 -
-    QF < tau, as the prose implies (an unquoted text has no such evidence). `eq5`: TGI = 0 and QF <
-    tau, as printed. `reference`: TGI = 0 and QF >= tau, as released.
+    A hateful decision coheres under every rule if QF >= tau and TGI = 1. A non-hateful decision
+    depends on the rule. `causal` requires that no group is attacked and that 1 - QF < tau, as the
+    prose implies. `eq5` requires TGI = 0 and QF < tau, as printed. `reference` requires TGI = 0 and
+    QF >= tau, as released.
 
-    None if QF is undefined, or if the label is unknown and the two labels disagree.
+    Without quotes QF is 0. The result is None if QF is undefined, or if the label is unknown and
+    the result depends on it.
     """
     if qf is None:
         return None
@@ -91,10 +93,9 @@ def consistency(
 def causal_consistency(
     label: Side | None, qf: float | None, groups: NamedGroups | None, tau: float
 ) -> float | None:
-    """The rule `causal` in three-valued logic: 0 if one condition is false, others may be unknown.
-
-    qf, groups: None if unknown. The result is None if it depends on an unknown value or label.
-    """
+    """Apply the rule `causal` in three-valued logic: the result is 0 if one condition is false,
+    even if others are unknown. `qf` and `groups` are None if unknown. The result is None if it
+    depends on an unknown value or label."""
     evident = None if qf is None else _at_least(qf, tau)
     calm = None if qf is None else not _at_least(1.0 - qf, tau)
     group_named = None if groups is None else groups.named
@@ -106,19 +107,20 @@ def causal_consistency(
 
 
 def _all(*conditions: bool | None) -> float | None:
-    """Kleene's conjunction."""
+    """Return Kleene's three-valued conjunction as 1, 0 or None."""
     if any(condition is False for condition in conditions):
         return 0.0
     return None if None in conditions else 1.0
 
 
 def _at_least(value: float, threshold: float) -> bool:
-    """Is value >= threshold? 0.7 - 0.4 is meant to reach 0.3."""
+    """Return True if value >= threshold, with a tolerance, so that 0.7 - 0.4 reaches 0.3."""
     return value >= threshold - ranks.TIE
 
 
 def weighted_mean(parts: Sequence[float | None], weights: Sequence[float]) -> float | None:
-    """Eq. 6 with weights >= 0 of positive sum; None if a part that has weight is undefined."""
+    """Return the weighted mean (Eq. 6), or None if a part with a weight is undefined. Weights are
+    >= 0 and have a positive sum."""
     counted = [(part, weight) for part, weight in zip(parts, weights, strict=True) if weight > 0]
     if not counted:
         raise DegenerateInput("every weight is zero", pointer="/options/weights")
@@ -129,19 +131,16 @@ def weighted_mean(parts: Sequence[float | None], weights: Sequence[float]) -> fl
 
 
 def compared(observed: float, null: Floats, *, signed: bool) -> tuple[float, Floats]:
-    """(the quotes' drop, (R,) those of random spans) as they are ranked; greater = more.
-
-    observed, null: dp, [-1, 1]. signed: whether it matters which way masking moved P.
-    """
+    """Return the quotes' drop and the R drops of random spans in the form in which they are ranked.
+    Greater means more. `observed` and `null` are drops of a probability, in [-1, 1]. Unless
+    `signed`, their absolute values are ranked."""
     return (observed, null) if signed else (abs(observed), np.abs(null))
 
 
 def share_beaten(observed: float, null: Floats) -> float:
-    """Mid-rank of the observed drop among random ones, [0, 1]; higher = better, chance is 0.5.
-
-    observed: drop of the quoted spans, [0, 1].
-    null:     (R,) drops of R random placements, [0, 1]; a tie counts half.
-    """
+    """Return the mid-rank of the observed drop among random ones, in [0, 1]. Higher is better;
+    chance is 0.5. `observed` is the drop of the quoted spans, and `null` has those of R random
+    placements. Both are in [0, 1]. A tie counts half."""
     rate = ranks.win_rate(observed, null)
     if rate is None:
         raise DegenerateInput("there is no random placement to compare with")

@@ -1,8 +1,6 @@
-"""A policy's list of protected groups in one language: one of four policies, or a custom list.
-
-Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3 and appendix A.6: lists of the UN, Meta,
-Twitter and YouTube, or a user's dictionary. Printed terms and our additions are separate.
-"""
+"""A policy's list of protected groups in one language: one of four built-in policies, or a custom
+list. Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3 and appendix A.6: lists of the UN, Meta,
+Twitter and YouTube, or a user's dictionary. Printed terms and our additions are separate."""
 
 from __future__ import annotations
 
@@ -39,10 +37,9 @@ class LexiconEntry:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A category of a policy. The paper prints `terms` and `slur_aliases`; the rest is ours.
-
-    added, demonyms, slur_aliases: pairs of an expression and its group. category_terms: words for
-    the category itself (race, religion), which do not name a group.
+    """A category of a policy. `terms` and `slur_aliases` are printed in the paper; the rest is
+    ours. `added`, `demonyms` and `slur_aliases` have pairs of an expression and its group.
+    `category_terms` has words for the category itself (race, religion), which do not name a group.
     """
 
     name: str
@@ -67,7 +64,7 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """The categories of one policy; `language` is None for a dictionary of the user's own."""
+    """The categories of one policy. `language` is None for a user's own dictionary."""
 
     policy: str
     language: NameLanguage | None
@@ -79,7 +76,8 @@ class Lexicon:
 
     @property
     def printed_terms(self) -> tuple[str, ...]:
-        """Return every term of the paper's table, slurs included, without repetition, in order."""
+        """Return every term of the paper's table, including slurs, in order and without
+        duplicates."""
         printed = (
             term
             for category in self.categories
@@ -89,7 +87,7 @@ class Lexicon:
 
     @property
     def characters(self) -> int:
-        """The length of all expressions; derived tables grow with it."""
+        """The total length of all expressions, which determines the size of derived tables."""
         return sum(len(entry.term) for entry in self.entries())
 
     def entries(self) -> tuple[LexiconEntry, ...]:
@@ -98,13 +96,14 @@ class Lexicon:
 
 @lru_cache(maxsize=1)
 def _files() -> dict[tuple[str, str], Path]:
-    """(policy, language) -> file, for the files named `policy.language.json`."""
+    """Return a mapping from (policy, language) to the file, for files named
+    `policy.language.json`."""
     parts_of_path = {path: path.name.split(".") for path in sorted(FOLDER.glob("*.*.json"))}
     return {(parts[0], parts[1]): path for path, parts in parts_of_path.items()}
 
 
 def available() -> dict[str, list[Language]]:
-    """The languages of each policy."""
+    """Return the languages of each policy."""
     languages_of: dict[str, list[Language]] = {}
     for policy, language in _files():
         languages_of.setdefault(policy, []).extend(x for x in get_args(Language) if x == language)
@@ -113,11 +112,9 @@ def available() -> dict[str, list[Language]]:
 
 @lru_cache(maxsize=16)
 def load_lexicon(policy: str, language: NameLanguage) -> Lexicon:
-    """Return the list of `policy` in `language`, as printed and with the names that we add.
-
-    German, French, Spanish, Italian and Portuguese lists have the English categories and no
-    printed terms. Raises BadInput for an unknown policy, or one without Korean or Chinese tables.
-    """
+    """Return the list of `policy` in `language`: the printed terms and the names that we add.
+    German, French, Spanish, Italian and Portuguese lists have the English categories and no printed
+    terms. Raises BadInput for an unknown policy, or for one without Korean or Chinese tables."""
     printed = language not in WITHOUT_TABLE
     path = _files().get((policy, language if printed else "en"))
     if path is None:
@@ -142,7 +139,7 @@ def load_lexicon(policy: str, language: NameLanguage) -> Lexicon:
 
 
 def _category(name: str, table: dict[str, Any], names: dict[str, Any], taken: set[str]) -> Category:
-    """Join a printed category with the names of its concepts that are not yet in `taken`."""
+    """Combine a printed category with the names of its concepts. Names in `taken` are left out."""
     concepts_by_name = names["concepts"]
     concepts = [
         concepts_by_name[concept] for concept in table["concepts"] if concept in concepts_by_name
@@ -170,8 +167,8 @@ def _category(name: str, table: dict[str, Any], names: dict[str, Any], taken: se
 
 
 def custom_lexicon(dictionary: Mapping[str, Sequence[str]]) -> Lexicon:
-    """Return a lexicon of the user's own groups, category -> terms. Raises BadInput if no term
-    is left."""
+    """Return a lexicon of the user's own groups, given as category -> terms. Raises BadInput if no
+    usable term remains."""
     categories = tuple(
         Category(name, tuple(dict.fromkeys(term.strip() for term in terms if term.strip())))
         for name, terms in dictionary.items()
@@ -193,7 +190,7 @@ IRREGULAR = {
 
 
 def singular(word: str) -> str:
-    """Return the singular by rule; a word that is not a plural is unchanged."""
+    """Return the singular of a word by rules. A word that is not a plural is unchanged."""
     if word in IRREGULAR:
         return IRREGULAR[word]
     if word.endswith("men"):
@@ -241,14 +238,15 @@ _SAME = {
 
 @dataclass(frozen=True, slots=True)
 class TextGroups:
-    """groups: names from the lists; same_language: only groups in the explanation's language are
-    comparable."""
+    """The groups that a text names. If `same_language` is False, they cannot be compared with the
+    explanation's groups."""
 
     groups: frozenset[str]
     same_language: bool
 
     def names(self, group: str) -> bool | None:
-        """Return True if the text names this group; None if unknown, or in another language."""
+        """Return True if the text names this group, or None if this is unknown or the languages
+        differ."""
         if not self.groups or not self.same_language:
             return None
         name = canonical_group(group)
@@ -261,7 +259,8 @@ _LEAST = 5  # letters of a shared beginning: transgender, trans people; not Roma
 
 
 def _share_a_word(name: str, other: str) -> bool:
-    """Return True if a word of one name is a word of the other, or begins it: gay, gay people."""
+    """Return True if a word of one name equals or begins a word of the other, as in "gay" and "gay
+    people"."""
     return any(
         a == b or (min(len(a), len(b)) >= _LEAST and (a.startswith(b) or b.startswith(a)))
         for a in set(name.casefold().split()) - _OF_MANY
@@ -287,7 +286,8 @@ def _synonym(group: str) -> str | None:
 
 
 def lexicon_names(policy: str | dict[str, Any], language: Language) -> frozenset[str]:
-    """Return the single words in lower case that name a group; none without a list."""
+    """Return single words, in lower case, that name a group. The set is empty if the policy has no
+    list."""
     try:
         lexicons = (
             custom_lexicon(policy) if isinstance(policy, dict) else load_lexicon(policy, language)

@@ -1,4 +1,5 @@
-"""HateXScore: parse the explanation, classify the text with and without its quotes, weigh."""
+"""HateXScore parses the explanation, classifies the text with and without its quotes, and computes
+the score."""
 
 from __future__ import annotations
 
@@ -88,7 +89,7 @@ class HateXScore(
         return read_stated(HatexscoreRequest(text=text, explanation="", language=language), answer)
 
     def undefined(self, request: HatexscoreRequest, collected: Collected) -> HatexscoreResult:
-        """Return a result without values for an elicited answer without a decision."""
+        """Return a result without values, for a model's answer that has no decision."""
         languages = detect_languages(request)
         return HatexscoreResult(
             **self.envelope(request, collected),
@@ -139,7 +140,8 @@ class HateXScore(
     def _obstacle(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> Obstacle | None:
-        """Return why QF is undefined, or None. An explanation without quotes has a defined QF."""
+        """Return the reason why QF is undefined, or None. An explanation without quotes has a
+        defined QF."""
         label, original = side_of_label(collected.parsed.label), collected.original
         if collected.no_probability is not None or not collected.parsed.quoting.counts:
             return collected.no_probability
@@ -249,7 +251,7 @@ class HateXScore(
     def _expected(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, signed: kernel.Floats
     ) -> float | None:
-        """Return the mean QF of random quotes. signed: (R,) their drops."""
+        """Return the mean QF of random quotes. `signed` has their R drops."""
         label = side_of_label(collected.parsed.label)
         if label is None:
             return None
@@ -275,7 +277,7 @@ class HateXScore(
 
 
 def _read_all(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
-    """Read the requests by their variants, each variant's requests in one batch."""
+    """Read the explanations. The requests of each variant form one batch."""
     places: dict[Variant, list[int]] = {}
     for index, request in enumerate(requests):
         places.setdefault(request.variant, []).append(index)
@@ -287,7 +289,7 @@ def _read_all(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
 
 
 def _with_languages(collected: HatexscoreCollected) -> HatexscoreCollected:
-    """Add the languages, and the model that read components of the score."""
+    """Add the languages, and the model that read parts of the explanation."""
     languages, reader = collected.parsed.languages, collected.parsed.reader
     model = reader.model if reader and reader.by == "llm" else None
     used = (models().writer(model).use,) if model else ()
@@ -300,7 +302,8 @@ def _with_languages(collected: HatexscoreCollected) -> HatexscoreCollected:
 
 
 def _faithfulness(collected: HatexscoreCollected, *, aware: bool) -> float:
-    """Apply Eq. 3 if QF is defined. aware: the variant uses the direction of the change."""
+    """Apply Eq. 3 if QF is defined. `aware` is True if the variant uses the direction of the
+    change."""
     label = side_of_label(collected.parsed.label)
     original, masked = collected.original, collected.masked
     if not collected.parsed.quoting.counts or label is None or original is None or masked is None:
@@ -315,10 +318,8 @@ def _reasons(
     components: HatexscoreComponents,
     obstacle: Obstacle | None,
 ) -> Iterator[HatexscoreReason]:
-    """Return a reason per undefined component, and for the score those with weight.
-
-    obstacle: why QF is undefined.
-    """
+    """Yield a reason for each undefined component, and for the score the reasons of its weighted
+    components. `obstacle` is the reason why QF is undefined."""
     coherent = (parsed.no_tgi, obstacle)
     if not any(coherent):
         coherent = (Obstacle("label-unknown", LABEL_UNKNOWN), None)
@@ -342,13 +343,14 @@ def _reasons(
 
 
 def contradicted(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
-    """Return True if the explanation concludes the opposite of the decision sent."""
+    """Return True if the explanation concludes the opposite of the decision in the request."""
     sent, stated = request.decision_class, parsed.stated_decision
     return sent is not None and stated is not None and sent != stated
 
 
 def _disagreement(original: float, deciding: float) -> Obstacle:
-    """Format P with enough digits to show its side of the threshold."""
+    """Return the obstacle that the model decides otherwise. P has enough digits to show its side of
+    the threshold."""
     side = original >= deciding
     digits = next((n for n in range(3, 17) if (float(f"{original:.{n}g}") >= deciding) == side), 17)
     threshold = "" if deciding == kernel.DECIDING else f" and decides so from {deciding:.3g}"
@@ -368,7 +370,8 @@ def _opposing(collected: HatexscoreCollected, tau: float) -> bool:
 
 
 def _drop_direction(collected: HatexscoreCollected) -> dict[str, Any]:
-    """Return the direction of P's change, and whether the model makes the decision."""
+    """Return the direction in which P changes, and True if the model makes the explained
+    decision."""
     label = side_of_label(collected.parsed.label)
     original, masked = collected.original, collected.masked
     if original is None:
@@ -397,7 +400,8 @@ def _counting_groups(request: HatexscoreRequest, parsed: ParsedExplanation) -> t
 
 
 def _named_groups(parsed: ParsedExplanation) -> kernel.NamedGroups | None:
-    """Return the flags; None if nothing read the explanation. A further class needs no group."""
+    """Return the two flags, or None if the explanation was not read. A decision for a further class
+    needs no group."""
     if parsed.label not in (None, *SIDES):
         return kernel.NamedGroups(named=True, attacked=False)
     if parsed.no_tgi is not None:
@@ -429,10 +433,9 @@ def _calibrated(
     masked: float,
     control: kernel.Floats,
 ) -> dict[str, Any]:
-    """Return the p calibrated on other posts, if this post has too few places for an exact one.
-
-    masked: P(hateful) without the quotes. control: (R,) of all other placements.
-    """
+    """Return the p-value calibrated on other posts, if this post has too few placements for an
+    exact one. `masked` is P(hateful) without the quotes. `control` has P(hateful) of all R other
+    placements."""
     words = max(RandomPlacements.of(request.text, collected.parsed.quoting.spans).lengths)
     sha256 = collected.models[0].sha256 if collected.models else None
     language = collected.parsed.languages.found_text.code

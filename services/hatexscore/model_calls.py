@@ -1,16 +1,17 @@
-"""The calls of HateXScore's judge: original, masked and control texts of many requests at once.
+"""The calls of HateXScore's classifier: original, masked and control texts of many requests at
+once.
 
-Six calls a model at most, every text once. P first: of the texts with and without the quotes. Then
-random passages, only where the model makes the decision that is explained, so that QF has a value
-to compare with them. Then more passages, look by look, until the test stops
-(shared.statistics.group_sequential). A model's row does not depend on the others, so that a request
-scores the same alone and in a batch (shared.models.ports).
+Each model gets at most six calls, and every text is sent once. The first call reads P(hateful) with
+and without the quotes. The next one reads random passages, if the model makes the explained
+decision, so that QF can be compared with them. Further calls add passages until the test stops
+(shared.statistics.group_sequential). No row depends on others, so a request gets the same score
+alone and in a batch (shared.models.ports).
 
-The control is our own, after the null of arXiv:2603.18579 (ICE): random passages of the same
-lengths as the quoted ones, in the same text. A quotation that moves P(hateful) no more than they do
-is no evidence. Placements are all different, the quoted one excluded; where there are no more than
-the draws asked for, all of them are taken, and the comparison is exact. The generator is keyed by
-seed, text and lengths, so that batches and order do not matter.
+The control is our own, after the null distribution of arXiv:2603.18579 (ICE): random passages of
+the same text and lengths as the quoted ones. A quotation that changes P(hateful) no more than
+random passages is no evidence. Placements are distinct and exclude the quoted one. If no more than
+the requested number exist, all are taken and the comparison is exact. The generator's key is seed,
+text and lengths, so batches and order do not matter.
 """
 
 from __future__ import annotations
@@ -72,12 +73,14 @@ UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HatexscoreCollected(Collected):
-    """P(hateful) with and without the quotes. control: (R,) probabilities of the control texts, in
-    the order of their draw, or None; others: number of possible control texts; overlap: mean
-    overlap of their words with the quoted words; rule: the rule that stopped the draws.
+    """P(hateful) with and without the quotes, and for control texts.
 
-    no_probability: why there is none, though QF needs it. reading: how P was read, where a model's
-    head does not tell it.
+    `control` has R probabilities of control texts in the order of their draw, or is None. `others`
+    is the number of possible control texts. `overlap` is the mean overlap of their words with the
+    quoted words. `rule` is the rule that stopped the draws.
+
+    `no_probability` is the reason why P is missing although QF needs it. `reading` says how P was
+    read if the model has no classification head.
     """
 
     parsed: ParsedExplanation
@@ -96,7 +99,7 @@ class HatexscoreCollected(Collected):
 
 @dataclass(frozen=True, slots=True)
 class RandomNull:
-    """The random passages of one request. signed: True if the sign of dp counts."""
+    """The random passages of one request. `signed` is True if only a drop of P(hateful) counts."""
 
     placements: RandomPlacements
     seed: int
@@ -104,7 +107,7 @@ class RandomNull:
     signed: bool
 
     def texts(self, most: int) -> tuple[str, ...]:
-        """Return at most `most` masked texts; a larger `most` only appends."""
+        """Return up to `most` masked texts. A larger `most` only appends texts."""
         drawn = self.placements.draws(self.seed, most, self.rule.first)
         return tuple(mask_spans(self.placements.text, spans) for spans in check_each(drawn))
 
@@ -117,12 +120,11 @@ class RandomNull:
 
 @dataclass(frozen=True, slots=True)
 class ClassifierTexts:
-    """The texts of one request that its model classifies.
+    """The texts of one request for the classifier.
 
-    hateful: labels of the model on the hateful side.
-    null:    None without a control; `warnings` has the reason.
-    control: masked texts of `null` drawn so far.
-    decided: the decision that the model must make for a control; None: any.
+    `hateful` has the model's labels on the hateful side. `null` is None without a control;
+    `warnings` then has the reason. `control` has the masked texts of `null` drawn so far. `decided`
+    is the decision that the model must make to get a control; None accepts any.
     """
 
     model: str
@@ -153,7 +155,8 @@ class ClassifierTexts:
 def ask_classifiers(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[HatexscoreCollected]:
-    """Return the probabilities of each request. Raises BadInput for a model without the label."""
+    """Return the probabilities for each request. Raises BadInput for a model that lacks the
+    label."""
     pairs = [
         (request, _with_language(request, explanation))
         for request, explanation in zip(requests, parsed, strict=True)
@@ -181,7 +184,7 @@ def ask_classifiers(
 
 
 def _with_language(request: HatexscoreRequest, parsed: ParsedExplanation) -> ParsedExplanation:
-    """Assume that an unrecognised text is in the only language that the judge learned."""
+    """Assume that a text in an unrecognised language is in the model's only language."""
     language = parsed.languages.found_text
     if request.probabilities is not None or language.by != "undecided":
         return parsed
@@ -191,8 +194,8 @@ def _with_language(request: HatexscoreRequest, parsed: ParsedExplanation) -> Par
 
 
 def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
-    """Return why the model must not judge this text, also if nothing is quoted. A component that is
-    0 for some texts of a language and null for others has a meaningless mean."""
+    """Return the reason why the model must not judge this text, even if nothing is quoted.
+    Otherwise the mean of a component would mix values of 0 with nulls."""
     if request.probabilities is not None or request.accept_untrained_languages:
         return None
     name = request.model or DEFAULT_MODEL
@@ -201,7 +204,7 @@ def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) ->
 
 
 def _class_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
-    """Return why the judge cannot report the decision: it has no label for this class."""
+    """Return the obstacle that the model has no label for the class of the decision, or None."""
     if request.probabilities is not None or parsed.label in (None, *SIDES):
         return None
     labels = _labels_of(request)
@@ -214,7 +217,7 @@ def _class_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Ob
 def _classifier_texts(
     request: HatexscoreRequest, parsed: ParsedExplanation
 ) -> ClassifierTexts | None:
-    """Return the texts; None if nothing is quoted or the caller sent probabilities."""
+    """Return the texts, or None if nothing is quoted or the request has probabilities."""
     quoting = parsed.quoting
     if request.probabilities is not None or not quoting.counts or quoting.masked is None:
         return None
@@ -243,8 +246,8 @@ def _classifier_texts(
 
 
 def one_sided(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
-    """Return True if random spans are compared by the signed drop of P(hateful), False if by the
-    absolute change."""
+    """Return True if random spans are compared by the signed drop of P(hateful), and False if by
+    its absolute change."""
     return VARIANTS[request.variant].decision_aware and side_of_label(parsed.label) == HATEFUL
 
 
@@ -255,7 +258,7 @@ def _labels_of(request: HatexscoreRequest) -> Sequence[str]:
 
 
 def _judge_labels(request: HatexscoreRequest, decision: Label | None) -> tuple[str, ...]:
-    """Return the model's labels whose probability counts. Raises BadInput if it has none."""
+    """Return the model's labels whose probability counts. Raises BadInput if there are none."""
     name, labels = request.model or DEFAULT_MODEL, _labels_of(request)
     selected = judge_labels(request, labels, decision)
     if not selected:
@@ -269,7 +272,7 @@ def _judge_labels(request: HatexscoreRequest, decision: Label | None) -> tuple[s
 def _without_model(
     request: HatexscoreRequest, parsed: ParsedExplanation, obstacle: Obstacle | None
 ) -> HatexscoreCollected:
-    """Return the caller's probabilities, or nothing if none are needed or the model has none."""
+    """Return the caller's probabilities, or no probabilities if none are needed or available."""
     sent = request.probabilities
     original = sent.original if sent else None
     masked = sent.masked if sent else None
@@ -297,7 +300,7 @@ def _without_model(
 
 
 def _no_rest(text: str, quoted: Sequence[Span]) -> str:
-    """Return why there is no control if the quotes count as the text, Q = {T}."""
+    """Return the reason why there is no control, if the quotes cover the whole text (Q = {T})."""
     units = count_units(text)
     covered = sum(last - first for first, last in overlap_words(units, quoted))
     if covered >= len(units):
@@ -309,7 +312,7 @@ def _no_rest(text: str, quoted: Sequence[Span]) -> str:
 
 
 class _Judgements:
-    """One model's judgements of all texts of the requests with the same prompt."""
+    """One model's judgements of the texts in all requests with the same prompt."""
 
     def __init__(self, requested: Sequence[ClassifierTexts]) -> None:
         self._model, self._prompt = models().judge(requested[0].model), requested[0].prompt
@@ -317,7 +320,7 @@ class _Judgements:
         self.ask(requested)
 
     def ask(self, requested: Sequence[ClassifierTexts]) -> None:
-        """Judge these texts in one call, without those already judged."""
+        """Judge these texts in one call. Texts that were judged before are left out."""
         texts = dict.fromkeys((text, each.language) for each in requested for text in each.texts)
         unanswered = [text for text in texts if text not in self._found]
         if unanswered:
@@ -335,7 +338,7 @@ class _Judgements:
         return self._found[text, texts.language]
 
     def with_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
-        """Add the first draws, if there is a QF to compare."""
+        """Add the first random draws, if there is a QF to compare with them."""
         null = texts.null
         if null is None:
             return texts
@@ -350,7 +353,7 @@ class _Judgements:
         return replace(texts, control=null.texts(null.rule.first))
 
     def with_more_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
-        """Add the draws of the next look, if the test has not stopped."""
+        """Add the draws of the next look, unless the test has stopped."""
         null = texts.null
         if null is None or len(texts.control) == null.rule.most:
             return texts
@@ -410,14 +413,14 @@ class _Judgements:
         )
 
     def _use(self, judged: Judgement) -> ModelUse:
-        """Return the model with the prompt of the request."""
+        """Return the record of the model's use, with the request's prompt."""
         use = self._model.use
         brought = judged.prompt_sha256
         return use if brought is None else use.model_copy(update={"prompt_sha256": brought})
 
     def _control(self, texts: ClassifierTexts) -> tuple[Floats | None, tuple[str, ...]]:
-        """(R,) P(hateful) of the control texts. None if one is unread, since the others are not a
-        random sample."""
+        """Return the R values of P(hateful) for control texts. Return None if one text is unread,
+        since the others are then no random sample."""
         judgements = [self._of(texts, text) for text in texts.control]
         unread = [judgement.unread for judgement in judgements if judgement.unread]
         if unread:
@@ -449,8 +452,8 @@ class _Judgements:
 
 
 def _hateful(judgement: Judgement, labels: Sequence[str]) -> float | None:
-    """Return the sum of P over these labels, or for a multi-label model, whose sum is no
-    probability, the largest."""
+    """Return the summed probability of these labels. For a multi-label model, whose sum is no
+    probability, return the largest."""
     if judgement.probabilities is None:
         return None
     values = [judgement.probabilities[judgement.labels.index(label)] for label in labels]
@@ -459,13 +462,14 @@ def _hateful(judgement: Judgement, labels: Sequence[str]) -> float | None:
 
 
 def _deciding(use: ModelUse) -> float:
-    """Return the `threshold` of the model's entry, or its complement for the other label."""
+    """Return the `threshold` of the model's entry, or 1 minus it if the threshold is for the other
+    label."""
     least, other = use.thresholds, other_side(HATEFUL)
     return least.get(HATEFUL, 1 - least[other] if other in least else DECIDING)
 
 
 def _reading(found: Sequence[Judgement]) -> HatexscoreProbabilityReading | None:
-    """Return the reading of text and masked text together; None for a classification head."""
+    """Return the reading that covers text and masked text, or None for a classification head."""
     readings = [judgement.reading for judgement in found if judgement.reading not in (None, "head")]
     if not readings:
         return None
@@ -479,11 +483,9 @@ def _reading(found: Sequence[Judgement]) -> HatexscoreProbabilityReading | None:
 
 @dataclass(frozen=True, slots=True)
 class RandomPlacements:
-    """Possible placements in the text of passages as long as the quoted ones.
-
-    Quoted words without a word between them are one passage. others: number of placements without
-    the quoted one. why_none: why there is none, or None.
-    """
+    """Possible placements in the text of passages that are as long as the quoted ones. Adjacent
+    quoted words form one passage. `others` is the number of placements without the quoted one.
+    `why_none` is the reason why there are none, or None."""
 
     text: str
     units: tuple[Span, ...]
@@ -522,13 +524,13 @@ class RandomPlacements:
         )
 
     def draws(self, seed: int, most: int, first: int | None = None) -> list[list[Span]]:
-        """Return the placements of `drawn` as lists of spans of the text."""
+        """Return the drawn placements as lists of spans of the text."""
         return [self.spans(places) for places in self.drawn(seed, most, first)]
 
     def drawn(self, seed: int, most: int, first: int | None = None) -> list[Places]:
-        """Return different placements as positions of words: all others if they are at most `most`,
-        else `most` uniform draws. first: if there are no more than this many others, they come in
-        the order of the text; None: `most`."""
+        """Return distinct placements as word positions: all others if there are at most `most`,
+        else `most` uniform draws. If no more than `first` others exist, they come in the order of
+        the text. None means `most`."""
         random = generator(seed, "null", "spans", self.text, self.lengths)
         drawn = others(self.space, self.observed, random, most if first is None else first)
         return list(check_each(islice(drawn, min(most, self.others))))

@@ -1,4 +1,4 @@
-"""The page of HateXScore: claims of the explanation, and behaviour of the model."""
+"""The page of a HateXScore job: the claims of the explanation, and the behaviour of the model."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ QUOTATION_KINDS: dict[QuotationReason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ComponentRow:
-    """A component, its weight in the score, and why it is null or does not apply."""
+    """A component, its weight in the score, and the reason if it is null or does not apply."""
 
     symbol: str
     value: float | None
@@ -71,8 +71,8 @@ class ComponentRow:
 
 @dataclass(frozen=True, slots=True)
 class HatexscoreView:
-    """The data of the template. text, explanation, masked: None if the text was not kept.
-    own_labels: True if the labels are, or may be, the caller's words."""
+    """The data of the template. `text`, `explanation` and `masked` are None if the text was not
+    stored. `own_labels` is True if the caller chose, or may have chosen, the labels."""
 
     text: list[MarkedText] | None
     explanation: list[MarkedText] | None
@@ -148,7 +148,7 @@ def _parts(report: HatexscoreResult) -> list[ComponentRow]:
 
 
 def _strip(report: HatexscoreResult) -> Chart | None:
-    """Return the strip of draws; None without a control, or without its single draws."""
+    """Return a strip chart of the draws, or None without a control or without its single draws."""
     control = report.control
     if control is None or not control.drops:
         return None
@@ -304,7 +304,7 @@ def _conclusions(report: Record) -> Block:
 
 
 def _quotes(counted: Record) -> Iterator[Block]:
-    """Yield charts of quotations by match, and of results by their worst quotation."""
+    """Yield charts of how quotations match, and of results by their worst quotation."""
     roughly = ("inflected", "fuzzy", "unsearched")
     quotations = {
         "found exactly": integer(counted, "exact"),

@@ -1,9 +1,9 @@
-"""Compares an explanation with its post by shared content words, or by sense.
+"""Compares an explanation with its post by shared content words, or by meaning.
 
 A stock sentence shares no content word with the post, and a template with one slot shares one.
-Frequent words count half outside of quoted phrases, since any explanation may use them. A
-paraphrase shares few words. Therefore an encoder of sentences compares the rest of the explanation
-with the post. The encoder knows English only.
+Outside quoted phrases, frequent words count half, since any explanation may use them. A paraphrase
+shares few words, so a sentence encoder compares the rest of the explanation with the post. The
+encoder supports only English.
 """
 
 from __future__ import annotations
@@ -36,10 +36,8 @@ ANALYSED: tuple[Language, ...] = get_args(Language)  # whose words the analysers
 def read_post_words(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[HatexscorePostWords | None]:
-    """Compare explanations with their posts; None if a test of the quotes replaces this.
-
-    If the words do not decide, the encoder does, in one call.
-    """
+    """Compare explanations with their posts. The entry is None if the quotes are tested instead. If
+    shared words do not decide, the encoder does, in one call."""
     by_index = [
         None if explanation.rests_on_quotes else post_words(request, explanation)
         for request, explanation in zip(requests, parsed, strict=True)
@@ -78,7 +76,7 @@ def _without_words_of_the_post(request: HatexscoreRequest) -> str:
 
 
 def post_words(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscorePostWords:
-    """Compare the words of the explanation with its post's."""
+    """Compare the words of the explanation with those of the post."""
     code, language = parsed.languages.found_text.code, parsed.languages.text
     post, explanation = (
         _stems(_content(text, language), code) for text in (request.text, request.explanation_text)
@@ -107,7 +105,7 @@ def _content(text: str, language: Language) -> frozenset[str]:
 
 
 def _stems(content: frozenset[str], code: str) -> frozenset[str]:
-    """Return the content words of a language that no analyser knows by their beginnings."""
+    """Shorten content words to their first letters, for languages without an analyser."""
     if code.partition("-")[0] in ANALYSED:
         return content
     return frozenset(word[:STEM] for word in content - _function_words(code))
@@ -115,7 +113,7 @@ def _stems(content: frozenset[str], code: str) -> frozenset[str]:
 
 @lru_cache
 def _function_words(code: str) -> frozenset[str]:
-    """Return the function words of a language that no analyser knows; empty without a list."""
+    """Return the function words of a language without an analyser; empty if there is no list."""
     from spacy.util import get_lang_class  # takes seconds
 
     try:

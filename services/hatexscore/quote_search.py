@@ -1,8 +1,6 @@
-"""Finds quotations in a text: exactly, in another spelling, or nearly.
-
-Source: Hu & Lee, arXiv:2601.13547, section 3.2 (exact and fuzzy matching); at most 15 % of the
-characters edited, as in the released code.
-"""
+"""Finds quotations in a text: exactly, in another spelling, or approximately. Source: Hu & Lee,
+arXiv:2601.13547, section 3.2 (exact and fuzzy matching). At most 15 % of the characters may be
+edited, as in the released code."""
 
 from __future__ import annotations
 
@@ -53,11 +51,9 @@ Match = Literal["exact", "inflected", "fuzzy"]
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """An occurrence of a quotation in the text: `text == original[start:end]`.
-
-    value: similarity, 1 - edit distance / longer length, [0, 1]; 1 for an exact match. An
-           inflected quotation is one word of the text with another ending.
-    """
+    """An occurrence of a quotation in the text: `text == original[start:end]`. `value` is the
+    similarity in [0, 1], which is 1 - edit distance / longer length. It is 1 for an exact match. An
+    inflected quotation is one word of the text with another ending."""
 
     start: int
     end: int
@@ -77,9 +73,8 @@ def is_trivial(quotation: Quotation, language: Language) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """All occurrences of the quotations in order, and the quotations without one.
-
-    unsearched: quotations without an exact match that are too long for near matches.
+    """All occurrences of the quotations in order, and the quotations that do not occur.
+    `unsearched` has quotations without an exact match that are too long for approximate matching.
     """
 
     quotes: tuple[Quote, ...]
@@ -88,10 +83,8 @@ class Located:
 
 
 def locate(text: str, quoted: Sequence[Quotation]) -> Located:
-    """Return all occurrences of each quotation in the text as sent.
-
-    Exact after folding and at word borders; else the nearest passage within 15 % edits.
-    """
+    """Return all occurrences of each quotation in the original text. A quotation matches exactly,
+    after folding and at word boundaries. Otherwise the nearest passage within 15 % edits counts."""
     search = QuoteSearch(Haystack(text, as_sent(text), marks=True))
     quotes: dict[Span, Quote] = {}
     missing: list[Quotation] = []
@@ -110,11 +103,9 @@ def locate(text: str, quoted: Sequence[Quotation]) -> Located:
 
 
 class QuoteSearch:
-    """The quotations of one request in its text: each different one is searched once.
-
-    names: words in lower case that are never misspellings of each other.
-    misquoted: the passage of the text that a quotation changes so that it says something else.
-    """
+    """Searches the quotations of one request in its text. Equal quotations are searched once.
+    `names` has lower-case words that never count as misspellings of each other. `misquoted` maps a
+    quotation to the passage whose meaning it changes."""
 
     def __init__(self, haystack: Haystack, names: Collection[str] = ()) -> None:
         self.haystack = haystack
@@ -125,7 +116,8 @@ class QuoteSearch:
         self._near: dict[str, tuple[Quote, Span] | None] = {}
 
     def exact(self, quotation: Quotation) -> tuple[Quote, ...]:
-        """Return the same object for the same words, as first quoted."""
+        """Return the exact occurrences. Equal words give the same tuple, with `quoted_as` of their
+        first quotation."""
         needle = self._folded(quotation.text)
         if needle not in self._exact:
             spans = exact_spans(self.haystack, needle)
@@ -133,7 +125,8 @@ class QuoteSearch:
         return self._exact[needle]
 
     def respelled(self, quotation: Quotation) -> tuple[Quote, ...]:
-        """Find the quotation with an editor's brackets, other endings, censoring or spellings."""
+        """Find the quotation with an editor's brackets, other endings, censored letters or other
+        spellings."""
         haystack = self.haystack
         for reading in without_brackets(quotation.text):
             if spans := exact_spans(haystack, self._folded(reading)):
@@ -144,10 +137,8 @@ class QuoteSearch:
         return tuple(self._nearly(s, quotation, "inflected" if is_word else "fuzzy") for s in spans)
 
     def fragment(self, quotation: Quotation, *, begins: bool, ends: bool) -> tuple[Quote, ...]:
-        """Find a quotation that an ellipsis cuts inside a word; the result has the whole word.
-
-        begins, ends: True if it begins or ends with a whole word.
-        """
+        """Find a quotation that an ellipsis cuts within a word. The result includes the whole word.
+        `begins` and `ends` are True if the quotation begins or ends with a whole word."""
         needle, haystack = self._folded(quotation.text), self.haystack
         start = haystack.text.find(needle) if len(needle) >= PIECE else -1
         end = start + len(needle)
@@ -162,7 +153,8 @@ class QuoteSearch:
         return (self._nearly((start, end), quotation),)
 
     def nearest(self, quotation: Quotation) -> tuple[Quote, ...] | None:
-        """Find as `near`, with or without the text in brackets; nothing if the meaning differs."""
+        """Search as `near` does, with and without text in brackets. Return nothing if the meaning
+        differs."""
         for text in (quotation.text, *without_brackets(quotation.text)):
             quotes = self.near(replace(quotation, text=text))
             if not quotes:
@@ -178,7 +170,7 @@ class QuoteSearch:
         return ()
 
     def near(self, quotation: Quotation) -> tuple[Quote, ...] | None:
-        """Return the nearest passage; None if the quotation is too long for this search."""
+        """Return the nearest passage, or None if the quotation is too long for this search."""
         check()
         needle = self._folded(quotation.text)
         if needle not in self._near:
@@ -201,7 +193,8 @@ class QuoteSearch:
         return self.haystack.source_of(*nearest[0]) if nearest else None
 
     def _with_negation(self, needle: str) -> Span:
-        """Return the nearest passage with a preceding negation that the needle may omit."""
+        """Return the nearest passage, extended by a preceding negation that the quotation may
+        omit."""
         cached, text = self._near[needle], self.haystack.text
         start, end = cached[1] if cached else (0, 0)
         start = text.rfind(" ", 0, start) + 1
@@ -239,7 +232,8 @@ _SIMPLIFIED = str.maketrans(_SIMPLER["traditional"], _SIMPLER["simplified"])
 
 
 def searchable(text: str) -> NormalizedText:
-    """Return the normalised text simplified, without addresses, and with uniform user names."""
+    """Return the normalised text in simplified Chinese characters, without web addresses, and with
+    uniform user names."""
     simplified = replaced(
         normalize(text),
         _OMITTED,
@@ -263,11 +257,9 @@ _BLANKS = re.compile(r"^ +| +$|(?<= ) +")
 
 
 def fold(text: NormalizedText, marks: bool = True) -> NormalizedText:
-    """Fold typographic differences: NFKC, case, one space for any white space, straight quotation
-    marks and hyphens, no invisible characters, no white space at the ends.
-
-    marks: keep quotation marks; an apostrophe within a word always stays.
-    """
+    """Remove typographic differences. Apply NFKC and case folding, use single spaces and straight
+    marks, and drop invisible characters and outer white space. `marks` keeps quotation marks. An
+    apostrophe within a word is always kept."""
     if not marks:
         text = replaced(text, _MARK, "")
     text = replaced(text, _CLUSTER, lambda cluster: _folded(cluster.group()))
@@ -282,7 +274,7 @@ def _folded(cluster: str) -> str:
 
 
 def _invisible(character: str) -> bool:
-    """Zero-width and control characters, variation selectors."""
+    """Return True for zero-width and control characters and variation selectors."""
     if character.isspace():
         return False
     return unicodedata.category(character) in ("Cf", "Cc") or "\ufe00" <= character <= "\ufe0f"
@@ -294,17 +286,15 @@ _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
 
 
 def word_spans(text: str, language: Language) -> list[Span]:
-    """Return the units, with Chinese characters joined to words."""
+    """Return the spans of words. Chinese characters are joined to words."""
     if language != "zh":
         return count_units(text)
     return [(word.start, word.end) for word in words(text, language) if word.is_word]
 
 
 class Haystack:
-    """A text prepared for many searches; a search takes time by its needle's length.
-
-    Spans refer to the folded text; `folded.original` maps them to the text as sent.
-    """
+    """A text prepared for many searches. The time of a search depends on the length of its needle.
+    Spans refer to the folded text; `folded.original` maps them to the original text."""
 
     def __init__(self, source: str, read: NormalizedText, marks: bool = False) -> None:
         self.source = source
@@ -313,12 +303,13 @@ class Haystack:
         self.text = self.folded.text
 
     def source_of(self, start: int, end: int) -> str:
-        """Return the part of the text as sent for a span of the folded text."""
+        """Return the part of the original text that belongs to a span of the folded text."""
         return self.source[slice(*self.folded.original(start, end))]
 
     @cached_property
     def _spaced(self) -> list[bool]:
-        """Return True for a character of a word in a script with spaces between words."""
+        """Return for each character if it is part of a word in a script with spaces between
+        words."""
         return [
             not _NO_SPACES.match(one)
             and (one.isalnum() or one == "_" or unicodedata.category(one)[0] == "M")
@@ -327,8 +318,8 @@ class Haystack:
 
     @cached_property
     def begins(self) -> list[int]:
-        """Possible starts of a quoted span, ascending: the start of a word, not of its "'s",
-        or any Han character."""
+        """The possible starts of a quoted span, in ascending order: starts of words and all Han
+        characters. The "s" of a possessive "'s" is no start."""
         inner = {match.start() for match in _APOSTROPHE.finditer(self.text)}
         endings = set() if self.marks else inner
         within = [False, *(a and b for a, b in pairwise(self._spaced))]
@@ -340,7 +331,8 @@ class Haystack:
 
     @cached_property
     def ends(self) -> list[int]:
-        """Possible ends (exclusive), ascending: at a word's end, or before a Korean particle."""
+        """The possible ends (exclusive) of a quoted span, in ascending order: ends of words, and
+        positions before Korean particles."""
         hangul = {match.start() for match in _HANGUL.finditer(self.text)}
         within = [False, *(a and b for a, b in pairwise(self._spaced)), False]
         return [
@@ -351,7 +343,7 @@ class Haystack:
 
     @cached_property
     def _words(self) -> list[tuple[Span, str]]:
-        """Return the words with their marks of censoring, and their spellings."""
+        """Return each word's span, including censoring marks, and its simplified spelling."""
         return [(match.span(), spelling(match.group())) for match in _WORD.finditer(self.text)]
 
     @cached_property
@@ -362,7 +354,7 @@ class Haystack:
         return positions
 
     def spelled_spans(self, needle: str) -> list[Span]:
-        """Find words with other endings, digits for letters, or lengthened letters."""
+        """Find words that differ by ending, by digits for letters, or by lengthened letters."""
         needle_words = _WORD.findall(needle)
         spellings = [spelling(word) for word in needle_words]
         spans = []
@@ -376,12 +368,13 @@ class Haystack:
 
     @cached_property
     def _censored(self) -> list[tuple[str, re.Pattern[str]]]:
-        """Return the censored words of the text with the patterns of their possible meanings."""
+        """Return the censored words of the text, each with a pattern of what it may stand for."""
         words = dict.fromkeys(filter(_is_censored, _WORD.findall(self.text)))
         return [(word, re.compile(_hidden(word))) for word in list(words)[:MOST_CENSORED]]
 
     def pattern_spans(self, needle: str) -> list[Span]:
-        """Find the words of a needle if the needle or the text censors or omits some of them."""
+        """Find the words of a needle if the needle or the text censors or leaves out some of
+        them."""
         bare = _OUTER_PLACEHOLDER.sub("", needle)
         tokens = list(_TOKEN.finditer(bare))
         gaps = sum(token["gap"] is not None for token in tokens)
@@ -431,7 +424,8 @@ def _is_censored(word: str) -> bool:
 
 
 def _hidden(word: str) -> str:
-    """Return a pattern for a censored word: a letter or a few more for a run of marks."""
+    """Return a pattern for a censored word. Each run of censoring marks matches one or a few
+    letters more."""
     runs = _CENSORED_PART.findall(word)
     is_sure = len(runs) > 1 or len(word) - len(runs[0]) < 2
     parts = map(re.escape, _CENSORED_PART.split(word))
@@ -443,7 +437,8 @@ def _hidden(word: str) -> str:
 
 
 def without_brackets(quoted: str) -> tuple[str, ...]:
-    """Return other readings of quoted brackets by an editor: "leave [their] bins", "[sic]"."""
+    """Return other readings of an editor's brackets in a quotation, such as "leave [their] bins" or
+    "[sic]"."""
     bare = _SIC.sub("", quoted)
     readings = (
         " ".join(_BRACKETS.sub(replacement, bare).split()).strip(" .,")
@@ -460,7 +455,8 @@ SHORTEST_STEM = 3  # letters: "bring" is no "br"
 
 
 def spelling(word: str) -> str:
-    """Return the same for words that differ by ending, look-alike digits or lengthened letters."""
+    """Return a simplified spelling. It is equal for words that differ by ending, look-alike digits
+    or lengthened letters."""
     return _RUN.sub(r"\1", _stem(_LONG_RUN.sub(r"\1", word)))
 
 
@@ -483,23 +479,22 @@ def _stem(word: str) -> str:
 
 
 def _is_same_word(said: str, there: str) -> bool:
-    """Compare words of one spelling: doubled letters distinguish them, lengthened ones do not."""
+    """Compare words of equal simplified spelling. Doubled letters make them different, lengthened
+    letters do not."""
     return _stem(said) == _stem(there) or bool(_LONG_RUN.search(said) or _LONG_RUN.search(there))
 
 
 @cache
 def irregular_forms() -> dict[str, str]:
-    """Irregular form to base form: "took" to "take"."""
+    """Return a mapping from irregular forms to base forms, such as "took" to "take"."""
     content = json.loads((DATA / "irregular_forms.en.json").read_text(encoding="utf-8"))
     return {form: base for base, forms in content.items() for form in forms.split()}
 
 
 def exact_spans(haystack: Haystack, needle: str) -> list[Span]:
-    """Find a folded needle at word borders of the text.
-
-    A match inside a word moves the search to the next border, not to the next character, so that
-    "aaa" in twenty thousand "a" is compared once.
-    """
+    """Find a folded needle at word boundaries of the text. After a match within a word, the search
+    continues at the next boundary and not at the next character. So "aaa" in twenty thousand "a" is
+    compared once."""
     text, begins, ends = haystack.text, haystack.begins, haystack.ends
     spans: list[Span] = []
     position = text.find(needle) if needle else -1
@@ -523,11 +518,9 @@ def _contains(ascending: Sequence[int], value: int) -> bool:
 def nearest_span(
     haystack: Haystack, needle: str, edits: float = MAX_EDITS
 ) -> tuple[Span, float] | None:
-    """Return the passage of a misquotation and its similarity [1 - edits, 1), or None.
-
-    It begins and ends at word borders; on a tie the earliest, then the shortest passage wins. The
-    search starts at the most similar stretch of the needle's length.
-    """
+    """Return the passage that a misquotation refers to and its similarity, in [1 - edits, 1), or
+    None. The passage begins and ends at word boundaries. On a tie the earliest passage wins, then
+    the shortest. The search starts at the most similar section of the needle's length."""
     text, length = haystack.text, len(needle)
     if not length >= MIN_LENGTH or not text:
         return None
@@ -557,6 +550,7 @@ def nearest_span(
 
 
 def _nearby(borders: Sequence[int], position: int, reach: int) -> list[int]:
-    """Yield borders within reach of a position, the nearest first, then the lower."""
+    """Return boundaries within `reach` of a position, nearest first. On a tie the lower one comes
+    first."""
     first, last = bisect_left(borders, position - reach), bisect_right(borders, position + reach)
     return nsmallest(BORDERS, borders[first:last], key=lambda border: abs(border - position))

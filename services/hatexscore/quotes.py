@@ -1,10 +1,10 @@
-"""Quotations of an explanation by its quotation marks, and a text with spans masked.
+"""Finds the quotations of an explanation by quotation marks, and masks spans of a text.
 
 Source: Hu & Lee, arXiv:2601.13547, section 3.2 (quoted spans, "[MASK]"). Deviates: only text in
 quotation marks is a quotation. The released code takes every token that text and explanation share,
-"the" included, so that every explanation has a quotation. It also masks token by token, inside
-words and inside earlier masks; here merged spans are masked in one pass. JSON, tags and TeX around
-an explanation are read as prose of the same length.
+even "the", so every explanation has a quotation. It also masks token by token, within words and
+within earlier masks. Here merged spans are masked in one pass. JSON, tags and TeX around an
+explanation are replaced with blanks of the same length.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EDGES = " \t\r\n\u3000*_~`.,;:!?\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f-"
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """The inside of quotation marks: `text == explanation[start:end]`."""
+    """The text within quotation marks: `text == explanation[start:end]`."""
 
     start: int
     end: int
@@ -38,15 +38,14 @@ class Quotation:
 
 
 def quotations(explanation: str) -> list[Quotation]:
-    """Return the quotations in order, split at ellipses, without those of punctuation only."""
+    """Return the quotations in order, split at ellipses. Those that consist of punctuation are left
+    out."""
     return [part for parts in quoted_parts(explanation) for part in parts]
 
 
 def quoted_parts(explanation: str, quoted: Sequence[Span] | None = None) -> list[list[Quotation]]:
-    """Return the parts between ellipses of every quotation.
-
-    quoted: spans of the quotations without marks; None: search for quotation marks.
-    """
+    """Return the parts between ellipses for every quotation. `quoted` has the spans of the
+    quotations, without marks. If it is None, quotation marks are searched."""
     if quoted is None:
         quoted = [(start + 1, end - 1) for start, end in quoted_spans(explanation)]
     every = (list(_parts(explanation, start, end)) for start, end in quoted)
@@ -91,11 +90,12 @@ _CLOSING_MARK = {
 
 
 def quoted_spans(text: str) -> list[Span]:
-    """Return the spans of the quotations with their marks, without marks around the whole text.
+    """Return the spans of the quotations, including their marks. Marks around the whole text are
+    ignored.
 
-    Straight marks are classified by their neighbours. An opening mark follows no letter, a closing
-    one precedes none (an apostrophe is neither), and a straight single mark touches its quotation.
-    A quotation may contain marks of other kinds, but no blank line.
+    Straight marks are classified by their neighbours. No letter precedes an opening mark or follows
+    a closing mark, so an apostrophe is neither. A straight single mark touches its quotation. A
+    quotation may contain marks of other kinds, but no blank line.
     """
     spans = _spans(text)
     stripped = text.strip()
@@ -106,7 +106,7 @@ def quoted_spans(text: str) -> list[Span]:
 
 
 def _spans(text: str) -> list[Span]:
-    """Pair marks from left to right; an opening mark without a closing one is ignored."""
+    """Pair marks from left to right. An opening mark without a closing one is ignored."""
     spans: list[Span] = []
     unclosed: set[str] = set()  # no closing mark is left in the text
     position = 0
@@ -123,13 +123,15 @@ def _spans(text: str) -> list[Span]:
 
 
 def scripts_of(text: str) -> frozenset[str]:
-    """Return the scripts of a text's letters by Unicode names: LATIN, CJK, HANGUL."""
+    """Return the scripts of the letters in a text by their Unicode names, such as LATIN, CJK,
+    HANGUL."""
     letters = filter(str.isalpha, set(text))
     return frozenset(unicodedata.name(letter, "").partition(" ")[0] for letter in letters)
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
-    """Return ordered spans without overlap; spans that only touch stay separate."""
+    """Return the spans in order with overlapping ones merged. Spans that only touch stay
+    separate."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:
@@ -140,7 +142,7 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 
 def mask_spans(text: str, spans: Iterable[Span]) -> str:
-    """Replace each merged span of `text`; every other character stays."""
+    """Replace each merged span of `text` with a mask. All other characters stay."""
     pieces: list[str] = []
     position = 0
     for start, end in merge_spans(spans):
@@ -153,18 +155,20 @@ _UNIT = re.compile(rf"[{HAN_CLASS}]|[^\W{HAN_CLASS}]+(?:['\u2019][^\W{HAN_CLASS}
 
 
 def count_units(text: str) -> list[Span]:
-    """Count words with inner apostrophes, single Han characters and emoji; no punctuation."""
+    """Return the spans of words with inner apostrophes, single Han characters and emoji.
+    Punctuation does not count."""
     matches = _UNIT.finditer(text)
     return [match.span() for match in matches if _is_counted(match.group())]
 
 
 def _is_counted(unit: str) -> bool:
-    """A word character, or a pictograph."""
+    """Return True for a word character or a pictograph."""
     return unit[0].isalnum() or unit[0] == "_" or unicodedata.category(unit[0]) == "So"
 
 
 def overlap_words(counted: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
-    """Return index ranges (first, last + 1) of units that the spans touch, merged, in order."""
+    """Return merged index ranges (first, last + 1) of the units that overlap with the spans, in
+    order."""
     starts = [start for start, _ in counted]
     ends = [end for _, end in counted]
     ranges = ((bisect_right(ends, start), bisect_right(starts, end - 1)) for start, end in spans)
@@ -201,10 +205,8 @@ _EMPHASIS = re.compile(r"(?<![\w*_'])(\*{1,2}|__?|'')(?=\S)([^*_'\n]{3,300})(?<=
 
 
 def code_as_quotations(explanation: str, text: str = "") -> str:
-    """Put text in backticks or in TeX marks in quotation marks; offsets stay.
-
-    The same for emphasised text of several words that occurs in `text`.
-    """
+    """Replace backticks and TeX quotation marks with quotation marks. Offsets do not change. The
+    same applies to the marks of emphasised text of several words that occurs in `text`."""
 
     def emphasized(match: re.Match[str]) -> str:
         blank, inner = " " * (len(match[1]) - 1), match[2]
@@ -224,14 +226,14 @@ def _as_curly(quoted: re.Match[str]) -> str:
 
 
 def plain_format(explanation: str, text: str = "") -> NormalizedText:
-    """Return the normalised explanation without the marks of JSON.
+    """Return the normalised explanation without JSON syntax.
 
-    Models are often told to answer in JSON. A string of an object is not a quotation. A string is a
+    Models are often told to answer in JSON, where a string is usually no quotation. It is a
     quotation in a list, under a key that names quotations ("evidence"), or if it is several words
-    of the text. Each field becomes a line. Lines without marks, after ">" or a key that names
-    quotations, get quotation marks.
+    of the text. Each field becomes a line. Lines without marks get quotation marks if they follow
+    ">" or a key that names quotations.
 
-    text: normalised.
+    `text` must be normalised.
     """
     normalized = normalize(explanation)
     plain = replace(normalized, text=_OTHER_MARKS.sub(_as_curly, normalized.text))
@@ -254,10 +256,8 @@ _BETWEEN_VALUES = re.compile(r"[;,/|\uff0c\uff1b\u3001][ \t]{1,3}|[ \t][/|][ \t]
 
 
 def _marked_lines(plain: NormalizedText, text: str) -> NormalizedText:
-    """Put quotations without marks in quotation marks.
-
-    They must occur in the text word for word; text without marks never counts as hallucinated.
-    """
+    """Add quotation marks to quotations that have none. They must occur in the text word for word.
+    Text without marks therefore never counts as hallucinated."""
     there = f" {_bare(text)} "
     marks: list[Edit] = []
     for block, first, last in _quoting_lines(plain.text):
@@ -280,7 +280,8 @@ def _marked_lines(plain: NormalizedText, text: str) -> NormalizedText:
 
 
 def _quoting_lines(explanation: str) -> Iterator[tuple[bool, int, int]]:
-    """Yield possible quotations without marks: after a key, or (True) after ">"."""
+    """Yield possible quotations without marks as (is after ">", start, end). They follow ">" or a
+    key."""
     listing = False  # do the items of the list quote?
     for line in _LINE.finditer(explanation):
         begin, end = line.span()
@@ -301,12 +302,13 @@ def _stripped(text: str, start: int, end: int) -> Span:
 
 
 def _bare(text: str) -> str:
-    """Return the words in lower case, and each Chinese character, separated by blanks."""
+    """Return the words in lower case, and each Chinese character, separated by spaces."""
     return " ".join(text[slice(*span)].lower().replace("\u2019", "'") for span in count_units(text))
 
 
 def _json_marks(found: str, text: str) -> Iterator[Edit]:
-    """Blank the marks of strings that quote nothing; a comma between two fields is a new line."""
+    """Yield edits that blank the marks of strings that are no quotations, and that put each field
+    on its own line."""
     lists: list[bool] = []  # of each open bracket whether it is a list's
     key, opened = "", None
     for token in _TOKEN.finditer(found):

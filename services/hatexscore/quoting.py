@@ -1,8 +1,8 @@
-"""Classifies an explanation's quotations: quoted from the text, invented, or of another kind.
+"""Classifies the quotations of an explanation: from the text, invented, or of another kind.
 
 Source: Hu & Lee, arXiv:2601.13547, section 3.2 and Eq. 3. Calling a quotation hallucinated is an
-accusation. So a quotation that is not in the text is hallucinated only if its clause attributes it
-to the text ("the word ...", "it says ..."), or if it changes a passage.
+accusation. A quotation that is not in the text is therefore hallucinated only in two cases. Its
+clause attributes it to the text ("the word ...", "it says ..."), or it alters a passage.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ _WITH_NOTHING = re.compile(r"\b(?:with|for|from) (?:no|nothing)\b", re.IGNORECAS
 
 
 def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedSpans:
-    """Read the quotations in marks that occur in the text; function words alone do not count."""
+    """Read the quotations in marks and find them in the text. A quotation of a single function word
+    does not count."""
     search = QuoteSearch(
         Haystack(request.text, searchable(request.text)),
         lexicon_names(request.options.policy, languages.explanation),
@@ -169,11 +170,9 @@ def _changed_by_ellipses(
     group: Sequence[Quotation],
     exact: dict[Quotation, tuple[Quote, ...]],
 ) -> Span | None:
-    """Return the passage that a quotation changes by its ellipses, or None.
-
-    Its parts keep the order of the text. Ellipses must not omit a negation, nor the beginning of
-    the next part's sentence.
-    """
+    """Return the passage whose meaning a quotation changes by its ellipses, or None. The parts must
+    be in the order of the text. Ellipses must not omit a negation, nor the beginning of the
+    sentence of the next part."""
     start = group[0].start
     omits = _OMITS.search(explanation, max(0, start - 8), start) is not None
     if not (omits or len(group) > 1) or not all(exact[part] for part in group):
@@ -203,8 +202,7 @@ def _is_negated_before(text: str, start: int) -> bool:
 
 
 def _may_be_translated(text: str, quotation: Quotation, languages: DetectedLanguages) -> bool:
-    """Return True for letters that the text does not use, or if text and explanation differ in
-    language."""
+    """Return True if the text uses other scripts, or if text and explanation differ in language."""
     quoted_scripts, there = scripts_of(quotation.text), scripts_of(text)
     if quoted_scripts and there and quoted_scripts.isdisjoint(there):
         return True
@@ -216,10 +214,8 @@ def _may_be_translated(text: str, quotation: Quotation, languages: DetectedLangu
 
 
 def _merge_neighbors(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Merge neighbours without a word between them, since random passages are masked in this way.
-
-    spans: merged, in order.
-    """
+    """Merge adjacent spans without a word between them, because random passages are masked in the
+    same way. `spans` must be merged and in order."""
     starts = [start for start, _ in count_units(text)]
     joined: list[Span] = []
     for start, end in spans:
@@ -231,7 +227,7 @@ def _merge_neighbors(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _ordered(quotes: Iterable[Sequence[Quote]]) -> list[Quote]:
-    """Return each span once, as first quoted."""
+    """Return the quotes in order without duplicate spans. The first quotation of a span is kept."""
     by_span: dict[Span, Quote] = {}
     different = {id(several): several for several in quotes}.values()
     for quote in (quote for several in different for quote in several):
@@ -242,7 +238,7 @@ def _ordered(quotes: Iterable[Sequence[Quote]]) -> list[Quote]:
 def _full_text_quotations(
     counted: Sequence[Span], found: dict[Quotation, tuple[Quote, ...]]
 ) -> list[Quotation]:
-    """Return the quotations of the whole text if another quotes a part of it."""
+    """Return the quotations of the whole text if another quotation covers only a part of it."""
     different = {id(quotes): quotes for quotes in found.values()}
     shares = {
         name: _share(counted, [(quote.start, quote.end) for quote in quotes])
@@ -254,7 +250,7 @@ def _full_text_quotations(
 
 
 def _share(counted: Sequence[Span], spans: Sequence[Span]) -> float:
-    """Return the share of the text's words that the spans touch."""
+    """Return the share of the text's words that overlap with the spans."""
     touched = sum(last - first for first, last in overlap_words(counted, spans))
     return touched / max(1, len(counted))
 
@@ -322,10 +318,8 @@ _ELSEWHERE = re.compile(
 def _kind(
     vocabulary: Vocabulary, quotation: Quotation, clause: tuple[str, str], *, occurs: bool
 ) -> QuotationReason | None:
-    """Return why a quotation is not of the text, or None.
-
-    The name of a label in the text is a quotation, unless its clause labels the text.
-    """
+    """Return the reason why a quotation is not a quotation of the text, or None if it is. The name
+    of a label that occurs in the text is a quotation, unless its clause assigns the label."""
     before, after = clause
     name = quotation.text
     if len(name) <= LONGEST_NAME and label_of(vocabulary, name) is not None:
@@ -352,7 +346,8 @@ def _is_of_another(before: str, after: str) -> bool:
 
 
 def clauses_of(explanation: str, quoted: Sequence[Quotation]) -> dict[Quotation, tuple[str, str]]:
-    """Return the clause before and after each quotation, with quotations as boxes."""
+    """Return the clause before and after each quotation. Other quotations in it are replaced with
+    boxes."""
     spans = quoted_spans(explanation)
     pieces, gaps, position, length = [], [], 0, 0
     for start, end in spans:

@@ -1,9 +1,9 @@
-"""Reads conclusion and groups of an explanation with a language model, if nothing else can.
+"""Reads the conclusion and groups of an explanation with a language model, if nothing else can.
 
 Source: Hu & Lee, arXiv:2601.13547, sections 3.1 and 3.3; the prompt is `readers/htc-tgi.v1.toml`. A
 model may invent, so its quotes must occur in the explanation word for word. Other quotes are
-dropped, and a component without valid quotes is null. The evidence of the model is never merged
-with that of rules.
+dropped, and a component without valid quotes is null. The model's evidence is never merged with
+that of rules.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ INVENTED = Obstacle(
 
 
 class NamedGroup(BaseModel):
-    """One group of a reader's answer."""
+    """One group in the answer of a reader model."""
 
     model_config = ConfigDict(extra="ignore")
     quote: str = Field(min_length=1)
@@ -52,7 +52,7 @@ class NamedGroup(BaseModel):
 
 
 class ReaderAnswer(BaseModel):
-    """What a reader must answer; more is ignored."""
+    """The required form of a reader model's answer. Other keys are ignored."""
 
     model_config = ConfigDict(extra="ignore")
     conclusion: str  # a class of the vocabulary, or `none`
@@ -63,8 +63,8 @@ class ReaderAnswer(BaseModel):
 def read_by_model(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[ParsedExplanation]:
-    """Read explanations by the model of the request or of the judge's entry, one call per reader;
-    return the others unchanged."""
+    """Read explanations with a language model, with one call per model. Other explanations are
+    returned unchanged. The request names the model, or else the entry of the classifier does."""
     results = list(parsed)
     positions = []
     requests = list(map(_with_reader, requests, parsed))
@@ -84,8 +84,8 @@ def read_by_model(
 
 
 def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscoreRequest:
-    """For `auto`, add the reader of the judge's entry. The call of the judge reports unknown names.
-    With `probabilities` there is no judge."""
+    """For `auto`, add the reader model that the classifier's entry names. An unknown name is
+    reported later, when the classifier is called. With `probabilities` there is no classifier."""
     options = request.options
     if options.reader != "auto" or options.reader_model is not None or not parsed.is_unread:
         return request
@@ -99,7 +99,8 @@ def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> Hatex
 
 
 def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
-    """For `auto`, return False if rules read it. Fields and letterless texts are not read."""
+    """Return True if the reader model should read the explanation. Fields and texts without letters
+    are not read. For `auto`, neither are explanations that could be read without the model."""
     if request.explanation_fields is not None:
         return False
     if request.options.reader_model is None or not any(map(str.isalpha, request.explanation_text)):
@@ -109,7 +110,7 @@ def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
 
 
 def _is_second_try(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
-    """Return True if rules read all but the verdict, so that a failing reader loses nothing."""
+    """Return True if only the conclusion is unread, so that a failed reader model does no harm."""
     return request.options.reader == "auto" and parsed.languages.no_rules is None
 
 
@@ -180,7 +181,7 @@ def _apply_completion(
 def _validity_warnings(
     request: HatexscoreRequest, parsed: ParsedExplanation, label: Label | None, *, lost: bool
 ) -> Iterator[str]:
-    """Yield warnings that replace those of the rules."""
+    """Yield warnings that replace those of the other readers."""
     yield from _model_languages(request).get_warnings(
         parsed.languages.found_explanation, "explanation"
     )
@@ -193,7 +194,8 @@ def _validity_warnings(
 def _without_result(
     request: HatexscoreRequest, parsed: ParsedExplanation, obstacle: Obstacle
 ) -> ParsedExplanation:
-    """Set both components to null with this reason; rules do not replace a requested reader."""
+    """Set both components to null with this reason. Rules do not replace a requested reader
+    model."""
     return unread(request, replace(parsed, warnings=(obstacle.detail,)), obstacle, _use(request))
 
 
@@ -209,7 +211,8 @@ def _use(request: HatexscoreRequest) -> HatexscoreReaderUse:
 def _statement(
     explanation: str, answer: ReaderAnswer
 ) -> tuple[ConclusionStatement | None, Obstacle | None]:
-    """Return the stated conclusion, or why it is rejected; neither if none is stated."""
+    """Return the stated conclusion and the reason if it is rejected. Both are None if no conclusion
+    is stated."""
     if answer.conclusion == "none":
         return None, None
     quote = answer.conclusion_quote or ""
@@ -222,11 +225,9 @@ def _statement(
 def _groups(
     request: HatexscoreRequest, answer: ReaderAnswer, label: Label | None
 ) -> tuple[tuple[HatexscoreGroupEvidence, ...], bool]:
-    """Return the groups with valid quotes and categories, and whether a quote is invalid.
-
-    A group is identified by its category, since the model's name may repeat the caller's words. Eq.
-    4 requires no attack for a non-hateful decision.
-    """
+    """Return the groups with valid quotes and categories, and True if a quote is invalid. A group
+    is identified by its category, since the model's name for it may repeat the caller's words. For
+    a non-hateful decision, Eq. 4 requires no attack."""
     categories = {name.casefold(): name for name in _categories(request)}
     free = label not in (None, "hateful")
     by_place: dict[tuple[int, str], HatexscoreGroupEvidence] = {}

@@ -1,7 +1,6 @@
-"""The report of HateXScore: its parts, their evidence and the control; means over many results.
-
-Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Part of the contract: pydantic only.
-"""
+"""The report of HateXScore: its parts with their evidence, the control, and means over many
+results. Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Part of the contract: imports
+only pydantic."""
 
 from __future__ import annotations
 
@@ -54,15 +53,15 @@ QUOTED = "inside a quotation"  # why a mention of a group does not count
 
 
 def side_of_label(label: Label | None) -> Side | None:
-    """Return `hateful` for every class except `non-hateful`: such decisions rest on the quoted
-    words."""
+    """Return `hateful` for every class except `non-hateful`, since such decisions depend on the
+    quoted words."""
     if label is None:
         return None
     return "non-hateful" if label == "non-hateful" else "hateful"
 
 
 class HatexscoreComponents(Message):
-    """The four parts of the score; null if undefined: `reasons` says why."""
+    """The four parts of the score; null if undefined, see `reasons`."""
 
     htc: float | None = Field(
         ge=0,
@@ -86,7 +85,7 @@ class HatexscoreComponents(Message):
 
 
 class HatexscoreReaderUse(Message):
-    """The reader of the explanation's conclusion and groups, HTC and TGI."""
+    """The source of the explanation's conclusion (HTC) and groups (TGI)."""
 
     by: Reader = Field(
         description="`reader`: fields, and the trained reader for prose; `llm`: a language model; "
@@ -206,7 +205,7 @@ DELETED = frozenset({  # fields of results before version 2.2
 
 
 def _without(dropped: frozenset[str], sent: Any) -> Any:
-    """Accept results of version 2.0, whose fields the patterns filled."""
+    """Accept results of version 2.0 by removing the fields `dropped`."""
     if not isinstance(sent, dict):
         return sent
     return {name: value for name, value in sent.items() if name not in dropped}
@@ -235,11 +234,9 @@ class HatexscoreConclusion(Message):
 
 
 class HatexscoreRandomSpans(CalibratedNull):
-    """The control: the effect on P(hateful) of masking random spans of the same lengths.
-
-    The scores of the null, on which `p_value` is based, are signed drops for hateful
-    decisions in `robust`, else |dp|.
-    """
+    """The control: the effect on P(hateful) of masking random spans of the same lengths. The null's
+    scores, used for `p_value`, are signed drops for hateful decisions in `robust`, else absolute
+    drops."""
 
     kind: Literal["spans"] = Field(
         default="spans", description="passages of as many words as the quotes"
@@ -297,7 +294,7 @@ class HatexscoreProbabilityReading(Message):
 
 
 class HatexscorePostWords(Message):
-    """The overlap of the explanation with the post: the content words that both have."""
+    """The content words that the explanation shares with the post."""
 
     words: Count = Field(
         description="number of different content words of the post that the explanation "
@@ -432,7 +429,7 @@ MOST_NAMED = 100  # results with a label conflict
 
 
 class HatexscoreLabelConflicts(Message):
-    """Counts of explanations that state another decision than the one sent."""
+    """Counts of explanations that state a decision other than the one sent."""
 
     compared: int = Field(ge=0, description="results with both a sent and a stated label")
     conflicting: int = Field(ge=0, description="results in which they differ")
@@ -444,8 +441,8 @@ class HatexscoreLabelConflicts(Message):
 
 
 class HatexscoreQuoteCounts(Message):
-    """Counts of quotations attributed to the text, by the way they were found there, and of
-    results, by their worst quotation."""
+    """Counts of quotations attributed to the text, by how they match, and of results, by their
+    worst quotation."""
 
     exact: Count = Field(description="quotations found word for word")
     inflected: Count = Field(description="found except for the ending of one word")
@@ -467,8 +464,8 @@ Decision = Label  # or `unknown`
 
 
 class HatexscoreTestedTogether(Message):
-    """All hateful decisions with a control in one test. It detects effects for which single
-    posts are too short."""
+    """One test of all hateful decisions with a control. It detects effects for which single posts
+    are too short."""
 
     results: Count = Field(description="results with a control")
     texts: Count = Field(description="clusters: results of one text count as one")
@@ -506,7 +503,7 @@ class HatexscoreDecisionMeans(Message):
 
 
 class HatexscoreModelAgreement(Message):
-    """Counts of explained decisions that the model makes itself; QF depends on that."""
+    """Counts of decisions with which the model agrees, as QF requires."""
 
     agreement: Interval = Field(
         description="share of results where the model makes the same decision"

@@ -1,4 +1,4 @@
-"""An explanation in the form of fields, whose values are used without reading."""
+"""Explanations in the form of fields, whose values are used without a reader."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from shared.text.normalized import NormalizedText, normalize
 
 
 def plain_explanation(request: HatexscoreRequest, explanation: str) -> NormalizedText:
-    """Return the normalised explanation; fields have no marks.
-
-    explanation: the text, with its notation already in marks or not.
-    """
+    """Return the normalised explanation. An explanation with fields has no quotation marks.
+    `explanation` is the text. Its backticks and TeX marks may have been replaced with quotation
+    marks."""
     fields = request.explanation_fields
     if fields is not None and fields.quotes is not None:
         return normalize(request.explanation_text)
@@ -26,7 +25,7 @@ def plain_explanation(request: HatexscoreRequest, explanation: str) -> Normalize
 def given_spans(
     request: HatexscoreRequest, plain: NormalizedText, name: Literal["quotes", "target_groups"]
 ) -> list[Span] | None:
-    """Return the spans of a field's values in the normalised fields; None without the field."""
+    """Return the spans of a field's values in the normalised fields, or None without the field."""
     fields = request.explanation_fields
     if fields is None or getattr(fields, name) is None:
         return None
@@ -37,7 +36,8 @@ def given_spans(
 
 
 def given_conclusion(request: HatexscoreRequest) -> ConclusionRead | None:
-    """Return the decision of the field; None without the field. Not read if it is not a label."""
+    """Return the conclusion in the decision field, or None without the field. It counts as unread
+    if it is no label."""
     fields = request.explanation_fields
     if fields is None or not fields.decision:
         return None

@@ -1,16 +1,17 @@
 """Variant `paper`: the equations as printed, with shared runs of tokens and n-grams of lemmas.
 
 Source: Hu & Lee, arXiv:2601.13547, Eqs. 2 to 5 and section 3.3. The trained reader reads the
-conclusion, in the words for hate; if it is unsure, none is stated. Q is "extracted by overlapping
-normalized tokens between the explanation and the input text" and must be "a non-trivial span". Here
-Q has the maximal shared runs of two tokens or more, one of them no function word, and the text in
-quotation marks. Runs of one token would make Q of "the" and contradict Table 4, perturbed 1.
+conclusion with the words for hate; if it is unsure, there is no conclusion. Q is "extracted by
+overlapping normalized tokens between the explanation and the input text" and must be "a non-trivial
+span". Here Q has the text in quotation marks and the maximal shared runs of at least two tokens, of
+which one is no function word. Runs of one token would include "the" and contradict Table 4,
+perturbed 1.
 
-TGI matches lemma n-grams up to trigrams with the printed terms, slurs included, without our
-additions; longer terms cannot be found. Quotations are not removed, since the paper does not
-mention this. So the printed 0 of Table 4, perturbed 2, is not reproduced: its group word is inside
-a quoted slur. "NER and part-of-speech patterns" defines no rule for the hateful context. Here a
-mention is tied to it by a quotation in its sentence, or if the trained reader reads an attack.
+TGI matches lemma n-grams up to trigrams with the printed terms, including slurs and without our
+additions. It misses longer terms. Quotations are kept, since the paper does not mention removing
+them. Therefore the printed 0 of Table 4, perturbed 2, is not reproduced: its group word is inside a
+quoted slur. "NER and part-of-speech patterns" defines no rule for the hateful context. Here a
+mention is tied to it by a quotation in the same sentence, or if the trained reader reads an attack.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ Range = tuple[int, int]  # first, last + 1
 
 
 def read_as_printed(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
-    """Read a batch. Raises Unavailable if the trained reader is away."""
+    """Read a batch. Raises Unavailable if the trained reader is unavailable."""
     vocabulary = built_in("default")
     texts = [
         ConclusionText(normalize(request.explanation_text), vocabulary) for request in requests
@@ -79,7 +80,8 @@ def _read(request: HatexscoreRequest, read: ConclusionRead) -> ParsedExplanation
 
 
 def _quoted(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedSpans:
-    """Return quotations and shared runs; a run over all tokens is Q = {T}, however short T is."""
+    """Return quotations and shared runs. A run over all tokens counts as the whole text, Q = {T},
+    even for a short text T."""
     located = locate(request.text, quotations(request.explanation_text))
     quotes = located.quotes
     runs = common_spans(request.text, request.explanation_text, languages.text)
@@ -105,7 +107,8 @@ def _spans_all(counted: Sequence[Span], span: Span) -> bool:
 
 
 def _unquoted(text: str, runs: Sequence[Span], quotes: Sequence[Quote]) -> Iterator[Quote]:
-    """Yield runs as evidence without repetition; overlapping runs start at the first's end."""
+    """Yield shared runs as evidence, without those that are quoted. A run that overlaps an earlier
+    one starts at its end."""
     quoted = {(quote.start, quote.end) for quote in quotes}
     covered = 0
     for start, end in runs:
@@ -118,7 +121,7 @@ def _unquoted(text: str, runs: Sequence[Span], quotes: Sequence[Quote]) -> Itera
 
 
 def common_spans(text: str, explanation: str, language: Language) -> list[Span]:
-    """Return maximal runs of consecutive tokens of the text that the explanation repeats."""
+    """Return maximal runs of consecutive tokens of the text that also occur in the explanation."""
     tokens = [word for word in words(text, language) if word.is_word]
     explained = (_normal(word) for word in words(explanation, language) if word.is_word)
     spans: list[Span] = []
@@ -134,7 +137,7 @@ def _normal(word: TextWord) -> str:
 
 
 def common_runs(tokens: Sequence[str], others: Iterable[str]) -> list[Range]:
-    """Return the runs of `tokens` in `others`, without runs inside longer ones, in order."""
+    """Return the maximal runs of `tokens` that also occur in `others`, in order."""
     steps, links, lengths = _suffix_automaton(others)
     state, length = 0, 0
     ending: list[int] = []  # at each position the longest run up to it that occurs
@@ -154,10 +157,8 @@ def common_runs(tokens: Sequence[str], others: Iterable[str]) -> list[Range]:
 
 
 def _suffix_automaton(tokens: Iterable[str]) -> tuple[list[dict[str, int]], list[int], list[int]]:
-    """Build a suffix automaton in linear time: each state's steps, link and length.
-
-    Source: Blumer et al. (1985), Theoretical Computer Science 40.
-    """
+    """Build a suffix automaton in linear time. Return each state's transitions, link and length.
+    Source: Blumer et al. (1985), Theoretical Computer Science 40."""
     steps: list[dict[str, int]] = [{}]
     links, lengths, last = [-1], [0], 0
     for token in tokens:
@@ -188,7 +189,8 @@ def _suffix_automaton(tokens: Iterable[str]) -> tuple[list[dict[str, int]], list
 def mentions_as_printed(
     text: str, language: Language, lexicon: Lexicon, *, hateful: bool
 ) -> list[HatexscoreGroupEvidence]:
-    """Return printed terms among the n-grams, in order; if they overlap, the first and longest."""
+    """Return printed terms among the n-grams, in order. Among overlapping terms the first and
+    longest wins."""
     matches = list(_matches(words(text, language), _listed(lexicon, language)))
     ties = _ties(text, matches) if hateful else [EQUATION_4] * len(matches)
     return [
@@ -209,7 +211,7 @@ def mentions_as_printed(
 
 
 def _ties(text: str, matches: Sequence[TermMatch]) -> list[str | None]:
-    """Return the tie of each mention to the hateful content, or None."""
+    """Return the link of each mention to the hateful content, or None."""
     borders, quoted = sentences(text), quoted_spans(text)
     ties: list[str | None] = []
     for match in matches:
@@ -224,7 +226,7 @@ def _ties(text: str, matches: Sequence[TermMatch]) -> list[str | None]:
 
 
 def _matches(found: Sequence[TextWord], listed: TermTable) -> Iterator[TermMatch]:
-    """Scan the words once for n-grams without punctuation."""
+    """Yield the n-grams in the table, in one pass over the words. No n-gram spans punctuation."""
     plain = [word for word in found if word.is_word]
     lemmas = [word.lemma for word in plain]
     first = 0
@@ -246,7 +248,8 @@ def _listed_bytes(_found: object, lexicon: Lexicon, _language: Language) -> int:
 
 @cache_results(KEPT_BYTES, _listed_bytes)
 def _listed(lexicon: Lexicon, language: Language) -> TermTable:
-    """Return the printed terms as lemmas, "similarly processed"; a term goes before a slur."""
+    """Return a table of the printed terms as lemmas, "similarly processed". Terms take precedence
+    over slurs."""
     listed = TermTable()
     for entry in lexicon.entries():
         if entry.kind in ("term", "slur_alias"):

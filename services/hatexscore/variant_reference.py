@@ -1,11 +1,11 @@
 """Variant `reference`: the released code with its defects, made deterministic.
 
 Source: Social-AI-Studio/HateXScore, `metrics/htc.py`, `metrics/cc.py`, `hatexscore/qf.py`,
-`hatexscore/tgi.py`, and the target list of `metrics/utils.py` (read, not copied). Q is sorted; the
-released code uses an unordered set. Groups are n-grams against every prefix of every term: "down"
-is Down syndrome, and "non-hateful" is non-binary. Deviates: Korean morphemes come from kiwipiepy,
-not Okt. The branch of fuzzy matching is left out, since every token comes from the text. The group
-lists are the paper's, not the released ones.
+`hatexscore/tgi.py`, and the target list of `metrics/utils.py` (read, not copied). Q is sorted,
+while the released code uses an unordered set. Groups are n-grams that match a prefix of any term:
+"down" counts as Down syndrome, and "non-hateful" as non-binary. Deviates: Korean morphemes come
+from kiwipiepy, not Okt. Fuzzy matching is left out, since every token comes from the text. The
+group lists are the paper's, not the released ones.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _read(request: HatexscoreRequest) -> ParsedExplanation:
 
 
 def last_keyword(explanation: str) -> str | None:
-    """Return the last of eleven keywords, ignoring negation and quotation."""
+    """Return the last of eleven keywords in the explanation. Negation and quotation are ignored."""
     keywords = _KEYWORD.findall(explanation.strip().lower())
     return str(keywords[-1]) if keywords else None
 
@@ -107,13 +107,14 @@ def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:
 
 
 def common_tokens(text: str, explanation: str, language: Language) -> list[str]:
-    """Return the unique tokens that text and explanation share, longest first, then by text."""
+    """Return the distinct tokens that text and explanation share, longest first, then
+    alphabetically."""
     shared = set(_tokens(text, language)) & set(_tokens(explanation, language))
     return sorted(shared, key=lambda token: (-len(token), token))
 
 
 def _tokens(text: str, language: Language) -> list[str]:
-    """Lower case, punctuation to spaces, split."""
+    """Return the tokens of a text in lower case and without punctuation."""
     plain = re.sub(rf"[^\w\s{_KEEPS[language]}]+", " ", text.lower())
     if language == "en":
         return plain.split()
@@ -121,7 +122,7 @@ def _tokens(text: str, language: Language) -> list[str]:
 
 
 def mask_tokens(text: str, tokens: Sequence[str]) -> str:
-    """Substitute token after token, in any case, inside words and inside earlier masks."""
+    """Mask one token after another, in any case, even within words and within earlier masks."""
     masked, searched = text, 0
     for token in check_each(tokens):
         masked = re.sub(re.escape(token), MASK, masked, flags=re.IGNORECASE)
@@ -137,7 +138,8 @@ def mask_tokens(text: str, tokens: Sequence[str]) -> str:
 
 
 def _evidence(text: str, token: str) -> HatexscoreQuoteEvidence:
-    """Return a token's first hit in the text; without offsets if lower case changes the length."""
+    """Return the first occurrence of a token in the text. It has no offsets if lower case changes
+    the length."""
     hit = re.search(re.escape(token), text, flags=re.IGNORECASE)
     return HatexscoreQuoteEvidence(
         start=hit.start() if hit else None,
@@ -152,7 +154,8 @@ def _evidence(text: str, token: str) -> HatexscoreQuoteEvidence:
 def prefix_matches(
     explanation: str, language: Language, lexicon: Lexicon
 ) -> tuple[HatexscoreGroupEvidence, ...]:
-    """Return every n-gram of lemmas, n <= 3, that is a prefix of a term or of a category's name."""
+    """Return every n-gram of up to three lemmas that is a prefix of a term or of a category's
+    name."""
     tokens = _lemmatized(explanation, language)
     prefixes = _prefixes(_terms(lexicon), language)
     return tuple(
@@ -181,7 +184,7 @@ def _prefix_bytes(_found: object, terms: tuple[str, ...], _language: Language) -
 
 @cache_results(KEPT_BYTES, _prefix_bytes)
 def _prefixes(terms: tuple[str, ...], language: Language) -> dict[tuple[str, ...], str]:
-    """Return prefix (lemmas) → its first term."""
+    """Return a mapping from each prefix, as lemmas, to the first term that has it."""
     prefixes: dict[tuple[str, ...], str] = {}
     for term in terms:
         lemmas = [word.lemma for word in _lemmatized(term, language)]
@@ -191,7 +194,8 @@ def _prefixes(terms: tuple[str, ...], language: Language) -> dict[tuple[str, ...
 
 
 def _lemmatized(text: str, language: Language) -> list[TextWord]:
-    """Lemmatise the text. English keeps punctuation as tokens, as spaCy does; others drop it."""
+    """Return the lemmatised text. As in spaCy, English keeps punctuation as tokens; other languages
+    drop it."""
     lowered = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     if language == "en":
         return words(lowered, language)

@@ -1,10 +1,10 @@
-"""The three variants of HateXScore: their readers of explanations, and their rules.
+"""The three variants of HateXScore, which differ in rules and in how they read explanations.
 
-`robust`, version 2.0, implements the meaning of the paper with the defects repaired, in this file.
+`robust`, version 2.0, implements the meaning of the paper with its defects repaired, in this file.
 `paper` and `reference` have their own files.
 
 Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to 3.3. docs/methods/hatexscore.md lists the
-departures.
+deviations.
 """
 
 from __future__ import annotations
@@ -48,10 +48,9 @@ NO_GROUP = (
 
 
 def read_robust(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
-    """Read a batch: one call of the trained reader for verdicts, and one for mentions of groups.
-
-    Raises Unavailable if the reader is away. Languages that the reader lacks stay unread.
-    """
+    """Read a batch with one call of the trained reader for conclusions, and one for mentions of
+    groups. Raises Unavailable if the reader is unavailable. Explanations in languages that the
+    reader does not support stay unread."""
     languages = list(map(detect_languages, requests))
     quoting = list(map(read_quotations, requests, languages))
     conclusions = read_conclusions(list(map(_conclusion_text, requests, languages, quoting)))
@@ -82,7 +81,8 @@ def _conclusion_text(
 def _group_text(
     request: HatexscoreRequest, languages: DetectedLanguages, plain: NormalizedText
 ) -> GroupText:
-    """Return the explanation with the text's groups, if the policy knows its language."""
+    """Return the explanation with the groups that the text names, if the policy supports the text's
+    language."""
     names = languages.explanation_names
     text = "" if languages.no_rules or languages.no_groups else plain.text
     moderated = TextGroups(frozenset(), same_language=False)

@@ -1,7 +1,5 @@
-"""The checks of a HateXScore.
-
-Sentences consist of our own words and numbers; texts, quotes and group names are separate fields.
-"""
+"""The checks of a HateXScore result. Sentences consist of our own words and numbers. Texts, quotes
+and group names are separate fields."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ DISAGREES = (  # with the two ways out
 
 
 def finding(report: HatexscoreResult) -> Finding:
-    """Return the verdict on the explanation by its checks."""
+    """Return the verdict on the explanation, which combines its checks."""
     if report.decision == "non-hateful":
         carrying = CARRYING_DESCRIPTION
     else:
@@ -76,7 +74,7 @@ def finding(report: HatexscoreResult) -> Finding:
 
 
 def checks(report: HatexscoreResult) -> Iterator[Check]:
-    """Yield the checks, gravest first."""
+    """Yield the checks, the most serious first."""
     yield _states_decision(report)
     yield _states_this(report)
     yield _quotes_in_post(report)
@@ -160,12 +158,13 @@ def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:
 
 
 def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
-    """Pass quotes that turn the judge's decision, or lower P more than other parts of the post.
+    """Return the check of a hateful decision's quotes. They pass if masking them reverses the
+    model's decision, or lowers P more than masking other parts of the post.
 
-    A short post has too few other places for an exact p <= 0.05. There the test is calibrated on
+    A short post has too few other placements for an exact p <= 0.05, so its test is calibrated on
     other posts. Long quotes seldom beat other long passages, which overlap them or contain another
-    decisive word. Therefore a clear turn of the decision passes, too. Marked words in hateful posts
-    turn the decision so in 0.92 of posts, unmarked passages in 0.05 (`python -m bench.control`).
+    decisive word. Therefore a clear reversal of the decision passes, too. Marked words in hateful
+    posts cause it in 0.92 of posts, unmarked passages in 0.05 (`python -m bench.control`).
     """
     control = report.control
     name = _probability(report)
@@ -196,13 +195,14 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
 
 
 def decision_turns(report: HatexscoreResult) -> bool:
-    """Return True if the judge decides otherwise without the quotes."""
+    """Return True if the model decides otherwise once the quotes are masked."""
     masked = report.probability_masked
     return masked is not None and masked < float(report.provenance.parameters["deciding"])
 
 
 def tested_p(control: HatexscoreRandomSpans) -> tuple[float, float | None] | None:
-    """Return p of both sides, exact or calibrated on other posts; None without a test."""
+    """Return the two one-sided p-values, exact or calibrated on other posts. Return None without a
+    test."""
     if control.p_value is not None and (control.attainable_p or 1.0) <= LEVEL:
         return control.p_value, control.p_anti
     if control.p_calibrated is not None and control.calibration is not None:
@@ -211,7 +211,8 @@ def tested_p(control: HatexscoreRandomSpans) -> tuple[float, float | None] | Non
 
 
 def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
-    """Decide by the caller's two probabilities if they are clear; there is no chance test."""
+    """Return the check by the caller's two probabilities, if they are clear. There is no test
+    against chance."""
     if report.provenance.models:
         return not_tested(MATTER, "no-control", f"{fall}; no other place was tested.")
     if drop >= _tau(report) - TIE:
@@ -228,7 +229,7 @@ def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
 
 
 def _rank(control: HatexscoreRandomSpans) -> str:
-    """Return the rank of the quotes among all places, in words."""
+    """Return the rank of the quotes among all placements, in words."""
     places = 1 + control.draws
     where = f"all {places} places in the post" if control.exact else f"{places} places tried"
     if control.rank is None:  # an earlier result
@@ -237,7 +238,7 @@ def _rank(control: HatexscoreRandomSpans) -> str:
 
 
 def _no_difference(control: HatexscoreRandomSpans, p: float) -> str:
-    """Return the meaning of a test without effect. Only the median and below is like chance."""
+    """Describe a test without effect. Only a rank at or below the median is described as chance."""
     beats = f"beats {percent(control.share_beaten)}, p = {significant(p)}"
     if control.share_beaten <= 0.5:
         return f"similar to random words ({beats})"
@@ -281,11 +282,9 @@ def _group_named(report: HatexscoreResult) -> Check:
 
 
 def _about_this_post(report: HatexscoreResult) -> Check:
-    """Compare the explanation's words and sense with the post's; tested quotes replace this check.
-
-    Share of similar texts if the words do not suffice: 0.59 of 34 good explanations, 0.05 of
-    explanations of another post, 0.06 of templates that name one word.
-    """
+    """Compare the words and meaning of the explanation with the post. The test of quotes replaces
+    this check. The share of texts judged similar if the words do not suffice: 0.59 of 34 good
+    explanations, 0.05 of explanations of another post, 0.06 of templates that name one word."""
     words = report.post_words
     if words is None:
         return not_applicable(ABOUT, "The quotes are tested instead.")
@@ -339,14 +338,15 @@ def categories(report: HatexscoreResult) -> list[HatexscoreCategoryEvidence]:
 
 
 def moved(report: HatexscoreResult) -> float | None:
-    """Return |dp| of masking the quotes; None if a probability is missing."""
+    """Return the absolute change of P(hateful) when the quotes are masked, or None if a probability
+    is missing."""
     if report.probability_original is None or report.probability_masked is None:
         return None
     return abs(report.probability_original - report.probability_masked)
 
 
 def is_positive(report: HatexscoreResult) -> bool:
-    """Return True for a decision that depends on its quotes: hateful, or a further class."""
+    """Return True for a decision that depends on its quotes: hateful or a further class."""
     return side_of_label(report.decision) == "hateful"
 
 

@@ -1,9 +1,9 @@
 """Label vocabularies: words that name the classes of a decision, built in or a caller's own.
 
-There are two sides, hateful and not, and further classes where a vocabulary has them.
+There are two sides, hateful and non-hateful. Some vocabularies have further classes.
 
-Source: our own; Hu & Lee, arXiv:2601.13547, Table 8 asks for "hateful" and "non-hateful" alone, and
-callers ask for other words. The built-in ones are `data/vocabularies/{name}.json`.
+Source: our own. Hu & Lee, arXiv:2601.13547, Table 8 only asks for "hateful" and "non-hateful", and
+callers use other words. The built-in vocabularies are `data/vocabularies/{name}.json`.
 """
 
 from __future__ import annotations
@@ -45,18 +45,15 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3]")
 
 
 def fold(word: str) -> str:
-    """NFKC, lower case, a hyphen is a space."""
+    """Return the word in NFKC and lower case, with hyphens as spaces."""
     return _HYPHENS.sub(" ", unicodedata.normalize("NFKC", word).lower()).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class LabelWord:
-    """A word of a vocabulary, as its owner writes it.
-
-    one_way:   the word says nothing if it is denied.
-    capitals:  the word counts only in capitals.
-    line_only: the word counts only in a label line.
-    """
+    """A word of a vocabulary, as its owner writes it. A `one_way` word has no meaning when negated.
+    A word with `capitals` counts only in capitals. A word with `line_only` counts only in a line
+    that states the label."""
 
     text: str
     side: Label
@@ -67,7 +64,8 @@ class LabelWord:
 
 @dataclass(frozen=True, slots=True)
 class WordInText:
-    """A label word at text[start:end]; `denied` if a prefix negates it, as in non-hateful."""
+    """A label word at text[start:end]. `denied` is True if a prefix negates it, as in
+    "non-hateful"."""
 
     start: int
     end: int
@@ -75,7 +73,8 @@ class WordInText:
     denied: bool
 
     def label(self, denials: int) -> Label | None:
-        """Return the side; each denial reverses it. None for a one-way word that is denied."""
+        """Return the side, which each denial reverses. Return None for a one-way word that is
+        denied."""
         if (denials + self.denied) % 2 == 0:
             return self.word.side
         return None if self.word.one_way else other_side(self.word.side)
@@ -83,11 +82,11 @@ class WordInText:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words in force. `name` is None for a caller's vocabulary.
+    """The label words that apply. `name` is None for a caller's vocabulary.
 
-    searched: folded words to search for, longest first. listed: folded word → class, including
-    words that are left to a negation. of_decision: True if derived from the decision's word
-    (`vocabulary_of_decision`), not named.
+    `searched` has the folded words to search for, longest first. `listed` maps folded words to
+    classes and includes forms that consist of a negation and another word. `of_decision` is True if
+    the vocabulary was derived from the decision (`vocabulary_of_decision`), not named.
     """
 
     name: VocabularyName | None
@@ -104,12 +103,13 @@ class Vocabulary:
 
     @property
     def further(self) -> tuple[Label, ...]:
-        """Return the classes other than the two sides."""
+        """Return the classes beyond the two sides."""
         return self.classes[len(SIDES) :]
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """The pattern that finds the words. Checking a label does not compile it."""
+        """The pattern that finds the words. It is compiled on first use, since checking a label
+        does not need it."""
         cjk = [text for text in self.searched if _CJK.search(text)]
         latin = [text for text in self.searched if not _CJK.search(text)]
         return re.compile(
@@ -118,7 +118,7 @@ class Vocabulary:
         )
 
     def find(self, plain: str, original: str, *, in_line: bool = False) -> Iterator[WordInText]:
-        """Yield the words in `plain`, which is `original` lowered character for character."""
+        """Yield the label words in `plain`, which must be `lowered(original)`."""
         for match in self.pattern.finditer(plain):
             word = self._known(match["latin"] or match["cjk"])
             if word is None or (word.line_only and not in_line):
@@ -131,10 +131,8 @@ class Vocabulary:
             yield WordInText(match.start(), match.end(), word, denied)
 
     def _known(self, matched: str) -> LabelWord | None:
-        """Return the word with any spacing; a word with a gap is found by its two ends.
-
-        None if folding turns the matched text into another word.
-        """
+        """Return the vocabulary's word regardless of spacing. A word with a gap is recognised by
+        its two ends. Return None if folding turns the matched text into another word."""
         folded = fold(matched)
         joined = folded.replace(" ", "")
         exact = self.known.get(folded) or self.known.get(joined)
@@ -147,7 +145,8 @@ class Vocabulary:
         return None
 
     def label_of(self, word: str) -> Label | None:
-        """Return the side of a word, with or without a negation before it; None if unknown."""
+        """Return the side of a word that may have a negation before it, or None if the word is
+        unknown."""
         folded = fold(word)
         if folded in self.known:
             return self.known[folded].side
@@ -159,7 +158,8 @@ class Vocabulary:
         return other_side(denied) if not self.further or denied == "hateful" else None
 
     def label_of_phrase(self, phrase: str) -> Label | None:
-        """Return the side of a short phrase such as `not hate speech`; None: it is not a label."""
+        """Return the side of a short phrase such as `not hate speech`, or None if it is not a
+        label."""
         plain, denials, start = lowered(phrase), 0, 0
         if (negation := _NEGATED.match(plain)) is not None:
             denials, start = 1, negation.end()
@@ -169,10 +169,9 @@ class Vocabulary:
         return self.listed.get(fold(phrase))
 
     def marks(self, text: str, positive: Label = "hateful") -> list[tuple[int, int, str]]:
-        """Return the vocabulary's words in a normalised text, with `+` for this class, else `-`.
-
-        If a further class is asked about, words for hate have no mark.
-        """
+        """Return the vocabulary's words in a normalised text as (start, end, mark). The mark is `+`
+        for the class `positive`, else `-`. If `positive` is a further class, words for hate are
+        left out."""
         unmarked = (None,) if positive == "hateful" else (None, "hateful")
         matches = [(word, word.label(0)) for word in self.find(lowered(text), text)]
         return [
@@ -182,16 +181,16 @@ class Vocabulary:
         ]
 
     def labels_in(self, text: str) -> set[Label]:
-        """Return the classes whose words occur in a normalised text, denied or not."""
+        """Return the classes whose words occur in a normalised text, even if they are negated."""
         return {word.word.side for word in self.find(lowered(text), text)}
 
     def side(self, label: Label) -> tuple[str, ...]:
-        """Return the words of one class, as written."""
+        """Return the words of one class in their original form."""
         return tuple(word.text for word in self.words if word.side == label)
 
 
 def lowered(text: str) -> str:
-    """Return the text in lower case, character for character."""
+    """Return the text in lower case with an unchanged number of characters."""
     return "".join(
         character.lower() if len(character.lower()) == 1 else character for character in text
     )
@@ -215,7 +214,7 @@ def built_in(name: VocabularyName) -> Vocabulary:
 
 
 def custom_vocabulary(labels: Mapping[Label, Sequence[str]]) -> Vocabulary:
-    """Return a caller's vocabulary, already checked by `invalid_label`."""
+    """Return a caller's vocabulary. `invalid_label` must have accepted it."""
     return _cached_custom(
         tuple(_custom_word(text.strip(), label) for label in labels for text in labels[label])
     )
@@ -227,7 +226,7 @@ def _cached_custom(words: tuple[LabelWord, ...]) -> Vocabulary:
 
 
 def _participles(words: tuple[LabelWord, ...]) -> list[LabelWord]:
-    """Return "should be removed" for the label "remove", and the like."""
+    """Return derived forms, such as "should be removed" for the label "remove"."""
     return [
         LabelWord(re.sub("y$", "i", word.text.removesuffix("e")) + "ed", word.side)
         for word in words
@@ -242,7 +241,8 @@ def _custom_word(text: str, side: Label) -> LabelWord:
 
 
 def invalid_label(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, str] | None:
-    """Return the first invalid word with class, position and reason; None if all are valid."""
+    """Return the class, position and reason of the first invalid word, or None if all words are
+    valid."""
     sides: dict[str, Label] = {}
     for side, words in labels.items():
         for index, word in enumerate(words):
@@ -258,15 +258,15 @@ def invalid_label(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, st
 
 
 def vocabulary_of_decision(word: str) -> Vocabulary:
-    """Return the vocabulary of a decision's word, with the words for hate."""
+    """Return the vocabulary to which a decision's word belongs, with the words for hate added."""
     name = vocabulary_of_word(word)
     return built_in(name) if name == "default" else _with_words_of_hate(name)
 
 
 @cache
 def _with_words_of_hate(name: VocabularyName) -> Vocabulary:
-    """Add words for hate, affirmed or denied. A caller who sends only "KEEP" may explain with "not
-    hateful"; a caller who names the vocabulary excludes this."""
+    """Return the vocabulary with words for hate, plain and negated. A caller who sends only "KEEP"
+    may explain it with "not hateful". Callers can avoid this by naming the vocabulary."""
     hate = {fold(word.text): replace(word, one_way=False) for word in built_in("hate").words}
     vocabulary_words = [
         word
@@ -277,8 +277,8 @@ def _with_words_of_hate(name: VocabularyName) -> Vocabulary:
 
 
 def vocabulary_of_word(word: str) -> VocabularyName:
-    """Return the vocabulary that uses a decision's word, if it is just one. Else return `default`,
-    which reads all words for hate alike: hateful, hate speech, no hate."""
+    """Return the vocabulary that has a decision's word, if exactly one does. Otherwise return
+    `default`, which has the common words for hate: hateful, hate speech, no hate."""
     folded = fold(word)
     if built_in("hate").label_of(folded) is not None:
         return "default"
@@ -295,10 +295,8 @@ def vocabulary_of_word(word: str) -> VocabularyName:
 def _vocabulary(
     name: VocabularyName | None, words: Sequence[LabelWord], forms: Sequence[LabelWord] = ()
 ) -> Vocabulary:
-    """Compile the vocabulary, longest words first; the negation handles "not hateful".
-
-    forms: additional forms; words have precedence.
-    """
+    """Compile the vocabulary, with longer words first. Forms such as "not hateful" are left to the
+    negation. `forms` has additional forms; words take precedence over them."""
     every_word = tuple(words)
     listed = {fold(word.text): word.side for word in reversed(words)}
     if set(listed.values()) - set(SIDES):  # to deny a class says nothing but that it is not hate
@@ -317,7 +315,7 @@ def _is_negation(text: str, word: LabelWord, every: Mapping[str, LabelWord]) -> 
 
 
 def _alternatives(texts: Sequence[str]) -> str:
-    """Return a pattern in which blanks match a few hyphens or blanks; [] matches nothing."""
+    """Return a pattern in which a space matches a few hyphens or spaces. [] matches nothing."""
     return "|".join(map(_word_pattern, texts)) or r"(?!)"
 
 

@@ -1,9 +1,9 @@
-"""Words of an explanation, in the three languages of the paper, with exact offsets.
+"""Tokenises explanations in the three languages of the paper, with exact offsets.
 
 Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3: "language-appropriate tokenization (spaCy,
-jieba or KoNLPy)". Law of this module: `text[word.start:word.end] == word.text`, for any Unicode.
+jieba or KoNLPy)". For any Unicode text, `text[word.start:word.end] == word.text`.
 
-Deviates: Korean goes through kiwipiepy, because KoNLPy needs a Java runtime and is slower.
+Deviates: Korean uses kiwipiepy, because KoNLPy needs a Java runtime and is slower.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class TextWord:
     """A token of the analysed string: `text == string[start:end]`.
 
-    lemma:   dictionary form in lower case; of a Korean noun, the noun without its particle.
-    is_stop: a function word (in Korean: particle, ending, suffix, auxiliary).
-    is_word: False for punctuation and symbols.
+    `lemma` is the dictionary form in lower case; for a Korean noun it is the noun without its
+    particle. `is_stop` is True for a function word (in Korean: particle, ending, suffix,
+    auxiliary). `is_word` is False for punctuation and symbols.
     """
 
     text: str
@@ -45,7 +45,7 @@ class TextWord:
 
 
 def words(text: str, language: Language) -> list[TextWord]:
-    """Return the words and punctuation marks of `text`, in order; white space is not a word."""
+    """Return the words and punctuation marks of `text` in order, without white space."""
     if len(text) <= CACHED_LENGTH:
         return list(_cached(text, language))
     return _tokenize(text, language)
@@ -57,7 +57,7 @@ def _cached(text: str, language: Language) -> tuple[TextWord, ...]:
 
 
 def _tokenize(text: str, language: Language) -> list[TextWord]:
-    """Run the language's analyser; lone surrogates are replaced before."""
+    """Run the language's analyser. Lone surrogates are replaced first."""
     tokens = _ANALYSERS[language](_SURROGATE.sub("\ufffd", text))
     cut = (replace(word, text=text[word.start : word.end]) for word in tokens)
     return [word for word in cut if word.text.strip()]
@@ -78,12 +78,12 @@ HANGUL_PER_WORD = 3
 
 
 def detect_language(text: str) -> Language:
-    """Return the analyser for this script: Korean, Chinese, or else English; on a tie the
+    """Return the analyser for the script of a text: Korean, Chinese, or else English. On a tie the
     rarer script wins.
 
-    A Latin word counts 1, two Han characters count 1, three Hangul syllables count 1 (rough word
-    lengths), because a Chinese explanation may quote English words. Every other script falls
-    through to English, Japanese with more Kana than Han included.
+    A Chinese explanation may quote English words, so the counts are rough numbers of words: one
+    Latin word, two Han characters or three Hangul syllables count 1. Every other script counts as
+    English, including Japanese with more Kana than Han.
     """
     latin = len(_LATIN_WORD.findall(text))
     han = len(_HAN.findall(text))
@@ -105,10 +105,8 @@ _english_lock = Lock()
 
 @lru_cache(maxsize=1)
 def _pipeline() -> Any:
-    """Return `en_core_web_sm` if installed, else a blank pipeline with lemmas by lookup.
-
-    spaCy is imported here because the import alone takes seconds.
-    """
+    """Return `en_core_web_sm` if it is installed, else a blank pipeline that looks up lemmas. spaCy
+    is imported here because the import alone takes seconds."""
     import spacy
 
     if spacy.util.is_package(MODEL):
@@ -120,11 +118,9 @@ def _pipeline() -> Any:
 
 
 def _words_en(text: str) -> Iterator[TextWord]:
-    """Yield tokens of `text` with lemmas.
-
-    One thread at a time. spaCy holds the interpreter lock anyway. A memory zone keeps the shared
-    vocabulary from growing with every text, and must not end while another thread reads.
-    """
+    """Yield the English tokens of `text` with lemmas. Only one thread runs at a time; spaCy holds
+    the interpreter lock anyway. A memory zone keeps the shared vocabulary from growing with every
+    text. It must not end while another thread reads."""
     with _english_lock:
         pipeline = _pipeline()
         for begin, end in segments(text, LONGEST_ENGLISH_RUN):
@@ -148,7 +144,7 @@ STOP_WORDS = frozenset(_STOP_CHARACTERS).union(_LONGER_STOP_WORDS.split())
 
 
 def _words_zh(text: str) -> Iterator[TextWord]:
-    """Tokens of `text` by jieba; a Chinese word is its own lemma."""
+    """Yield the tokens of `text` from jieba. A Chinese word is its own lemma."""
     for word, start, end in chinese_tokens(text):
         yield TextWord(word, word.lower(), start, end, word in STOP_WORDS, is_word(word))
 
@@ -158,11 +154,9 @@ FUNCTION_TAGS = ("J", "E", "XS", "VCP", "VX", "MM", "NP")
 
 
 def _words_ko(text: str) -> Iterator[TextWord]:
-    """Morphemes of `text`, so that a noun stands apart from its particle: 무슬림은 is 무슬림 + 은.
-
-    Verbs and adjectives have the dictionary form (…다) as lemma. One that owns no character is
-    dropped.
-    """
+    """Yield the morphemes of `text`, so that a noun is separate from its particle: 무슬림은
+    becomes 무슬림 + 은. The lemma of a verb or adjective is its dictionary form (…다). A
+    morpheme without characters of its own is dropped."""
     for token, begin in korean_tokens(text):
         start = begin + int(token.start)
         word = text[start : start + int(token.len)]

@@ -1,1 +1,1 @@
-"""HLV: rankings, distributions and scores of a judge against human label variation."""
+"""HLV: compares the rankings, distributions and scores of a judge with human label variation."""

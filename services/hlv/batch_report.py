@@ -1,7 +1,5 @@
-"""A report over many HLV results: means with paired intervals, undefined ones counted.
-
-Source: Chen et al., EMNLP 2025, Appendix F. Pure.
-"""
+"""A report over many HLV results: means with paired intervals, and counts of undefined values.
+Source: Chen et al., EMNLP 2025, Appendix F. Pure functions."""
 
 from __future__ import annotations
 
@@ -47,7 +45,8 @@ NOTHING = Interval(value=None, low=None, high=None, of=0)
 
 
 def batch_report(rows: Rows, over: Statistics) -> HlvBatchReport:
-    """Summarise each method with explanations, without and the gain, and the control judges."""
+    """Summarise each method with explanations, without them, and the gain. Also summarise the
+    control judges."""
     reports = [row.report for row in rows]
     common = over.envelope()
     kinds = sorted({report.score_of for report in reports})
@@ -90,7 +89,8 @@ def _paired(rows: Rows, over: Statistics) -> Iterator[HlvPaired]:
 
 
 def _coefficients(report: HlvResult, method: Method) -> tuple[float, float] | None:
-    """Return the variant's coefficient with explanations and without; None if one is undefined."""
+    """Return the coefficients with and without explanations, in the variant's form, or None if one
+    is undefined."""
     result, name = _result(report, method), VARIANTS[report.provenance.variant].kendall
     explained = getattr(result and result.explained, name, None)
     baseline = getattr(result and result.baseline, name, None)
@@ -104,7 +104,8 @@ def _tied(
 
 
 def tied_share(ranks: Mapping[str, float]) -> float | None:
-    """Return the share of pairs of options with equal ranks; None for fewer than two options."""
+    """Return the share of pairs of options that have equal ranks, or None for fewer than two
+    options."""
     pairs = math.comb(len(ranks), 2)
     tied = sum(math.comb(count, 2) for count in Counter(ranks.values()).values())
     return tied / pairs if pairs else None
@@ -140,7 +141,7 @@ def _range(metric: str) -> Bounds:
 def _tables(
     reports: Sequence[HlvResult], keys: Sequence[str], over: Statistics
 ) -> Iterator[HlvTable]:
-    """Yield the tables; `keys` are the clusters of the reports."""
+    """Yield the tables. `keys` has the cluster of each report."""
     items = list(zip(reports, keys, strict=True))
     for method in METHODS:
         results = [_result(report, method) for report in reports]
@@ -170,7 +171,7 @@ def _table(
     measured: Sequence[HlvMeasured | None],
     over: Statistics,
 ) -> Iterator[HlvTable]:
-    """Yield the table unless nothing was measured; `items` are reports and their clusters."""
+    """Yield the table, unless nothing was measured. `items` has each report with its cluster."""
     pairs = zip(items, measured, strict=True)
     rows = [(report, key, values) for (report, key), values in pairs if values is not None]
     if not rows:
@@ -209,7 +210,8 @@ def _normalize_means(
 def _relative_value(
     report: HlvResult, measured: HlvMeasured, metric: str
 ) -> tuple[float, ...] | None:
-    """Return (value - chance, ceiling - chance, least room), signed so that higher is better."""
+    """Return (value - chance, ceiling - chance, smallest usable difference). The signs are such
+    that higher is better."""
     ceiling = None if report.ceiling is None else report.ceiling.metrics.get(metric)
     block = measured if metric in CORRELATIONS else _block(measured, metric)
     value = getattr(block, metric, None)
@@ -230,7 +232,8 @@ def _estimate_all(
     items: Sequence[tuple[HlvMeasured | HlvGain, str]],
     over: Statistics,
 ) -> dict[str, HlvEstimate]:
-    """Return means over items and their clusters; a block that no item has is left out."""
+    """Return the means over items. Metrics that no item has are left out. Each item comes with its
+    cluster."""
     estimates = {metric: _estimate(name, metric, items, over) for metric in CORRELATIONS}
     for metric in (*DIVERGENCES, *ERRORS):
         blocks = [(_block(measured, metric), key) for measured, key in items]
@@ -243,7 +246,7 @@ def _estimate_all(
 
 
 def _block(measured: HlvMeasured | HlvGain, metric: str) -> Any:
-    """Return the part of the report that has `metric`, not for correlations."""
+    """Return the part of the report that contains `metric`. Correlations are not in such a part."""
     if isinstance(measured, HlvGain):
         return measured
     return measured.distribution if metric in DIVERGENCES else measured.scalar
@@ -271,7 +274,7 @@ def _micro_average(
     rows: Sequence[tuple[HlvResult, str, HlvMeasured]],
     over: Statistics,
 ) -> dict[str, HlvEstimate]:
-    """RMSE, MAE and R^2 over all pairs of item and option; the bootstrap draws items."""
+    """Return RMSE, MAE and R^2 over all pairs of item and option. The bootstrap resamples items."""
     scalar = [
         (_partial_sum(report, values), key)
         for report, key, values in rows
@@ -294,7 +297,8 @@ def _micro_average(
 
 
 def _partial_sum(report: HlvResult, measured: HlvMeasured) -> list[float]:
-    """Return (5,) sums of one item: pairs, squared and absolute errors, gold, squared gold."""
+    """Return five sums for one item: pairs, squared errors, absolute errors, gold scores, and
+    squared gold scores."""
     gold, judged = report.gold.values or {}, measured.values or {}
     errors = np.array([gold[key] - judged[key] for key in gold])
     values = np.array(list(gold.values()))
@@ -303,7 +307,7 @@ def _partial_sum(report: HlvResult, measured: HlvMeasured) -> list[float]:
 
 
 def _r2(sums: Floats) -> Floats:
-    """NaN if the gold scores are all equal."""
+    """Return R^2, or NaN if the gold scores are all equal."""
     spread = sums[..., 4] - sums[..., 3] ** 2 / sums[..., 0]
     constant = spread <= 1e-12 * np.maximum(1.0, sums[..., 4])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,13 +1,15 @@
-"""How well people agree with themselves: the most that a judge can be expected to reach.
+"""Agreement of people with one another, the most that a judge can be expected to reach.
 
-A judge that is the distribution people draw from does not agree fully with a few of them. `high` is
-the agreement of such a judge. `low` is the agreement of one half of the people with the other, with
-correlations stepped up to all by Spearman-Brown (Spearman 1910, Brown 1910). Pure; None: undefined.
+Even a judge whose answers equal the distribution that people draw from does not agree fully with a
+few people. `high` is the agreement of such a judge. `low` is the agreement of one half of the
+people with the other; correlations are extrapolated to all people by Spearman-Brown (Spearman 1910,
+Brown 1910). Pure functions that return None for an undefined value.
 
-`high` uses draws of the truth given the votes, under Jeffreys' prior. The specified resample of the
-votes is nearer to them than the truth is: for judges who are the truth (Dirichlet(1/2)) it
-normalises the total variation to .82 and the Jensen-Shannon distance to .71, and the draws give
-1.00. Ratings, rankings and annotators who chose several options are resampled.
+`high` uses draws of the true distribution given the votes, under Jeffreys' prior. Resampled votes,
+as specified, would be closer to the votes than the truth is. For judges whose answers are the truth
+(Dirichlet(1/2)), resampling normalises the total variation to .82 and the Jensen-Shannon distance
+to .71; the draws give 1.00. Ratings, rankings and annotators who chose several options are
+resampled.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ Agreement = Callable[[Floats, Floats], Floats]  # (R, n) and (R, n) or (n,) → 
 
 @dataclass(frozen=True)
 class Annotators:
-    """(R, n) draws of the truth given the people's answers, and of two halves of the people."""
+    """R draws of the true answers given the people's, and R splits of the people into halves."""
 
     count: int
     truths: Floats
@@ -68,10 +70,8 @@ def ceiling_of(request: HlvRequest, gold: HumanGold, uniform: HlvMeasured) -> Hl
 
 
 def normalize(measured: HlvMeasured, ceiling: HlvCeiling) -> dict[str, float | None]:
-    """Return metric → position between chance, 0, and the people, 1.
-
-    None if people are hardly better than chance.
-    """
+    """Return a mapping from each metric to the judge's position between chance (0) and the ceiling
+    (1). The position is None if people hardly agree better than chance."""
     shares: dict[str, float | None] = {}
     for name, metric in ceiling.metrics.items():
         value, room = _value(measured, name), metric.high - metric.chance
@@ -108,7 +108,8 @@ def _annotators(request: HlvRequest) -> Annotators | str:
 
 
 def _of_counts(votes: Floats, random: np.random.Generator) -> Annotators | str:
-    """Return draws given (S, n) counts; single votes are one source together."""
+    """Return draws given (S, n) counts of S sources. If each source has a single vote, all of them
+    count as one source."""
     counts = np.rint(votes)
     if np.abs(votes - counts).max() > 1e-9:
         return NO_COUNTS
@@ -124,7 +125,7 @@ def _of_counts(votes: Floats, random: np.random.Generator) -> Annotators | str:
 
 
 def _split_counts(counts: list[Floats], random: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return the shares of one half of each source's votes, and of the other half."""
+    """Split each source's votes into two halves, and return the shares of the options in both."""
     shares = []
     for source in counts:
         votes = source.astype(np.int64)
@@ -137,7 +138,7 @@ def _split_counts(counts: list[Floats], random: np.random.Generator) -> tuple[Fl
 
 
 def _resample_rows(answers: Floats, random: np.random.Generator) -> Annotators | str:
-    """Return draws of (S, n) answers, one row per annotator."""
+    """Return resampled means of (S, n) answers, with one row per annotator."""
     people = len(answers)
     if people == 1:
         return ONE
@@ -173,19 +174,19 @@ def _available_metrics(request: HlvRequest, gold: HumanGold) -> dict[str, Agreem
 
 
 def tau_a(x: Floats, y: Floats) -> Floats:
-    """Eq. 13 row by row."""
+    """Return Kendall's tau-a (Eq. 13) for each row."""
     of_x, of_y = _pairwise_sign(x), _pairwise_sign(y)
     return np.asarray((of_x * of_y).sum(axis=-1) / of_x.shape[-1])
 
 
 def tau_b(x: Floats, y: Floats) -> Floats:
-    """Kendall's tau-b row by row; 0 if a side is constant, as the batch report counts it."""
+    """Return Kendall's tau-b for each row, or 0 if one side is constant, as in the batch report."""
     of_x, of_y = _pairwise_sign(x), _pairwise_sign(y)
     untied = np.abs(of_x).sum(axis=-1) * np.abs(of_y).sum(axis=-1)
     return np.asarray((of_x * of_y).sum(axis=-1) / np.sqrt(np.where(untied > 0, untied, 1)))
 
 
 def _pairwise_sign(ranks: Floats) -> Floats:
-    """Return (…, pairs) signs of the differences of two options' ranks."""
+    """Return the signs of the rank differences for all pairs of options, along the last axis."""
     first, second = np.triu_indices(ranks.shape[-1], k=1)
     return np.sign(ranks[..., first] - ranks[..., second])

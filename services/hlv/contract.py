@@ -42,7 +42,7 @@ Sources = tuple[dict[str, float], ...]
 
 
 class HlvJudge(Message):
-    """How the model of `model` is prompted."""
+    """Settings of the prompts for `model`."""
 
     methods: tuple[Method, ...] = Field(
         default=METHODS,
@@ -145,14 +145,14 @@ class HlvHuman(Message):
 
     @property
     def sources(self) -> Sources:
-        """The one of `votes`, `ratings` and `ranking` that is present, as a tuple."""
+        """The value of the present field among `votes`, `ratings` and `ranking`, as a tuple."""
         kinds = (self.votes, self.ratings, self.ranking)
         sources = next(kind for kind in kinds if kind is not None)
         return (sources,) if isinstance(sources, dict) else sources
 
 
 class HlvAnswers(Message):
-    """A judge's answers: one list entry per run, each an object of option → value."""
+    """A judge's answers: for each run, a mapping of option → value."""
 
     rankings: tuple[Places, ...] = Field(
         default=(),
@@ -285,7 +285,7 @@ def _keys(value: object) -> set[str]:
 
 
 def _complete_rows(value: object) -> list[dict[str, float]]:
-    """Return the rows that must have a value for every option."""
+    """Return the rows, each of which must have a value for every option."""
     match value:
         case HlvHuman():
             return list(value.sources) if value.ratings is not None else []
@@ -329,7 +329,7 @@ _OWN_RATINGS = {
 
 
 def cost(request: HlvRequest, reads: int) -> Sequence[Work]:
-    """Return the size of the prompts, with and without explanations; answers are not counted."""
+    """Return the cost of the prompts, with and without explanations. Answers are not counted."""
     if request.model is None or (request.judge is None and request.prompt is None):
         return ()  # `predictions`, a classifier's one pair, or the default judge's few prompts
     judge, options = request.judge or HlvJudge(methods=("logits",)), len(request.options)
@@ -351,7 +351,8 @@ def cost(request: HlvRequest, reads: int) -> Sequence[Work]:
 
 
 def _prompts(judge: HlvJudge, options: int) -> int:
-    """Return the prompts of one condition; a greedy judge with a fixed order has one run."""
+    """Return the number of prompts in one condition. A greedy judge with a fixed order needs one
+    run."""
     runs = judge.runs if judge.temperature > 0 or judge.order == "rotated" else 1
     counts = {
         "rank": runs,

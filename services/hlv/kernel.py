@@ -1,8 +1,8 @@
 """The formulas of rank-based evaluation of human label variation.
 
 Source: Chen et al., EMNLP 2025, Appendix E, Eqs. 13-20; `reference` follows Evaluation/ of
-mainlp/CoT2EL. Pure functions; None is "undefined". n options; ranks count from 1 = best, ties share
-the mean of their positions.
+mainlp/CoT2EL. Pure functions that return None for an undefined value. n is the number of options.
+Rank 1 is best, and ties share the mean of their positions.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ ROUNDED = 9  # decimals before ranking: values that differ less are tied
 
 
 def fractional_ranks(values: Floats, *, higher_is_better: bool = True) -> Floats:
-    """(..., n) ranks in [1, n] of values along the last axis; equal to 1e-9 means tied."""
+    """Return ranks in [1, n] of the values along the last axis. Values within 1e-9 are tied."""
     rounded = np.round(np.asarray(values, dtype=np.float64), ROUNDED)
     signed = -rounded if higher_is_better else rounded
     return np.asarray(rankdata(signed, axis=-1), dtype=np.float64)
 
 
 def mean_ranks(runs: Sequence[Floats]) -> Floats:
-    """(n,) fractional ranks of the mean over runs of their (n,) ranks (section 5.1, App. D)."""
+    """Return n fractional ranks of the mean ranks over runs (section 5.1, Appendix D)."""
     return fractional_ranks(np.mean(np.stack(list(runs)), axis=0), higher_is_better=False)
 
 
 def _concordance(x: Floats, y: Floats) -> tuple[float, float, float]:
-    """Return C - D, and the numbers of pairs that x, and that y, does not tie."""
+    """Return three numbers: concordant minus discordant pairs, pairs without a tie in x, and pairs
+    without a tie in y."""
     upper = np.triu_indices(x.size, k=1)
     of_x = np.sign(np.subtract.outer(x, x))[upper]
     of_y = np.sign(np.subtract.outer(y, y))[upper]
@@ -42,53 +43,53 @@ def _concordance(x: Floats, y: Floats) -> tuple[float, float, float]:
 
 
 def kendall_tau_b(x: Floats, y: Floats) -> float | None:
-    """(C - D) / sqrt(untied pairs of x * of y), [-1, 1]; None if a side is constant."""
+    """Return Kendall's tau-b, in [-1, 1]: (C - D) / sqrt(untied pairs of x * untied pairs of y). C
+    and D count concordant and discordant pairs. Return None if a side is constant."""
     difference, of_x, of_y = _concordance(x, y)
     return _bounded(difference / np.sqrt(of_x * of_y)) if of_x and of_y else None
 
 
 def kendall_tau_a(x: Floats, y: Floats) -> float:
-    """Eq. 13: (C - D) / (n (n - 1) / 2), [-1, 1]; ties count as neither."""
+    """Return Kendall's tau-a (Eq. 13), in [-1, 1]: (C - D) / (n (n - 1) / 2). C and D count
+    concordant and discordant pairs, without ties."""
     return _bounded(_concordance(x, y)[0] / (x.size * (x.size - 1) / 2))
 
 
 def spearman(x: Floats, y: Floats) -> float | None:
-    """Pearson's correlation of (n,) fractional ranks, [-1, 1]; None if a side is constant."""
+    """Return Pearson's correlation of the fractional ranks, in [-1, 1], or None if a side is
+    constant."""
     correlation = float(agreement.spearman(x, y))
     return _bounded(correlation) if np.isfinite(correlation) else None
 
 
 def spearman_without_ties(x: Floats, y: Floats) -> float:
-    """Eq. 14: 1 - 6 sum d^2 / (n (n^2 - 1)); equal to `spearman` where nothing is tied."""
+    """Return 1 - 6 sum d^2 / (n (n^2 - 1)) (Eq. 14), for rank differences d. It equals `spearman`
+    if nothing is tied."""
     return float(1 - 6 * np.sum((x - y) ** 2) / (x.size * (x.size**2 - 1)))
 
 
 def softmax(logits: Floats) -> Floats:
-    """(n,) probabilities of (n,) logits, or of log-probabilities."""
+    """Return n probabilities from n logits or log-probabilities."""
     return np.asarray(np.exp(logits - logsumexp(logits)), dtype=np.float64)
 
 
 def absolute_share(logits: Floats) -> Floats | None:
-    """(n,) |logit| / sum |logit|, as the released `_normalize_dist`; None if all are 0.
-
-    A negative logit gains mass, and a constant added to all logits changes the result. For
-    comparison with Table 11 only.
-    """
+    """Return |logit| / sum |logit|, as the released `_normalize_dist`, or None if all logits are 0.
+    A negative logit gains probability, and adding a constant to all logits changes the result. This
+    is only for comparison with Table 11."""
     sizes = np.abs(logits)
     return np.asarray(sizes / sizes.sum(), dtype=np.float64) if sizes.sum() else None
 
 
 def mean_distribution(rows: Sequence[Floats]) -> Floats:
-    """(n,) mean of (n,) rows of counts or probabilities, each normalised first."""
+    """Return the mean of rows of n counts or probabilities. Each row is normalised first."""
     return np.asarray(np.mean([row / row.sum() for row in rows], axis=0), dtype=np.float64)
 
 
 def kullback_leibler(p: Floats, q: Floats, epsilon: float) -> float | None:
-    """Eq. 15, D(P || Q) in nats, >= 0, lower = more alike, of (n,) distributions.
-
-    epsilon > 0: both are clipped to [epsilon, 1] and normalised again, as released.
-    epsilon = 0: as printed; None (infinite) where q is 0 and p is not.
-    """
+    """Return D(P || Q) in nats, at least 0 (Eq. 15). Lower means more alike. If epsilon > 0, both
+    distributions are clipped to [epsilon, 1] and normalised again, as released. If epsilon is 0,
+    the printed equation applies; the result is None (infinite) where q is 0 and p is not."""
     if epsilon > 0:
         p, q = _clipped(p, epsilon), _clipped(q, epsilon)
     divergence = float(rel_entr(p, q).sum())
@@ -96,7 +97,8 @@ def kullback_leibler(p: Floats, q: Floats, epsilon: float) -> float | None:
 
 
 def jensen_shannon(p: Floats, q: Floats, *, base: float = np.e, epsilon: float = 0.0) -> Floats:
-    """Eq. 16 over the last axis: sqrt of the divergence, [0, sqrt(log_base 2)], lower = closer."""
+    """Return the square root of the divergence over the last axis (Eq. 16), in [0, sqrt(log_base
+    2)]. Lower means closer."""
     if epsilon > 0:
         p, q = _clipped(p, epsilon), _clipped(q, epsilon)
     middle = (p + q) / 2
@@ -105,22 +107,26 @@ def jensen_shannon(p: Floats, q: Floats, *, base: float = np.e, epsilon: float =
 
 
 def total_variation(p: Floats, q: Floats) -> Floats:
-    """Eq. 17: half the L1 distance over the last axis, [0, 1], lower = more alike."""
+    """Return half the L1 distance over the last axis (Eq. 17), in [0, 1]. Lower means more
+    alike."""
     return np.asarray(np.abs(p - q).sum(axis=-1) / 2)
 
 
 def root_mean_square(gold: Floats, predicted: Floats) -> Floats:
-    """Eq. 18 over the last axis, in the units of the scores, >= 0, lower = closer."""
+    """Return the root mean squared error over the last axis (Eq. 18), in the units of the scores.
+    Lower means closer."""
     return np.asarray(np.sqrt(((gold - predicted) ** 2).mean(axis=-1)))
 
 
 def mean_absolute(gold: Floats, predicted: Floats) -> Floats:
-    """Eq. 19 over the last axis, in the units of the scores, >= 0, lower = closer."""
+    """Return the mean absolute error over the last axis (Eq. 19), in the units of the scores. Lower
+    means closer."""
     return np.asarray(np.abs(gold - predicted).mean(axis=-1))
 
 
 def determination(gold: Floats, predicted: Floats) -> float | None:
-    """Eq. 20, R^2 <= 1, higher = closer; None if the gold scores are all equal."""
+    """Return R^2 (Eq. 20), at most 1, or None if the gold scores are all equal. Higher means
+    closer."""
     rounded = np.round(gold, ROUNDED)
     if np.all(rounded == rounded[0]):
         return None
@@ -129,12 +135,13 @@ def determination(gold: Floats, predicted: Floats) -> float | None:
 
 
 def uniform(options: int) -> Floats:
-    """(n,) equal probabilities."""
+    """Return equal probabilities for all options."""
     return np.full(options, 1 / options)
 
 
 def majority(values: Floats) -> Floats:
-    """(n,) all mass on the best of (n,) gold values, shared where several tie for best."""
+    """Return a distribution with all mass on the option with the highest gold value. Ties share the
+    mass."""
     best = fractional_ranks(values) == fractional_ranks(values).min()
     return np.asarray(best / best.sum(), dtype=np.float64)
 

@@ -1,7 +1,5 @@
-"""HLV: a judge with and without explanations, both compared with humans.
-
-Source: Chen et al., EMNLP 2025, section 5.
-"""
+"""HLV: compares a judge, with and without explanations, with humans. Source: Chen et al., EMNLP
+2025, section 5."""
 
 from __future__ import annotations
 
@@ -88,8 +86,8 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
         )
 
     def coverage(self, request: HlvRequest) -> LanguageCoverage:
-        """The judge's languages, tested on the question only: options are often the same English
-        words."""
+        """Return the judge's languages, compared only with the question's: options are often the
+        same English words."""
         if request.model is None:
             return LanguageCoverage()
         text = find_language(in_words(request.question), requested_language(request))
@@ -110,7 +108,7 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
         )
 
     def in_force(self, request: HlvRequest, collected: HlvCollected) -> Mapping[str, Any]:
-        """The judge's settings, defaults included, and the methods of its answers."""
+        """Return the judge's settings, including defaults, and the methods of its answers."""
         judge = None if request.model is None else (request.judge or HlvJudge())
         return {
             "judge": judge and judge.model_dump(mode="json"),

@@ -1,10 +1,10 @@
-"""The judges' answers to a batch: written rankings and ratings, first tokens, labels.
+"""A judge's answers to a batch: written rankings and ratings, first tokens, and labels.
 
-Source: Chen et al., EMNLP 2025, section 5.1 and Appendix D. Per model, the batch makes one call for
-each sampling, one for first tokens, and one for options that are the judge's labels.
+Source: Chen et al., EMNLP 2025, section 5.1 and Appendix D. For each model, a batch makes one call
+per sampling setting, one for first tokens, and one for options that are the judge's labels.
 
-A classifier, or a `prompt` that shows them, reads a premise and a hypothesis. Another
-`prompt` shows the question as in Table 6 as `{text}`, with the letters of the options as labels
+A classifier reads a premise and a hypothesis, and so does a `prompt` that has both. Any other
+`prompt` shows the question of Table 6 as `{text}`. Its labels are the letters of the options,
 unless it sets `verbalizers`. Source: specs "models" §1.3, §4.1.
 """
 
@@ -48,7 +48,7 @@ RATED = (1.0, 5.0)  # the scale in the prompt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HlvCollected(Collected):
-    """A judge's runs by method; None for a condition that was not run."""
+    """A judge's runs by method. They are None for a condition that was not run."""
 
     methods: tuple[Method, ...]
     explained: MethodRuns | None
@@ -56,7 +56,7 @@ class HlvCollected(Collected):
 
 
 def run_judges(requests: Sequence[HlvRequest]) -> list[HlvCollected]:
-    """Return the answers to every request: a model's, or the request's `predictions`."""
+    """Return the answers to every request, from a model or from the request's `predictions`."""
     conditions = [
         condition
         for position, request in enumerate(requests)
@@ -131,7 +131,7 @@ def _model(name: str) -> Writer | Judge:
 
 @dataclass(frozen=True)
 class JudgePrompt:
-    """One prompt, and the parser of its answer."""
+    """One prompt, with the parser of its answer."""
 
     condition: Condition
     run: int
@@ -141,7 +141,8 @@ class JudgePrompt:
 
 
 def generated_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
-    """Ask for rankings and ratings; an unreadable answer is drawn once more, with another seed."""
+    """Generate rankings and ratings. An unreadable answer is generated once more, with another
+    seed."""
     lines = [line for condition in conditions for line in _judge_prompts(condition)]
     values = _parse(lines, generate([line.prompt for line in lines]))
     unread = [
@@ -237,11 +238,9 @@ class LetterChoice:
 
 
 def letter_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
-    """Return the probability of each option's letter as the first token of the answer.
-
-    The model finds the single-token spellings of a letter ("A", " A"), so no token id is
-    fixed here. Log-probabilities are logits up to a constant, which softmax ignores.
-    """
+    """Return the probability of each option's letter as the first token of the answer. The model
+    finds the single-token spellings of a letter ("A", " A"), so no token id is fixed here.
+    Log-probabilities serve as logits, since softmax ignores a constant."""
     choices = [choice for condition in conditions for choice in _choices(condition)]
     runs: dict[int, JudgeRun] = {}
     for model in dict.fromkeys(choice.condition.model for choice in choices):
@@ -263,7 +262,8 @@ def _choices(condition: Condition) -> Iterator[LetterChoice]:
 
 
 def _score_letters(model: str, choices: Sequence[LetterChoice]) -> list[list[list[Completion]]]:
-    """Return, per choice and letter, each spelling's completion with its log-probabilities."""
+    """Return, for each prompt and letter, the completion of each spelling with its
+    log-probabilities."""
     pairs = [
         (choice.prompt, spelling.format(letter))
         for choice in choices
@@ -293,10 +293,9 @@ def _letter_run(choice: LetterChoice, answers: Sequence[Sequence[Completion]]) -
 
 
 def _log_probability(spellings: Sequence[Completion]) -> float | None:
-    """Return the log-probability that the answer begins with this letter; None: no single token.
-
-    Two spellings that are one token count once, as in vocabularies with a space before every word.
-    """
+    """Return the log-probability that the answer begins with this letter, or None if it has no
+    single-token spelling. Two spellings that are the same token count once, as in vocabularies with
+    a space before every word."""
     single = {
         (completion.tokens[0].id, completion.tokens[0].logprob): completion.tokens[0].logprob
         for completion in spellings
@@ -332,7 +331,7 @@ class OptionExample:
 
 @dataclass(frozen=True)
 class OptionPredictions:
-    """Predictions by the request's position: obstacles, warnings and the hash of its prompt."""
+    """Predictions with obstacles, warnings and prompt hashes, by the position of the request."""
 
     runs: RunsOfConditions
     obstacles: dict[int, Obstacle]
@@ -396,7 +395,8 @@ def _expand_condition(condition: Condition) -> Iterator[OptionExample]:
 
 
 def _pair(condition: Condition) -> Example:
-    """Return premise and hypothesis. Raises BadInput if the request has explanations or no pair."""
+    """Return the pair of premise and hypothesis. Raises BadInput if the request has explanations or
+    no such pair."""
     request, kind = condition.request, condition.kind
     if condition.explained:
         pointer = "/explanations" if request.explanations else "/rationale"

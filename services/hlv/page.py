@@ -1,4 +1,5 @@
-"""HLV's page: how humans and a judge rank the options, and how much the explanations help."""
+"""The page of an HLV job: how humans and a judge rank the options, and how much the explanations
+help."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ class OptionRank(OptionRow):
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """One measure of the two judges that read nothing."""
+    """One measure for the two control judges, which read nothing."""
 
     name: str
     uniform: float | None
@@ -57,7 +58,8 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class CeilingLine:
-    """One measure of the people's agreement with themselves, and the first method's position."""
+    """One measure of the people's agreement with one another, and the position of the first
+    method."""
 
     name: str
     ceiling: HlvCeilingOf
@@ -128,7 +130,8 @@ WITH, WITHOUT = "with explanations", "without"
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number of the report, with its field, its block of `HlvMeasured` and its better side."""
+    """A number of the report: its field, its part of `HlvMeasured`, and the direction of better
+    values."""
 
     field: str
     name: str
@@ -136,13 +139,13 @@ class Measure:
     better: str
 
     def of(self, side: HlvMeasured | None) -> float | None:
-        """Return the value; None if it is undefined or was not measured."""
+        """Return the value, or None if it is undefined or was not measured."""
         block = side if self.block is None else getattr(side, self.block, None)
         value: float | None = getattr(block, self.field, None)
         return value
 
     def is_available(self, sides: Sequence[HlvMeasured | None]) -> bool:
-        """True if one of `sides` has the block of this measure."""
+        """True if any of `sides` has this measure."""
         return self.block is None or any(getattr(side, self.block, None) for side in sides)
 
 
@@ -163,7 +166,7 @@ MEASURES = (
 
 @dataclass(frozen=True, slots=True)
 class MeasureLine:
-    """One measure with explanations and without; `word` interprets the gain."""
+    """One measure with and without explanations. `word` describes the gain."""
 
     name: str
     better: str
@@ -175,7 +178,7 @@ class MeasureLine:
 
 @dataclass(frozen=True, slots=True)
 class MethodView:
-    """One method, as the page shows it."""
+    """The view of one method."""
 
     title: str
     result: HlvMethodResult
@@ -186,7 +189,8 @@ class MethodView:
 
 
 def method_view(gold: HlvGold, keys: Sequence[str], result: HlvMethodResult) -> MethodView:
-    """Return the view of one method; `keys` are the options in the order shown."""
+    """Return the view of one method. `keys` has the options in the order in which they are
+    shown."""
     unit = COMPARABLE.get((gold.kind, result.method))
     values = _values(gold, keys, result, unit) if unit else None
     reason = (
@@ -205,7 +209,8 @@ def method_view(gold: HlvGold, keys: Sequence[str], result: HlvMethodResult) -> 
 
 
 def _ranks(gold: HlvGold, keys: Sequence[str], result: HlvMethodResult) -> Chart | None:
-    """Draw humans in the middle, so that either side can be compared with them."""
+    """Draw a chart with the humans in the middle, so that both conditions can be compared with
+    them."""
     columns = [("humans", _select_keys(gold.ranks, keys))]
     if result.explained is not None and result.explained.ranks:
         columns.append((WITH, _select_keys(result.explained.ranks, keys)))

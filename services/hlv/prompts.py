@@ -1,8 +1,8 @@
-"""The judge's prompts, and readers of its rankings and ratings.
+"""The judge's prompts, and parsers of its rankings and ratings.
 
 Source: Chen et al., EMNLP 2025, Tables 6, 9 and 10, Appendix D. A prompt has the question, the
-options and, in one of two conditions, the explanations; never the humans' answers. The wording of
-the explanation block is ours, since the paper prints none. `*_as_released` follow Evaluation/ of
+options and, in one of two conditions, the explanations. It never contains the humans' answers. The
+paper prints no explanation block, so its wording is ours. `*_as_released` follow Evaluation/ of
 mainlp/CoT2EL, which scans single characters. Letters are the options' keys.
 """
 
@@ -67,7 +67,7 @@ STANCE = {"support": "Supporting", "oppose": "Opposing"}
 
 @dataclass(frozen=True)
 class OptionLetters:
-    """The options as the judge sees them: the letters stay, the texts are rotated."""
+    """The options as the judge sees them. The letters stay in place and the texts are rotated."""
 
     options: tuple[Option, ...]
     keys: dict[str, str]  # letter → the key of the request's option
@@ -82,7 +82,7 @@ class OptionLetters:
 
 
 def rotate_options(options: Sequence[Option], by: int) -> OptionLetters:
-    """Show the text of option i + by under the letter of option i."""
+    """Return the options with their texts rotated: letter i gets the text of option i + by."""
     rotated = [options[(index + by) % len(options)] for index in range(len(options))]
     pairs = list(zip(options, rotated, strict=True))
     return OptionLetters(
@@ -104,7 +104,7 @@ def rationale(request: HlvRequest, lettered: OptionLetters) -> str:
 
 
 def rank_prompt(request: HlvRequest, lettered: OptionLetters, block: str) -> str:
-    """Table 9: list the options from best to worst."""
+    """Return the prompt of Table 9, which asks to order the options from best to worst."""
     question = request.question
     parts = (
         f"{RANK[type(question)]} {ONLY_LETTERS}",
@@ -115,7 +115,7 @@ def rank_prompt(request: HlvRequest, lettered: OptionLetters, block: str) -> str
 
 
 def score_prompt(request: HlvRequest, option: Option, block: str) -> str:
-    """Table 10: rate one option from 1 to 5."""
+    """Return the prompt of Table 10, which asks to rate one option from 1 to 5."""
     question = request.question
     parts = (
         f"{RATE[type(question)]} {ONLY_AN_INTEGER}",
@@ -126,12 +126,13 @@ def score_prompt(request: HlvRequest, option: Option, block: str) -> str:
 
 
 def choice_prompt(request: HlvRequest, lettered: OptionLetters, block: str) -> str:
-    """Table 6: choose one option, and begin with its letter."""
+    """Return the prompt of Table 6, which asks to choose one option and begin with its letter."""
     return choose(request.question, lettered.options, block)
 
 
 def as_prompt(text: str, *, chat: bool) -> Prompt:
-    """Return the text as a user's turn, or raw. Raises BadInput if it is too long to send."""
+    """Return the text as a user's turn, or as raw text. Raises BadInput if it is too long to
+    send."""
     check_length(text)
     return Prompt(turns=(Turn(role="user", content=text),)) if chat else Prompt(text=text)
 
@@ -147,11 +148,11 @@ def check_length(text: str) -> None:
 
 
 def parse_ranking(raw: str, keys: Sequence[str]) -> list[str]:
-    """Return the options in the order of their first mention; empty: no ranking.
+    """Return the options in the order of their first mention, or [] if there is no ranking.
 
-    A mention is a letter of `keys` that stands alone. After a colon that introduces a list of
-    letters ("the ranking is: C B A"), only the text that follows counts. The longest list counts,
-    and the last of equally long ones. Several lists of one letter are not a list ("1: C, 2: A").
+    A mention is a letter of `keys` that stands alone. If a colon introduces a list of letters ("the
+    ranking is: C B A"), only text after the colon counts. The longest list counts, and among
+    equally long ones the last. Several lists of one letter are no list ("1: C, 2: A").
     """
     lists = [
         (len(set(LETTER.findall(match["letters"])) & set(keys)), match.start("letters"))
@@ -163,12 +164,12 @@ def parse_ranking(raw: str, keys: Sequence[str]) -> list[str]:
 
 
 def parse_ranking_as_released(raw: str, keys: Sequence[str]) -> list[str]:
-    """Return every character that is a key, those of words included, by first occurrence."""
+    """Return every character that is a key, even within words, in the order of first occurrence."""
     return list(dict.fromkeys(letter for letter in raw.upper() if letter in keys))
 
 
 def ranks_of(order: Sequence[str], keys: Sequence[str]) -> Floats:
-    """Return (n,) ranks of the keys, 1 = best; keys that are not mentioned tie for last."""
+    """Return n ranks of the keys, where 1 is best. Keys that are not mentioned tie for last."""
     positions = [order.index(key) if key in order else len(order) for key in keys]
     return fractional_ranks(np.array(positions, dtype=np.float64), higher_is_better=False)
 
@@ -183,6 +184,7 @@ def parse_rating(raw: str) -> int | None:
 
 
 def parse_rating_as_released(raw: str) -> int:
-    """Return the first character if it is a digit, else 1: "Rating: 4" is 1, "9 of 10" is 9."""
+    """Return the first character if it is a digit, else 1. "Rating: 4" gives 1, and "9 of 10" gives
+    9."""
     start = raw.strip()[:1]
     return int(start) if start.isascii() and start.isdigit() else 1

@@ -1,8 +1,6 @@
-"""The report of HLV. Part of the contract: pydantic only.
-
-Source: Chen et al., EMNLP 2025, Appendix E and Tables 11-13. A null within a block is undefined,
-with the reason in `warnings`. A block is null if the humans or the judge have no such values.
-"""
+"""The report of HLV. Part of the contract: imports only pydantic. Source: Chen et al., EMNLP 2025,
+Appendix E and Tables 11-13. A null within a block means an undefined value, with the reason in
+`warnings`. A block is null if the humans or the judge have no such values."""
 
 from __future__ import annotations
 
@@ -74,7 +72,7 @@ class HlvMeasured(Message):
 
 
 class HlvCeilingOf(Message):
-    """How well people agree with themselves by one metric, in its unit."""
+    """Agreement between people by one metric, in its unit."""
 
     high: float = Field(
         description="mean for a judge that is the distribution which the annotators were drawn from"
@@ -91,7 +89,7 @@ class HlvCeilingOf(Message):
 
 
 class HlvCeiling(Message):
-    """How well people agree with themselves: the most that a judge can be expected to reach."""
+    """The agreement of people with one another, the most that a judge can reach."""
 
     annotators: int = Field(ge=2, description="number of votes, ratings or rankings")
     resamples: int = Field(ge=1, description="draws behind each number")
@@ -99,12 +97,9 @@ class HlvCeiling(Message):
 
 
 class HlvGain(Message):
-    """The effect of the explanations: how much closer they bring the judge to humans; positive
-    = closer.
-
-    Differences of the numbers with and without explanations, with the sign turned for distances and
-    errors. Null if one of the two is null.
-    """
+    """The effect of the explanations. Positive values mean that they bring the judge closer to
+    humans. Differences with and without explanations, with the sign reversed for distances and
+    errors. Null if one side is null."""
 
     tau_b: Change | None = None
     tau_a: Change | None = None
@@ -127,7 +122,7 @@ class HlvMethodResult(Message):
 
 
 class HlvComponents(Message):
-    """The first method's coefficients in the form that the variant uses."""
+    """The coefficients of the first method, in the form of the variant."""
 
     kendall: Correlation | None = Field(description="tau-b; tau-a for variant `paper`")
     spearman: AsPrinted | None
@@ -146,7 +141,7 @@ class HlvComponents(Message):
 
 
 class HlvBaselines(Message):
-    """Judges that read nothing."""
+    """The two control judges."""
 
     uniform: HlvMeasured = Field(
         description="equal probability for every option; its rank correlation is undefined"
@@ -172,7 +167,8 @@ class HlvResult(Report):
 
     @property
     def unasked(self) -> frozenset[str]:
-        """Fields that are null by design: gains of an agreement, baselines that were not run."""
+        """Return fields that are null by design: gains in agreement, and baselines that were not
+        run."""
         methods = self.components.methods
         gains = ("kendall_gain", "spearman_gain") if self.score_of == "agreement" else ()
         without_baseline = methods and methods[0].baseline is None
@@ -181,7 +177,7 @@ class HlvResult(Report):
 
 
 class HlvEstimate(Message):
-    """A number over items."""
+    """A mean over items."""
 
     mean: Interval = Field(
         description="over the items where it is defined; pooled metrics over all pairs"
@@ -193,8 +189,7 @@ class HlvEstimate(Message):
 
 
 class HlvTable(Message):
-    """One method and condition; `gain` is explained minus baseline, item by item, positive =
-    closer."""
+    """One method and condition. `gain` is explained minus baseline by item; positive is closer."""
 
     method: Method | None = Field(description="null for judges that read nothing")
     judged: Judged
@@ -215,7 +210,7 @@ class HlvTable(Message):
 
 
 class HlvCeilings(Message):
-    """How well people agree with themselves by one metric, over items with known annotators."""
+    """The agreement of people by one metric, over items with known annotators."""
 
     high: Interval = Field(description="a judge that is the distribution people were drawn from")
     low: Interval = Field(description="one half of the people against the other")

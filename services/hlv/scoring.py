@@ -1,8 +1,5 @@
-"""Averages a judge's runs, and compares them with the humans' answers by every number of Appendix
-E.
-
-Source: Chen et al., EMNLP 2025, section 3 and Appendices D and E. Pure.
-"""
+"""Averages a judge's runs, and compares them with the humans' answers by all measures of Appendix
+E. Source: Chen et al., EMNLP 2025, section 3 and Appendices D and E. Pure functions."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ RunsOfConditions = dict[tuple[int, bool, Method], list["JudgeRun"]]  # position,
 
 @dataclass(frozen=True)
 class JudgeRun:
-    """One answer; `values` are (n,) probabilities or scores, NaN if an option has none."""
+    """One answer. `values` has n probabilities or scores, with NaN for options without one."""
 
     ranks: Floats | None  # (n,); None where the run does not rank every option
     values: Floats | None = None
@@ -46,11 +43,9 @@ class AveragePrediction:
 
 
 def average(runs: Sequence[JudgeRun], options: int) -> AveragePrediction | None:
-    """Return the mean of the runs; None if an option has no value in any of them.
-
-    An unreadable ranking counts as all tied. A run that rates only some options counts in the mean
-    scores, not in the mean ranks.
-    """
+    """Return the mean of the runs, or None if some option has no value in any run. An unreadable
+    ranking counts as all tied. A run that rates only some options counts for the mean scores, but
+    not for the mean ranks."""
     ranked = [run.ranks for run in runs if run.ranks is not None]
     rows = [run.values for run in runs if run.values is not None]
     values = _mean(rows, options) if rows else None
@@ -67,7 +62,7 @@ def average(runs: Sequence[JudgeRun], options: int) -> AveragePrediction | None:
 
 
 def _mean(rows: Sequence[Floats], options: int) -> Floats | None:
-    """Return (n,) means over the runs that have a value; None if some option has none."""
+    """Return n means over the runs with a value, or None if some option has none."""
     table = np.stack(list(rows)).reshape(len(rows), options)
     if np.isnan(table).all(axis=0).any():
         return None
@@ -87,7 +82,7 @@ class Condition:
 
 
 def group_runs(runs: Iterable[ConditionRun]) -> RunsOfConditions:
-    """Group runs by position, condition and method; each group keeps the order of `runs`."""
+    """Group runs by position, condition and method. Each group keeps the order of `runs`."""
     runs_of_conditions: RunsOfConditions = {}
     for condition, method, run in runs:
         runs_of_conditions.setdefault((condition.position, condition.explained, method), []).append(
@@ -98,7 +93,7 @@ def group_runs(runs: Iterable[ConditionRun]) -> RunsOfConditions:
 
 @dataclass(frozen=True)
 class HumanGold:
-    """The humans' answers: (n,) arrays in the order of the options."""
+    """The humans' answers, as arrays of n values in the order of the options."""
 
     kind: Literal["distribution", "scores", "ranking"]
     values: Floats | None
@@ -106,7 +101,7 @@ class HumanGold:
 
 
 def human_gold(request: HlvRequest) -> HumanGold:
-    """Return the mean over sources and its ranking (section 3)."""
+    """Return the mean of the humans' answers over sources, and its ranking (section 3)."""
     keys, human = _keys(request), request.human
     if human.votes is not None:
         values = kernel.mean_distribution([row(source, keys) for source in human.sources])
@@ -119,7 +114,7 @@ def human_gold(request: HlvRequest) -> HumanGold:
 
 
 def runs_from_request(answers: HlvAnswers, request: HlvRequest) -> MethodRuns:
-    """Return the request's `predictions` by method."""
+    """Return the runs in the request's `predictions`, by method."""
     keys = _keys(request)
     runs_by_method: MethodRuns = {
         "rank": [JudgeRun(rank_positions(source, keys)) for source in answers.rankings],
@@ -136,12 +131,12 @@ def runs_from_request(answers: HlvAnswers, request: HlvRequest) -> MethodRuns:
 
 
 def row(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
-    """Return (n,) values in the order of `keys`; a missing option has 0."""
+    """Return n values in the order of `keys`. A missing option counts as 0."""
     return np.array([source.get(key, 0.0) for key in keys], dtype=np.float64)
 
 
 def rank_positions(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
-    """Return (n,) fractional ranks of positions; missing options tie for last."""
+    """Return n fractional ranks of positions. Missing options tie for last."""
     positions = np.array([source.get(key, np.inf) for key in keys], dtype=np.float64)
     return kernel.fractional_ranks(positions, higher_is_better=False)
 
@@ -181,7 +176,8 @@ ERRORS = ("rmse", "mae")
 def score_predictions(
     request: HlvRequest, gold: HumanGold, method: Method, answers: AveragePrediction | None
 ) -> HlvMeasured:
-    """Compare `answers` with the humans'; all null if `answers` is None (nothing was readable)."""
+    """Compare `answers` with the humans' answers. All values are null if `answers` is None, which
+    means that nothing was readable."""
     if answers is None:
         return HlvMeasured(
             ranks={},
@@ -210,7 +206,8 @@ def score_predictions(
 
 
 def score_values(request: HlvRequest, gold: HumanGold, values: Floats) -> HlvMeasured:
-    """Score a judge that always answers these (n,) probabilities, mapped to the humans' scale."""
+    """Return the scores of a judge that always answers these n probabilities, mapped to the humans'
+    scale."""
     ranks = kernel.fractional_ranks(values)
     if gold.kind != "scores":
         prediction = AveragePrediction(ranks, values, 1, 0, None)
@@ -223,8 +220,8 @@ def score_values(request: HlvRequest, gold: HumanGold, values: Floats) -> HlvMea
 
 
 def gain(explained: HlvMeasured | None, baseline: HlvMeasured | None) -> HlvGain | None:
-    """Return explained minus baseline, with the sign of distances and errors turned: positive =
-    closer."""
+    """Return explained minus baseline, with the sign reversed for distances and errors. Positive
+    means closer."""
     if explained is None or baseline is None:
         return None
     gains = {name: _diff(explained, baseline, name) for name in CORRELATIONS}
@@ -239,7 +236,7 @@ def epsilon(request: HlvRequest) -> float:
 
 
 def by_key(request: HlvRequest, values: Floats) -> dict[str, float]:
-    """Return option → value."""
+    """Return a mapping from each option to its value."""
     keys = (option.key for option in request.options)
     return dict(zip(keys, values.tolist(), strict=True))
 
@@ -247,7 +244,7 @@ def by_key(request: HlvRequest, values: Floats) -> dict[str, float]:
 def _divergences(
     request: HlvRequest, gold: HumanGold, method: Method, model: Floats | None
 ) -> HlvDivergences | None:
-    """Return None unless humans gave votes and the judge probabilities."""
+    """Return the divergences, or None unless humans gave votes and the judge gave probabilities."""
     human = gold.values
     if gold.kind != "distribution" or method != "logits" or human is None or model is None:
         return None
@@ -264,7 +261,7 @@ def _divergences(
 
 
 def _errors(gold: HumanGold, method: Method, ratings: Floats | None) -> HlvErrors | None:
-    """Return None unless both gave ratings."""
+    """Return the errors, or None unless both humans and judge gave ratings."""
     human = gold.values
     if gold.kind != "scores" or method != "score" or human is None or ratings is None:
         return None

@@ -1,4 +1,4 @@
-"""The verdict on an HLV report, with how little one item proves."""
+"""The verdict on an HLV report. It says how little a single item proves."""
 
 from __future__ import annotations
 
@@ -55,10 +55,8 @@ def _check_closer(report: HlvResult) -> Check:
 
 
 def changed(report: HlvResult) -> tuple[int, int] | None:
-    """Return the pairs of options that explanations reorder, and all pairs, by the first method.
-
-    None if a condition has no ranks.
-    """
+    """Return the number of pairs of options that explanations reorder, and of all pairs, for the
+    first method. Return None if a condition has no ranks."""
     first = next(iter(report.components.methods), None)
     if first is None:
         return None
@@ -70,7 +68,7 @@ def changed(report: HlvResult) -> tuple[int, int] | None:
 
 
 def chance(report: HlvResult) -> str:
-    """Return how to read the score: the values for no effect and for a majority oracle."""
+    """Return how to read the score: its values for no effect and for a majority oracle."""
     majority = report.control.majority
     tau = majority.tau_a if report.provenance.variant == "paper" else majority.tau_b
     result = "has no tau here" if tau is None else f"reaches a tau of {_signed(tau)}"

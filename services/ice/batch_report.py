@@ -1,7 +1,5 @@
-"""ICE over many results: configurations, explanations, operators, and plausibility compared.
-
-Source: arXiv:2603.18579, section 4 and Table 14.
-"""
+"""ICE over many results: compares configurations, explanations, operators, and plausibility.
+Source: arXiv:2603.18579, section 4 and Table 14."""
 
 from __future__ import annotations
 
@@ -60,7 +58,7 @@ VERDICTS: tuple[Verdict, ...] = ("faithful", "inconclusive", "anti-faithful", "u
 
 @dataclass(frozen=True)
 class JobTest:
-    """One test of one job, with the agreement of its rationale with people."""
+    """One test in one job, with the agreement between its rationale and people."""
 
     job: int  # its place in the batch
     test: IceTest
@@ -94,12 +92,12 @@ def by_configuration(scored: Sequence[ScoredIce]) -> Table:
 
 
 def index_by_job(tested: Sequence[JobTest]) -> dict[int, JobTest]:
-    """Return the tests that have a win rate, by job."""
+    """Return the tests that have a win rate, with the job's index as key."""
     return {entry.job: entry for entry in tested if entry.test.win_rate is not None}
 
 
 def name(configuration: IceConfiguration) -> str:
-    """Return the configuration as a line of a plot."""
+    """Return the name of the configuration in a plot."""
     k = "" if configuration.k is None else f" · k {configuration.k:g}"
     variant = {"robust": ""}.get(configuration.variant, f" · {configuration.variant}")
     aspect = "" if configuration.aspect == "sufficiency" else f" · {configuration.aspect}"
@@ -113,10 +111,8 @@ def name(configuration: IceConfiguration) -> str:
 def summary_rows(
     table: Table, over: Statistics, levels: tuple[float, float]
 ) -> list[IceConfigurationResult]:
-    """Return a row for each configuration.
-
-    levels: false discovery rates over configurations and over examples.
-    """
+    """Return a row for each configuration. `levels` has the false discovery rates over
+    configurations and over examples."""
     rows = [_summary(key, tested, over, levels[1]) for key, tested in table.items()]
     p_values = [row.p_value for row in rows if row.p_value is not None]
     adjust = holm if over.request.options.error == "family" else benjamini_hochberg
@@ -198,22 +194,22 @@ def p_value_histogram(tests: Sequence[IceTest]) -> IcePValueHistogram | None:
 
 
 def bins_for(draws: Sequence[int]) -> int:
-    """Return the number of bins over which p-values (1 + reached) / (1 + M) are even, given all M.
-
-    It is the largest up to 20 that divides every 1 + M, or 20 if M is large enough.
-    """
+    """Return a number of bins that spreads p-values (1 + reached) / (1 + M) evenly, for all numbers
+    of draws M. It is the largest number up to 20 that divides every 1 + M, or 20 if M is large
+    enough."""
     steps = [count + 1 for count in draws] or [BINS]
     even = next(bins for bins in range(BINS, 0, -1) if all(count % bins == 0 for count in steps))
     return even if even >= FEWEST_BINS else BINS if min(steps) >= FINE * BINS else FEWEST_BINS
 
 
 def keys_of(tested: Sequence[JobTest], over: Statistics) -> list[str]:
-    """Return the cluster of each test, which is that of its job's text."""
+    """Return the cluster of each test. Tests of the same text are in one cluster."""
     return over.keys([over.rows[entry.job] for entry in tested])
 
 
 def _z(key: IceConfiguration, tests: Sequence[IceTest]) -> float | None:
-    """Return the omnibus z, or None unless draws are distinct and their number is fixed."""
+    """Return the omnibus z statistic, or None unless draws are distinct and their number is
+    fixed."""
     if not VARIANTS[key.variant].distinct:
         return None
     return omnibus_z(_column(tests, "win_rate"), [test.null.draws for test in tests])
@@ -244,7 +240,7 @@ def _over_examples(tests: Sequence[IceTest], alpha: float) -> IceOverExamples:
 
 
 def reading_counts(scored: Sequence[ScoredIce]) -> tuple[IceReadingCounts, ...]:
-    """Count readings by model, explanation, budget and operator, in order of occurrence."""
+    """Count causal readings by model, explanation, budget and operator, in order of occurrence."""
     counts: dict[tuple[str, str, float | None, Operator], Counter[Reading]] = defaultdict(Counter)
     for job in scored:
         for reading in job.report.components.readings:  # none where no model was asked
@@ -265,11 +261,8 @@ def reading_counts(scored: Sequence[ScoredIce]) -> tuple[IceReadingCounts, ...]:
 
 @dataclass(frozen=True)
 class CorrelationTest:
-    """The correlation of two columns; None if a side is constant or n < 3.
-
-    p of r and of rho: two-sided, of the means of each text, since rows of one text are not
-    independent of each other.
-    """
+    """The correlation of two columns, or None if a side is constant or n < 3. The two-sided
+    p-values of r and rho use the means of each text, since rows of one text are not independent."""
 
     spearman: float | None
     p_pearson: float | None
@@ -314,7 +307,7 @@ COLOURS = {
 
 
 def batch_report(scored: Sequence[ScoredIce], over: Statistics) -> IceBatchReport:
-    """Report whether explanations are faithful over these examples, and which are more so."""
+    """Report if explanations are faithful over these examples, and which are more faithful."""
     request, common = over.request, over.envelope()
     table = by_configuration(scored)
     results = summary_rows(table, over, (request.options.alpha, request.options.example_alpha))
@@ -381,10 +374,9 @@ def _correction_warning(result: IceConfigurationResult, request: IceBatchReportR
 
 
 def differences(table: Table, over: Statistics) -> Iterator[IceMeanDifference]:
-    """Compare every two explanations of one model, budget and operator on their common examples.
-
-    A rationale of spans has no budget and is compared at every budget. Holm over all.
-    """
+    """Compare every two explanations of one model, budget and operator on the examples that they
+    share. A rationale of spans has no budget and is compared at every budget. The p-values are
+    adjusted by Holm over all comparisons."""
     pairs = [pair for pair in combinations(table, 2) if _two_explanations(*pair)]
     compared = [_difference(table, pair, over) for pair in pairs]
     p_values = [difference.p_value for difference in compared if difference.p_value is not None]
@@ -428,7 +420,8 @@ def _two_explanations(first: IceConfiguration, second: IceConfiguration) -> bool
 
 
 def agreements(table: Table, over: Statistics) -> Iterator[IceAgreement]:
-    """Compare every two operators on one explanation and budget; Benjamini-Hochberg over all."""
+    """Compare every two operators for one explanation and budget. Benjamini-Hochberg adjusts over
+    all comparisons."""
     pairs = [pair for pair in combinations(table, 2) if _two_operators(*pair)]
     yield from _with_q([_agreement(table, pair, over) for pair in pairs])
 
@@ -460,7 +453,7 @@ def _agreement(
 
 
 def _with_q(correlated: Sequence[Correlated]) -> Iterator[Correlated]:
-    """Add q-values (Benjamini-Hochberg) over the table's p-values."""
+    """Add q-values by Benjamini-Hochberg over the p-values of the table."""
     p_values = [row.p_value for row in correlated if row.p_value is not None]
     adjusted = iter(benjamini_hochberg(p_values))
     for row in correlated:
@@ -469,7 +462,8 @@ def _with_q(correlated: Sequence[Correlated]) -> Iterator[Correlated]:
 
 
 def orthogonality(table: Table, over: Statistics) -> Iterator[IceOrthogonality]:
-    """Correlate win rate and plausibility for each configuration and measure with human spans."""
+    """Correlate the win rate with plausibility, for each configuration and plausibility measure
+    with human spans."""
     yield from _with_q(list(_orthogonality(table, over)))
 
 
@@ -507,7 +501,7 @@ def _orthogonality(table: Table, over: Statistics) -> Iterator[IceOrthogonality]
 def _common(
     first: Sequence[JobTest], second: Sequence[JobTest]
 ) -> tuple[list[JobTest], list[JobTest]]:
-    """Tests of the jobs that both have."""
+    """Return the tests of those jobs that are in both sequences."""
     ours, others = index_by_job(first), index_by_job(second)
     jobs = [job for job in ours if job in others]
     return [ours[job] for job in jobs], [others[job] for job in jobs]

@@ -1,15 +1,15 @@
-"""Comparisons of tests: over budgets, between explanations and sides, and with what people marked.
+"""Compares tests over budgets, between explanations and aspects, and with human annotations.
 
-Two explanations are compared with the same random rationales. The difference of their win rates is,
-up to sign, the share of the null between their scores. Its sampling error is binomial (Wilson
-1927), and much smaller than that of either win rate. IcePlausibility does not measure faithfulness:
-DeYoung et al., ERASER, ACL 2020, section 4.1 (token IoU, F1, AUPRC); average precision as
-scikit-learn defines it.
+Two explanations are compared on the same random rationales. The difference of their win rates is,
+up to sign, the share of the null distribution between their scores. Its sampling error is binomial
+(Wilson 1927) and much smaller than that of either win rate. IcePlausibility does not measure
+faithfulness: DeYoung et al., ERASER, ACL 2020, section 4.1 (token IoU, F1, AUPRC), with average
+precision as in scikit-learn.
 
-The two sides of an explanation are sufficiency and necessity, and their interaction shows whether
-the rationale and the rest are redundant. Sufficiency alone misses half of an AND, and a redundant
-cause. Necessity: comprehensiveness of DeYoung et al. (2020); interaction: Grabisch & Roubens
-(1999), in log odds.
+The two aspects of an explanation are sufficiency and necessity. Their interaction shows if the
+rationale and the rest of the text are redundant. Sufficiency alone misses half of an AND, and a
+redundant cause. Necessity is the comprehensiveness of DeYoung et al. (2020). The interaction, in
+log odds, follows Grabisch & Roubens (1999).
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ from shared.statistics.wilson import Z_95, wilson
 
 
 def areas(tests: Sequence[IceTest], budgets: Sequence[float]) -> tuple[IceArea, ...]:
-    """Return the area of each explanation with values, by operator, over several budgets."""
+    """Return the area under each explanation's curve over budgets, by operator. Needs several
+    budgets and values."""
     if len(budgets) < 2:
         return ()
     curves: dict[tuple[str, str], list[IceTest]] = {}
@@ -64,7 +65,7 @@ def _area(tests: Sequence[IceTest]) -> IceArea:
 
 
 def comparisons(experiment: Experiment) -> tuple[IceComparison, ...]:
-    """Compare every two explanations with values, at each budget, under each operator."""
+    """Compare every two explanations with values, for each budget and operator."""
     return tuple(
         _comparison(experiment, first, second, operator)
         for first, second in combinations(experiment.trials, 2)
@@ -122,11 +123,9 @@ class Difference:
 
 
 def difference(first: float, second: float, null: Floats, *, exact: bool) -> Difference:
-    """Return the win rate of `first` minus that of `second`, in [-1, 1].
-
-    null: (M,) scores of the same random rationales. exact: the null has all rationales, so the
-    difference has no sampling error.
-    """
+    """Return the win rate of `first` minus that of `second`, in [-1, 1]. `null` has M scores of the
+    same random rationales. With `exact` it has all rationales, so the difference has no sampling
+    error."""
     if null.size == 0:
         return Difference(None, None, None, 0)
     between = float(np.mean(_wins(first, null) - _wins(second, null)))
@@ -141,13 +140,13 @@ def difference(first: float, second: float, null: Floats, *, exact: bool) -> Dif
 
 
 def _wins(score: float, null: Floats) -> Floats:
-    """(M,) 1 if the score beats the draw, 1/2 for a tie."""
+    """Return M values: 1 if the score beats the draw, 1/2 for a tie, else 0."""
     return np.where(null < score - TIE, 1.0, np.where(null <= score + TIE, 0.5, 0.0))
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """The overlap of two sets of tokens; all values in [0, 1], higher = more alike."""
+    """The overlap of two sets of tokens. All values are in [0, 1]; higher means more alike."""
 
     iou: float
     precision: float
@@ -168,10 +167,9 @@ def overlap(rationale: Collection[int], human: Collection[int]) -> Overlap:
 
 
 def average_precision(values: Floats, human: Iterable[int]) -> float:
-    """AUPRC of (E,) values for the marked places, [0, 1]; chance: the share of marked places.
-
-    Tokens of one value enter together, so ties have no order.
-    """
+    """Return the average precision (AUPRC) of E token values for the marked positions, in [0, 1].
+    Chance is the share of marked positions. Tokens with equal values enter together, so ties have
+    no order."""
     marked = np.zeros(values.size, dtype=bool)
     marked[list(human)] = True
     order = np.argsort(-values, kind="stable")
@@ -188,7 +186,7 @@ ROUNDING = 1e-9  # of sums of four log odds
 def causal_readings(
     experiment: Experiment, tests: Sequence[IceTest]
 ) -> tuple[IceCausalReading, ...]:
-    """Read both sides of each explanation, at each budget, under each operator."""
+    """Interpret both aspects of each explanation, for each budget and operator."""
     request = experiment.tokenized.request
     if "necessity" not in request.options.aspects:
         return ()
@@ -205,7 +203,7 @@ def causal_readings(
 
 
 def undefined_interactions(experiment: Experiment) -> Iterator[str]:
-    """Yield a warning for each operator without an interaction."""
+    """Yield a warning for each operator whose interaction is undefined."""
     request = experiment.tokenized.request
     for operator in request.options.operators if "necessity" in request.options.aspects else ():
         if experiment.empty(operator) is None:
@@ -242,7 +240,8 @@ def _reading(
 
 
 def _interactions(experiment: Experiment, trial: Trial, operator: Operator) -> Floats | None:
-    """Return (M + 1,) interactions, the rationale's first; None without s(empty)."""
+    """Return M + 1 interactions, the tested rationale's first, or None if the score of an empty
+    text is unknown."""
     empty = experiment.empty(operator)
     if empty is None:
         return None

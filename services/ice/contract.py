@@ -1,7 +1,5 @@
-"""ICE: does the explanation mark the words that matter, more than random words do?
-
-Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Messages only. See docs/methods/ice.md.
-"""
+"""ICE: does the explanation mark the words that matter, more than random words do? Source: Basu &
+Chakraborty, arXiv:2603.18579, section 3. Has only the messages. See docs/methods/ice.md."""
 
 from __future__ import annotations
 
@@ -101,7 +99,7 @@ PUBLISHED_DRAWS = 50
 
 
 class IceOptions(Message):
-    """How the test is done: what a rationale is, what it is compared with, and how often."""
+    """Settings of the test: rationales, random comparisons and draws."""
 
     template: Annotated[Template | None, Parameter] = Field(
         default=None, description="prompt template, for causal models only"
@@ -276,8 +274,9 @@ class IceRequest(LanguageRequest):
 
     @model_validator(mode="after")
     def _set_defaults(self) -> Self:
-        """After the fields: what stands before them makes Python of JSON, and its lists no tuples.
-        The messages are frozen, so their fields are set directly, in a copy."""
+        """Set defaults of the variant after the fields are parsed. An earlier validator would turn
+        JSON into Python objects, whose lists are no tuples. The messages are frozen, so fields are
+        set directly, in a copy."""
         usual = ROBUST if self.variant == "robust" else PUBLISHED
         missing = {name: usual[name] for name in usual.keys() - self.options.model_fields_set}
         self.__dict__["options"] = self.options.model_copy()
@@ -338,7 +337,7 @@ class IceRequest(LanguageRequest):
 
     @property
     def needs_tokens(self) -> str | None:
-        """The option of the request that has a meaning for tokens alone; None: words will do."""
+        """The setting that only works with tokens, or None if words suffice."""
         of_tokens = [one for one in self.options.operators if one in TOKEN_OPERATORS]
         if of_tokens:
             return f"the operator {of_tokens[0]}"
@@ -350,14 +349,14 @@ class IceRequest(LanguageRequest):
 
     @property
     def most_draws(self) -> int:
-        """As sent, else as is usual."""
+        """The requested number of draws, or else the default."""
         if self.options.draws is not None:
             return self.options.draws
         return DRAWS if self.variant == "robust" else PUBLISHED_DRAWS
 
     @property
     def draws_tokens(self) -> bool:
-        """Whether random rationales are any tokens: as sent, and in both published variants."""
+        """True if random rationales are any tokens, as requested and in both published variants."""
         return self.options.null == "tokens" or self.variant != "robust"
 
     @property
@@ -368,7 +367,8 @@ class IceRequest(LanguageRequest):
 
 
 def label(method: Method) -> str:
-    """Return the name of a computed explanation, with options that differ from the defaults."""
+    """Return the name of a computed explanation. It includes options that differ from the
+    defaults."""
     if not isinstance(method, AttributionMethod):
         return method
     usual = AttributionMethod(name=method.name)
@@ -406,8 +406,8 @@ _COMPARED = {
 
 
 def needs(request: IceRequest) -> tuple[str, ...]:
-    """Return the cost of rows of tokens or of words, and of the attributions that need further
-    rows."""
+    """Return the abilities that the model needs: rows of tokens or of words, and attributions other
+    than LIME."""
     methods = [one if isinstance(one, str) else one.name for one in request.methods]
     inside = ("attributions",) if set(methods) - {"lime"} else ()
     tokens = request.options.rows == "tokens" or request.needs_tokens is not None

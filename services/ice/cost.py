@@ -32,7 +32,7 @@ SECONDS_A_COMPARISON = 1e-7  # of one draw, of two explanations
 
 
 def cost(request: IceRequest, reads: int) -> Sequence[Work]:
-    """Return the work for rows, attributions, and comparisons of explanations."""
+    """Return the work for rows, for attributions, and for comparing explanations."""
     read = _text_tokens(request, reads)
     words = words_of(request.text) + words_of(request.text_pair or "")
     whole = max(1, min(words, read))
@@ -43,7 +43,7 @@ def cost(request: IceRequest, reads: int) -> Sequence[Work]:
 
 
 def server_cost(request: IceRequest, reads: int) -> Sequence[Work]:
-    """Return all work if the model is behind a server, where each row of words is a request."""
+    """Return all work if the model is behind a server. Each row of words is then one request."""
     read = _text_tokens(request, reads)
     words = words_of(request.text) + words_of(request.text_pair or "")
     whole = max(1, min(words, read))
@@ -55,10 +55,8 @@ def server_cost(request: IceRequest, reads: int) -> Sequence[Work]:
 def work_at_server(
     request: IceRequest, drawn: Sequence[int], lowerings: Iterable[Reduction]
 ) -> Work:
-    """Return the work for the whole text, LIME's samples and all draws.
-
-    drawn: the draws for each size of rationale.
-    """
+    """Return the work for the whole text, LIME's samples and all draws. `drawn` has the number of
+    draws for each size of rationale."""
     samples = sum(
         method.samples for method in _attribution_methods(request) if method.name == "lime"
     )
@@ -79,7 +77,7 @@ def _rows_a_draw(request: IceRequest) -> int:
 
 
 def _text_tokens(request: IceRequest, reads: int) -> int:
-    """Return a lower bound of the tokens that the model reads, for texts that have as many."""
+    """Return a lower bound of the tokens that the model reads, if the text has that many."""
     around = request.options.template or request.options.prompt
     beside = 0 if around is None else len(around.model_dump_json().encode())
     return max(1, reads - SPECIAL - beside)
@@ -100,7 +98,7 @@ def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[DrawCount
 
 
 def _unique_budgets(request: IceRequest, whole: int) -> list[float]:
-    """Return the budgets whose rationales have different sizes at any number of tokens."""
+    """Return the budgets whose rationales differ in size for any number of tokens."""
     distinct: list[float] = []
     for k in sorted(request.options.budgets if _explanations_with_values(request) else ()):
         if not distinct or (k * whole >= 2 and (k - distinct[-1]) * whole >= 1 + 1e-6):
@@ -109,14 +107,16 @@ def _unique_budgets(request: IceRequest, whole: int) -> list[float]:
 
 
 def _at_budget(k: float, whole: int) -> tuple[int, int, int]:
-    """(tokens of a rationale, of the rest, other subsets): all grow with the number of tokens."""
+    """Return three counts: the tokens of a rationale, the other tokens, and the other subsets of
+    that size. All grow with the number of tokens."""
     sizes = [max(1, int(k * whole + rounding)) for rounding in (0.0, 1e-9)]
     return sizes[0], whole - sizes[1], min(comb(whole, size) for size in sizes) - 1
 
 
 @dataclass(frozen=True)
 class DrawCount:
-    """The draws of one size of rationale. kept: tokens that `delete` leaves, by aspect."""
+    """The number of draws for one size of rationale. `kept` has the number of tokens that `delete`
+    leaves, for each aspect."""
 
     kept: tuple[int, ...]
     draws: int
@@ -125,10 +125,8 @@ class DrawCount:
 def work_of_draws(
     request: IceRequest, drawn: Sequence[DrawCount], whole: int, lowerings: Iterable[Reduction]
 ) -> Iterator[Work]:
-    """Yield the work of all draws under all operators, as rows and as tokens.
-
-    whole: tokens of a row that no operator shortens.
-    """
+    """Yield the work of all draws with all operators, in rows and in tokens. `whole` is the number
+    of tokens in a row that no operator shortens."""
     draws = sum(size.draws for size in drawn)
     if not draws:
         return
@@ -153,11 +151,9 @@ def work_of_draws(
 def lowerings(
     request: IceRequest, whole: int, works: Callable[[IceRequest], Sequence[Work]]
 ) -> Iterator[Reduction]:
-    """Yield the reductions of each number in the request that makes fewer rows.
-
-    works: returns the work of a changed request. The operators or budgets with the most work are
-    kept, so that any other selection passes too.
-    """
+    """Yield ways to reduce the work: lower values of each number in the request that determines the
+    rows. `works` returns the work of a changed request. A reduction keeps the operators or budgets
+    with the most work, so that any other selection is within the limit, too."""
     options = request.options
 
     def changed(field: str, value: object) -> IceRequest:
@@ -190,14 +186,15 @@ def lowerings(
 def _sort_budgets(
     request: IceRequest, whole: int, works: Callable[[object], Sequence[Work]]
 ) -> list[float]:
-    """Return the budgets of the request, the most work first."""
+    """Return the budgets of the request, those with the most work first."""
     apart = _unique_budgets(request, whole)
     amounts = {k: sum(work.amount for work in works(k)) for k in request.options.budgets}
     return sorted(request.options.budgets, key=lambda k: (k in apart, amounts[k]), reverse=True)
 
 
 def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
-    """Yield the passes of computed explanations: LIME samples, integrated gradient steps."""
+    """Yield the work of computed explanations: samples of LIME and steps of integrated
+    gradients."""
     passes = sum(map(count_rows, _attribution_methods(request)))
     if passes:
         sizes = (
@@ -208,14 +205,15 @@ def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
 
 
 def _fluency(request: IceRequest, whole: int) -> Iterator[Work]:
-    """Yield the work of `fluency_model`: the text, the rationale and random rationales."""
+    """Yield the work of `fluency_model`, which reads the text, the rationale and random
+    rationales."""
     if request.options.fluency_model is not None:
         texts = Size("texts that `fluency_model` reads", FLUENCY_TEXTS, "/options/fluency_model")
         yield Work((texts, Size("tokens of `text`", whole, "/text")), most=MOST_TOKENS)
 
 
 def _attribution_methods(request: IceRequest) -> list[AttributionMethod]:
-    """The methods of the explanations that the service computes."""
+    """Return the methods of the explanations that the service computes."""
     return [AttributionMethod(name=m) if isinstance(m, str) else m for m in request.methods]
 
 
@@ -243,7 +241,7 @@ def _explanations_with_values(request: IceRequest) -> list[object]:
 
 
 def _fixed_rationales(request: IceRequest) -> Iterator[list[IceSpan]]:
-    """Yield the rationales of spans; the positions of quotations are not known yet."""
+    """Yield the rationales that consist of spans. The positions of quotations are not known yet."""
     for rationale in (
         request.rationale,
         *(explanation.rationale for explanation in request.explanations),
@@ -254,7 +252,8 @@ def _fixed_rationales(request: IceRequest) -> Iterator[list[IceSpan]]:
 
 
 def _words_inside(request: IceRequest, spans: Sequence[IceSpan], read: int) -> tuple[int, int]:
-    """Count the words that the spans touch, and the others, in the text that is certainly read."""
+    """Count the words that overlap with the spans, and the others, in the part of the text that is
+    certainly read."""
     text = request.text[: _characters_read(request, read)]
     covered = bytearray(len(text))
     for span in spans:
@@ -271,7 +270,8 @@ def _words_inside(request: IceRequest, spans: Sequence[IceSpan], read: int) -> t
 
 
 def _characters_read(request: IceRequest, read: int) -> int:
-    """Of the text's beginning. A token may be less than a character that is not ASCII."""
+    """Return the number of leading characters that are certainly read. A non-ASCII character may
+    have several tokens."""
     pair = request.text_pair or ""
     certain = read if (request.text + pair).isascii() else read // LETTERS_A_CHARACTER
     if pair and len(request.text) + len(pair) > certain:

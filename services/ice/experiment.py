@@ -1,8 +1,8 @@
-"""The trials of one request, their random rationales, and the model's scores until now.
+"""The trials of one request, their random rationales, and the model's scores so far.
 
-Source: arXiv:2603.18579, Algorithm 1. A key identifies rows of the model: an operator and the
-tokens that are kept. Necessity scores the rows without the rationale, so that both aspects of a
-test share their random rationales and fills.
+Source: arXiv:2603.18579, Algorithm 1. A key identifies rows of the model by an operator and the
+tokens that are kept. Necessity scores the rows without the rationale, so both aspects of a test
+share their random rationales and fill tokens.
 
 Texts with words removed are unlike written texts, so a model's answers may mean little (Hase, Xie &
 Bansal 2021, arXiv:2106.00786). `RowStatistics` measures their distance from written texts.
@@ -46,11 +46,11 @@ class Trial:
 
 @dataclass
 class Experiment:
-    """The trials of one request, the random rationales, and the scores until now.
+    """The trials of one request, the random rationales, and the scores so far.
 
-    All tests of an explanation share its random rationales, which their correction needs
-    (`shared.statistics.families.max_t`). Each explanation reads its draws in order, so that its
-    tests do not depend on other explanations.
+    All tests of an explanation share its random rationales, as their correction requires
+    (`shared.statistics.families.max_t`). Each explanation uses its draws in order, so its tests do
+    not depend on other explanations.
     """
 
     tokenized: TokenizedInput
@@ -71,13 +71,13 @@ class Experiment:
         self.draws = request.most_draws
 
     def begin(self) -> None:
-        """Draw the random rationales. One of them may be the rationale itself."""
+        """Draw the random rationales. One of them may equal the tested rationale."""
         for null in {trial.null.key: trial.null for trial in self.trials}.values():
             drawn = check_each(islice(self._stream(null), self.draws + 1))
             self._drawn[null.key] = NullSamples(list(drawn))
 
     def random_keys(self) -> set[Key]:
-        """Return the keys of the random rationales, without those that are tested themselves."""
+        """Return the keys of the random rationales, without tested rationales."""
         request = self.tokenized.request
         tested = {trial.rationale for trial in self.trials}
         drawn = {subset for trial in self.trials for subset in self.null_subsets(trial)} - tested
@@ -98,8 +98,8 @@ class Experiment:
         return self.tokenized.variant.distinct and few and not trial.null.sampled
 
     def null_positions(self, trial: Trial) -> Places:
-        """Return (M,) positions, among the draws of its kind, of the random rationales that
-        the trial is compared with."""
+        """Return M indices into the draws of this kind: the random rationales that the trial is
+        compared with."""
         drawn = self._drawn[trial.null.key]
         every: Places = np.arange(len(drawn.subsets))
         if self.tokenized.variant.distinct:
@@ -112,23 +112,22 @@ class Experiment:
         return [drawn[index] for index in self.null_positions(trial).tolist()]
 
     def mean_overlap(self, trial: Trial, count: int) -> float:
-        """Return the rationale's mean overlap with its first `count` > 0 random rationales.
-
-        It is the same for every operator and aspect.
-        """
+        """Return the rationale's mean overlap with its first `count` random rationales. `count`
+        must be positive. The overlap is the same for every operator and aspect."""
         about = trial.null.key, trial.rationale
         shares = self._overlaps.setdefault(about, [])
         shares += overlaps(trial.rationale, self.null_subsets(trial)[len(shares) : count])
         return float(np.mean(shares[:count]))
 
     def common_positions(self, first: Trial, second: Trial) -> Places:
-        """Return the positions that two trials of one null share."""
+        """Return the indices of the draws that two trials with the same null distribution share."""
         return np.intersect1d(self.null_positions(first), self.null_positions(second))
 
     def null(
         self, operator: Operator, trial: Trial, places: Places, aspect: Aspect = "sufficiency"
     ) -> Floats:
-        """Return (M,) scores of these random rationales; NaN if the model cannot read a row."""
+        """Return the scores of the M random rationales at `places`, or NaN where the model cannot
+        read a row."""
         subsets = self._drawn[trial.null.key].subsets
         about = operator, aspect, trial.null.key
         rows, null_scores = self._known.get(about, (0, np.empty(0)))
@@ -138,7 +137,8 @@ class Experiment:
         return null_scores[places]
 
     def scores_of(self, operator: Operator, subsets: Sequence[Subset], aspect: Aspect) -> Floats:
-        """Return (D,) the probability that each draw keeps or costs; NaN if not scored."""
+        """Return, for each draw, the target's probability that it keeps or its removal loses; NaN
+        if it has no score."""
         values = (
             self.scores.get((operator, self.input_subset(subset, aspect))) for subset in subsets
         )
@@ -146,7 +146,7 @@ class Experiment:
         return kept if aspect == "sufficiency" else self.tokenized.full - kept
 
     def input_subset(self, subset: Subset, aspect: Aspect) -> Subset | None:
-        """Return the tokens that are kept to test a rationale, or None without any."""
+        """Return the tokens that are kept to test a rationale, or None if none are left."""
         if aspect == "sufficiency":
             return subset
         if subset not in self._rests:
@@ -160,10 +160,8 @@ class Experiment:
     def ranking_scores(
         self, operator: Operator, trial: Trial, aspect: Aspect, count: int
     ) -> Floats:
-        """Return (count,) scores of the first random rankings at the trial's size, in order.
-
-        Rationales may repeat, and may equal the tested rationale.
-        """
+        """Return the scores of the first `count` random rankings, cut to the size of the trial, in
+        order. Rationales may repeat, and may equal the tested rationale."""
         choice, subsets = trial.null.choice, self._ranked.setdefault(trial.null.key, [])
         if choice is None:
             raise ValueError("this null draws no random tokens, so it has no rankings")
@@ -171,26 +169,28 @@ class Experiment:
         return self.scores_of(operator, subsets[:count], aspect)
 
     def subset_score(self, operator: Operator, trial: Trial, aspect: Aspect) -> float | None:
-        """Return s(r), or s(x without r); None if the model cannot read the rows."""
+        """Return s(r), the score with only the rationale, or s(x without r), the score without it.
+        Return None if the model cannot read the rows."""
         return self.scores[operator, self.input_subset(trial.rationale, aspect)]
 
     def observed(
         self, operator: Operator, trial: Trial, aspect: Aspect = "sufficiency"
     ) -> float | None:
-        """Score of the rationale, s(r), or its drop, s(x) - s(x without r)."""
+        """Return the score of the rationale, s(r), or the drop without it, s(x) - s(x without
+        r)."""
         kept = self.subset_score(operator, trial, aspect)
         if kept is None or aspect == "sufficiency":
             return kept
         return self.tokenized.full - kept
 
     def without(self, operator: Operator, trial: Trial) -> Floats:
-        """Return (M + 1,) probabilities of the target without the rationale, then without each
-        random one."""
+        """Return M + 1 probabilities of the target: without the rationale, then without each random
+        rationale."""
         null = self.null(operator, trial, self.null_positions(trial), "necessity")
         return self.tokenized.full - np.array([self.observed(operator, trial, "necessity"), *null])
 
     def empty(self, operator: Operator) -> float | None:
-        """Return s(empty), or None if the model cannot read an empty text."""
+        """Return the score of an empty text, or None if the model cannot read it."""
         return self.scores[operator, None]
 
     def missing(self) -> list[Key]:
@@ -214,7 +214,8 @@ class Experiment:
                 yield operator, self.input_subset(subsets[index], aspect)
 
     def record_scores(self, keys: Sequence[tuple[Key, list[Row]]], answers: Floats) -> None:
-        """Store probabilities (R, L), or (R,) of the target, of these keys; average fills."""
+        """Store the answers for these keys. A key with several rows gets their mean. `answers` has
+        the probabilities of all labels, of shape (R, L), or only of the target, of shape (R,)."""
         self.rows += len(answers)
         column = answers if answers.ndim == 1 else answers[:, self.tokenized.target]
         start = 0
@@ -226,13 +227,14 @@ class Experiment:
         self.asked.add([(key, len(rows)) for key, rows in keys], answers)
 
     def example_of(self, key: Key) -> Example:
-        """Return the example that a key's rows vary: the request's, or a released baseline."""
+        """Return the example from which a key's rows are made: the request's text, or a baseline of
+        the released code."""
         operator, subset = key
         other = self.operators.empty_example(operator) if subset is None else None
         return other or self.tokenized.example
 
     def rows_of(self, key: Key) -> list[Row]:
-        """Return the rows whose mean is the score of a key; [] without a score."""
+        """Return the rows whose mean score belongs to a key, or [] if the key has no score."""
         operator, subset = key
         if subset is None:
             return self.operators.empty(operator)
@@ -246,7 +248,8 @@ class Experiment:
                 yield Trial(explanation, k, rationale, self._null_of(explanation, rationale))
 
     def _null_of(self, explanation: TestedExplanation, rationale: Subset) -> NullSpace:
-        """Return the null. Values, and the published variants, are compared with random tokens."""
+        """Return the null distribution. Token values, and all rationales in published variants, are
+        compared with random tokens."""
         if not self.tokenized.variant.matched_null:
             return any_tokens(self._units.tokens, len(rationale), self._units.kind)
         if explanation.marked is None:
@@ -259,7 +262,7 @@ class Experiment:
 
     @cached_property
     def _rankings(self) -> Rankings:
-        """Return rankings of the eligible tokens, from one random stream per text."""
+        """Random rankings of the eligible tokens, from one random stream per text."""
         random = random_of(self.tokenized.request, "null", "tokens")
         return Rankings(random, len(self.tokenized.eligible))
 
@@ -273,7 +276,7 @@ class Experiment:
 
 
 class NullSamples:
-    """Random rationales of one null, in drawing order, with the first index of each."""
+    """Random rationales of one null distribution in drawing order, with the first index of each."""
 
     def __init__(self, subsets: list[Subset]) -> None:
         self.subsets = subsets
@@ -282,7 +285,8 @@ class NullSamples:
             self._place.setdefault(subset, index)
 
     def place(self, subset: Subset) -> int:
-        """Return the index of the first draw of this subset, or the number of draws without it."""
+        """Return the index of the first draw that equals this subset, or the number of draws if
+        none does."""
         return self._place.get(subset, len(self.subsets))
 
 
@@ -296,8 +300,9 @@ class RowStatistics:
     flips: dict[Key, int] = field(default_factory=dict)
 
     def add(self, keys: Sequence[tuple[Key, int]], answers: Floats) -> None:
-        """Add answers. keys: with the number of their rows. answers: (R, L) probabilities of
-        these rows, or (R,) of the target alone, which give neither entropy nor label."""
+        """Add the answers of a call. `keys` has each key with its number of rows. `answers` has (R,
+        L) probabilities of these rows, or (R,) of the target alone, from which neither entropy nor
+        label is known."""
         if answers.ndim == 1:
             self.counts |= {key: count for key, count in keys if count}
             return
@@ -314,10 +319,8 @@ class RowStatistics:
             start = end
 
     def length_share(self, ends: tuple[int, int] | None) -> float | None:
-        """Return the share of rows whose numbers of tokens are outside `ends`.
-
-        Return None if `ends`, or the number of tokens of rows of words, is unknown.
-        """
+        """Return the share of rows whose number of tokens is outside the range `ends`. Return None
+        if `ends` is None, or if the rows are in words."""
         if ends is None or self.tokenized.words is not None or not self.counts:
             return None
         least, most = ends
@@ -327,7 +330,7 @@ class RowStatistics:
         return outside / sum(self.counts.values())
 
     def _length(self, key: Key) -> int:
-        """Return the tokens of each row of this key; only `delete` removes tokens."""
+        """Return the number of tokens in each row of this key. Only `delete` removes tokens."""
         operator, kept = key
         every = len(self.tokenized.tokens.ids)
         if operator != "delete":
@@ -335,7 +338,8 @@ class RowStatistics:
         return every - len(self.tokenized.eligible) + len(kept or ())
 
     def distance(self, random: Collection[Key]) -> IceDistance:
-        """Return the distance of the rows; `random` has the keys of random rationales."""
+        """Return the distance of the rows from written texts. `random` has the keys of random
+        rationales."""
         rows = sum(self.counts.values())
         stay = sum(count * len(key[1] or ()) for key, count in self.counts.items())
         drawn = [key for key in self.flips if key in random]
@@ -355,6 +359,6 @@ class RowStatistics:
 
 
 def entropy(probabilities: Floats) -> Floats:
-    """(R,) of (R, L) probabilities, nats; 0 log 0 is 0."""
+    """Return the entropy in nats of each of R rows of probabilities, with 0 log 0 = 0."""
     safe = np.where(probabilities > 0, probabilities, 1.0)
     return np.asarray(-np.sum(probabilities * np.log(safe), axis=1))

@@ -1,4 +1,5 @@
-"""A request as its model reads it, and its explanations: values of tokens, or marked tokens."""
+"""A request in the form that its model reads, and its explanations: values of tokens, or marked
+tokens."""
 
 from __future__ import annotations
 
@@ -26,10 +27,8 @@ Positions = tuple[int, ...]  # of tokens in the example
 def explanations(
     tokenized: TokenizedInput, answers: Sequence[Attributions]
 ) -> list[TestedExplanation]:
-    """Return all explanations of a request, computed ones first.
-
-    answers: one per computed method.
-    """
+    """Return all explanations of a request, computed ones first. `answers` has one entry for each
+    computed method."""
     request, variant = tokenized.request, tokenized.variant
     by_size = request.options.rank_by == "magnitude" or variant.magnitude
     eligible = np.array(tokenized.eligible)
@@ -58,10 +57,8 @@ def _from_request(tokenized: TokenizedInput) -> Iterator[TestedExplanation]:
 
 
 def attribution_method(method: Method, request: IceRequest, kind: ModelKind) -> AttributionMethod:
-    """Return the method with all its options.
-
-    Variant reference, encoder: the last layer's attention, as the released extractor.
-    """
+    """Return the method with all its options. For an encoder in the variant `reference`, attention
+    is that of the last layer, as in the released extractor."""
     variant = VARIANTS[request.variant]
     if isinstance(method, AttributionMethod):
         calibrated = variant.calibrated or method.name != "lime"
@@ -77,7 +74,7 @@ def attribution_method(method: Method, request: IceRequest, kind: ModelKind) -> 
 
 @dataclass(frozen=True)
 class TestedExplanation:
-    """An explanation: (E,) values of the eligible tokens, or the positions of marked tokens."""
+    """An explanation: values of the E eligible tokens, or the positions of marked tokens."""
 
     name: str
     values: Floats | None = None
@@ -86,11 +83,11 @@ class TestedExplanation:
 
     @property
     def ranking_values(self) -> Floats | None:
-        """Return (E,) values by which tokens are ranked, highest first."""
+        """Return the E values by which tokens are ranked, highest first."""
         return np.abs(self.values) if self.magnitude and self.values is not None else self.values
 
     def rationale(self, k: float, rounding: float = 0.0) -> Subset:
-        """Return the max(1, floor(kE)) tokens of the highest rank; of equal ones, the first."""
+        """Return the max(1, floor(kE)) highest-ranked tokens. On a tie the first token wins."""
         ranked = self.ranking_values
         if self.marked is not None or ranked is None:
             return self.marked or ()
@@ -101,7 +98,7 @@ class TestedExplanation:
 
 @dataclass(frozen=True)
 class TokenizedInput:
-    """A request as its model reads it, with the complete text."""
+    """A request in the form that its model reads, with the model's answer to the complete text."""
 
     request: IceRequest
     kind: ModelKind
@@ -129,12 +126,13 @@ class TokenizedInput:
 
     @property
     def full(self) -> float:
-        """Return s(x)."""
+        """Return the score of the complete text, s(x)."""
         return float(self.probabilities[self.target])
 
     @property
     def scaffold(self) -> Positions:
-        """Return the tokens in every row: special tokens, and ineligible template tokens."""
+        """Return the tokens that every row keeps: special tokens and template tokens that are not
+        eligible."""
         eligible = set(self.eligible)
         return tuple(p for p in range(len(self.tokens.ids)) if p not in eligible)
 
@@ -144,14 +142,16 @@ class TokenizedInput:
         return max((end for part, end in ends if part == of and end is not None), default=0)
 
     def span_overlap(self, start: int, end: int, of: Of) -> NDArray[np.int64]:
-        """Return (E,) numbers of characters that each eligible token shares with a span."""
+        """Return, for each of the E eligible tokens, the number of characters that it shares with a
+        span."""
         starts, ends = self._token_bounds[of]
         shared: NDArray[np.int64] = np.minimum(ends, end) - np.maximum(starts, start)
         return shared.clip(min=0)
 
     @cached_property
     def _token_bounds(self) -> dict[Of, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Return (E,) starts and (E,) ends of eligible tokens in each text; 0 and 0 elsewhere."""
+        """Return the starts and ends of the E eligible tokens in each text. Tokens of the other
+        text have 0 and 0."""
         tokens = self.tokens
         bounds = {}
         for of in TEXTS:
@@ -203,8 +203,8 @@ def target_column(request: IceRequest, labels: Sequence[str], predicted: str) ->
 
 
 def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -> Floats:
-    """Return (E,) values: each token has the value of the span with which it shares most
-    characters, else 0."""
+    """Return the value of each of the E eligible tokens. A token takes the value of the span with
+    which it shares most characters, else 0."""
     values = np.zeros(len(tokenized.eligible))
     most = np.zeros(len(tokenized.eligible), dtype=np.int64)
     for span in spans:
@@ -215,10 +215,8 @@ def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -
 
 
 def missing_quotation(request: IceRequest) -> Obstacle | None:
-    """Return the first quotation of an explanation that is not in the text.
-
-    Raises BadInput if `human` has such a quotation, since `human` is not tested.
-    """
+    """Return the obstacle that a quotation of an explanation is not in the text, or None. Raises
+    BadInput if `human` has such a quotation, since `human` is not tested."""
     try:
         locate(request.human or (), request)
     except QuotationMissing as error:
@@ -236,7 +234,8 @@ def missing_quotation(request: IceRequest) -> Obstacle | None:
 
 
 def marked_tokens(tokenized: TokenizedInput, spans: Spans, pointer: str) -> Subset:
-    """Return positions of tokens that share a character with a span; DegenerateInput if none."""
+    """Return the positions of tokens that overlap with a span. Raises DegenerateInput if there are
+    none."""
     positions = span_tokens(tokenized, spans)
     if not positions:
         detail = f"the spans hold no {tokenized.unit} that the model reads"
@@ -245,7 +244,7 @@ def marked_tokens(tokenized: TokenizedInput, spans: Spans, pointer: str) -> Subs
 
 
 def span_tokens(tokenized: TokenizedInput, spans: Spans) -> Subset:
-    """Return the positions of the eligible tokens that share a character with a span."""
+    """Return the positions of the eligible tokens that overlap with a span."""
     hit = np.zeros(len(tokenized.eligible), dtype=bool)
     for span in locate(spans, tokenized.request):
         hit |= tokenized.span_overlap(span.start, span.end, span.of) > 0

@@ -1,8 +1,8 @@
 """The distance of a model's inputs from written texts: lengths, calibration, fluency.
 
 Texts with words removed are unlike written texts, so a model's answers may mean little. Fluency is
-perplexity under a language model. If a rationale is much more or less fluent than random ones, the
-win rate may measure that difference. Hase, Xie & Bansal (2021), arXiv:2106.00786.
+measured as perplexity under a language model. If a rationale is much more or less fluent than
+random ones, the win rate may measure that difference. Hase, Xie & Bansal (2021), arXiv:2106.00786.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ ODD = 0.5  # share of rows of unusual length that is told
 
 @dataclass(frozen=True)
 class Fluency:
-    """Fluency of perturbed texts. random, rationale: perplexity of the remaining text, divided
-    by that of the whole text; above 1: less fluent; None: see the doubt."""
+    """Fluency of perturbed texts. `random` and `rationale` have the perplexity of the remaining
+    text divided by that of the whole text. Above 1 means less fluent. For None see `doubt`."""
 
     use: ModelUse
     random: float | None = None
@@ -93,7 +93,7 @@ def fluency_of(experiment: Experiment) -> Fluency | None:
 
 
 def _unlearned(tokenized: TokenizedInput, writer: Writer) -> str | None:
-    """Return the reason why the model's P is meaningless in this language, or None."""
+    """Return the reason why the model's probabilities mean nothing in this language, or None."""
     request = tokenized.request
     language = find_language("\n".join(_text_parts(tokenized.example)), requested_language(request))
     languages = (ModelLanguages(writer.use.name, writer.languages),)
@@ -123,7 +123,8 @@ def _measure(experiment: Experiment, writer: Writer) -> Fluency:
 def render_subsets(
     experiment: Experiment, operator: Operator, subsets: Sequence[Subset]
 ) -> list[str]:
-    """Return the text under an operator, one string per subset; with several fills, the first."""
+    """Return the text of each subset as a string. If the operator makes several versions of it, the
+    first is returned."""
     rows = [experiment.rows_of((operator, subset))[0] for subset in subsets]
     tokenized = experiment.tokenized
     if tokenized.words is not None:
@@ -137,10 +138,8 @@ def render_subsets(
 def _of_tokens(
     tokenized: TokenizedInput, rows: Sequence[Row], written: Mapping[int, str]
 ) -> list[Example]:
-    """Return rows of tokens as strings: a token as its text, a mask as the model writes it.
-
-    written: the strings of the ids that fill.
-    """
+    """Return rows of tokens as strings. A mask is written as the model writes it. `written` maps
+    the ids of fill tokens to strings."""
     tokens = tokenized.tokens
     borders = zip(tokens.parts, tokens.starts, tokens.ends, strict=True)
     spans = {
@@ -167,12 +166,13 @@ def _of_tokens(
 
 
 def _text_parts(example: Example) -> list[str]:
-    """Return text and pair, without blank ones."""
+    """Return the text and its pair, without empty ones."""
     return [text for text in (example.text, example.text_pair) if text and not text.isspace()]
 
 
 def token_loss(writer: Writer, texts: Sequence[str]) -> list[list[float]]:
-    """Return negative log-probabilities (nats) of each text's tokens; score equal texts once."""
+    """Return the negative log-probabilities of each text's tokens, in nats. Equal texts are scored
+    once."""
     distinct = [text for text in dict.fromkeys(texts) if text]
     done: list[Completion] = writer.score([CONTEXT] * len(distinct), distinct) if distinct else []
     losses = {
@@ -183,7 +183,8 @@ def token_loss(writer: Writer, texts: Sequence[str]) -> list[list[float]]:
 
 
 def _mean_loss(losses: Sequence[Sequence[float]]) -> float | None:
-    """Return nats per token over all tokens; None without tokens, or if one is impossible."""
+    """Return the mean loss in nats over all tokens, or None if there are no tokens or one is
+    impossible."""
     every = [loss for text_losses in losses for loss in text_losses]
     if not every or not all(map(math.isfinite, every)):
         return None
@@ -193,7 +194,8 @@ def _mean_loss(losses: Sequence[Sequence[float]]) -> float | None:
 def distance_of(
     experiment: Experiment, use: ModelUse, fluency: Fluency | None
 ) -> IceDistance | None:
-    """Return the distance of the rows; None in the published variants. `use` is the judge's."""
+    """Return the distance of the rows, or None in the published variants. `use` describes the
+    classifier."""
     if not experiment.tokenized.variant.corrected:
         return None
     distance = experiment.asked.distance(experiment.random_keys())
@@ -218,7 +220,8 @@ def length_warnings(distance: IceDistance | None) -> Iterator[str]:
 
 
 def calibration_warnings(experiment: Experiment, use: ModelUse) -> Iterable[str]:
-    """Return warnings for the parts that the tests send; cards do not measure fills."""
+    """Return calibration warnings for the shares of text that the tests send. Model cards do not
+    cover the operator `infill`."""
     tokenized = experiment.tokenized
     if not tokenized.variant.calibrated:
         return ()

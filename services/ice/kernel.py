@@ -1,7 +1,8 @@
-"""ICE: the formulas. Does the rationale keep the prediction better than random tokens do?
+"""The formulas of ICE: does the rationale preserve the prediction better than random tokens do?
 
 Source: Basu & Chakraborty, arXiv:2603.18579, Eq. 1 and Algorithm 1. P-values: Phipson & Smyth
-(2010). Pure functions: arrays in, numbers out; higher = more faithful; None is "undefined".
+(2010). Pure functions of arrays that return None for an undefined value. Higher means more
+faithful.
 """
 
 from __future__ import annotations
@@ -23,34 +24,34 @@ TIED_DIGITS = 12
 
 
 def verdict(p: float, alpha: float, *, upwards: bool) -> Verdict:
-    """Return the verdict at level alpha: `inconclusive` above it, else the rationale's side."""
+    """Return the verdict at level alpha: `inconclusive` if p is above it, else `faithful` or
+    `anti-faithful`, depending on `upwards`."""
     if p > alpha:
         return "inconclusive"
     return "faithful" if upwards else "anti-faithful"
 
 
 def interaction(full: Floats, rationale: Floats, without: Floats, empty: Floats) -> Floats:
-    """g(x) - g(r) - g(x without r) + g(empty), g = log odds of probabilities cut to 1e-6.
+    """Return g(x) - g(r) - g(x without r) + g(empty), where g is the log odds of probabilities
+    clipped by 1e-6.
 
-    0 for a judge that is additive in log odds; > 0 synergy, < 0 redundancy of the rationale and
-    the rest. Grabisch & Roubens (1999), Int. J. Game Theory 28, for two players. Arrays of one
-    shape.
+    It is 0 for a model that is additive in log odds. Positive values mean synergy of the rationale
+    with the rest, negative values redundancy. Grabisch & Roubens (1999), Int. J. Game Theory 28,
+    for two players. All arrays have the same shape.
     """
     whole, alone, rest, nothing = map(log_odds, (full, rationale, without, empty))
     return np.asarray(whole - alone - rest + nothing)
 
 
 def log_odds(probabilities: Floats) -> Floats:
-    """Cut to [1e-6, 1 - 1e-6]."""
+    """Return the log odds of probabilities clipped to [1e-6, 1 - 1e-6]."""
     inside = np.clip(probabilities, CUT, 1 - CUT)
     return np.asarray(np.log(inside) - np.log1p(-inside))
 
 
 def reading(sufficiency: Verdict | None, necessity: Verdict | None, direction: int) -> Reading:
-    """Combine the verdicts on both sides of an explanation.
-
-    direction: the sign of an interaction that chance cannot explain, else 0.
-    """
+    """Combine the verdicts on sufficiency and necessity into one reading. `direction` is the sign
+    of an interaction that chance cannot explain, else 0."""
     sides = {sufficiency, necessity}
     if None in sides:
         return "undefined"
@@ -69,11 +70,12 @@ def reading(sufficiency: Verdict | None, necessity: Verdict | None, direction: i
 
 
 def score_sd(pools: Floats) -> float:
-    """Standard deviation of the score of an uninformative explanation.
+    """Return the standard deviation of the score of an uninformative explanation.
 
-    pools: (O, M + 1) scores under each operator of exchangeable rationales, the tested one first.
-    The sd is over the M + 1 mid-ranks of each rationale among the others, averaged over operators.
-    For one operator without ties it is √((M + 2) / (12 M)).
+    `pools` has shape (O, M + 1): the scores of exchangeable rationales with each of O operators,
+    the tested rationale first. The standard deviation is over the M + 1 mid-ranks of each rationale
+    among the others, averaged over operators. For one operator without ties it is √((M + 2) / (12
+    M)).
     """
     ranked = stats.rankdata(np.round(pools, TIED_DIGITS), axis=1)  # 1..M + 1, ties in the middle
     rates = (ranked - 1) / (pools.shape[1] - 1)
@@ -81,16 +83,19 @@ def score_sd(pools: Floats) -> float:
 
 
 def null_sd(null: Floats, ddof: int) -> float | None:
-    """Return the standard deviation of the null; None for fewer than ddof + 1 draws."""
+    """Return the standard deviation of the null distribution, or None for fewer than ddof + 1
+    draws."""
     return float(np.std(null, ddof=ddof)) if null.size > ddof else None
 
 
 def effect(observed: float, null: Floats, ddof: int = 1) -> float | None:
-    """(observed - mean) / sd of the null, in its standard deviations; no bounds.
+    """Return (observed - mean) / sd of the null distribution. It has no bounds.
 
-    None if the sd is 0 (below 1e-12): no random rationale differs from another.
-    # Deviates: the paper calls it Cohen's d, with ddof 0. It is a z-score against the null, heavy
-    tailed where the null is narrow; thresholds 0.2, 0.5, 0.8 do not apply.
+    The result is None if the sd is 0 (below 1e-12), which means that all random rationales score
+    alike.
+
+    Deviates: the paper calls it Cohen's d, with ddof 0. It is a z-score, heavy-tailed for a narrow
+    null distribution, so the thresholds 0.2, 0.5, 0.8 do not apply.
     """
     sd = null_sd(null, ddof)
     if sd is None or sd <= ranks.TIE:
@@ -99,20 +104,17 @@ def effect(observed: float, null: Floats, ddof: int = 1) -> float | None:
 
 
 def nsr(rationale: float, full: float, empty: float | None, epsilon: float) -> float | None:
-    """Eq. 1: (s(r) - s(empty)) / (s(x) - s(empty)); 1: all retained, 0: nothing; no bounds.
-
-    None if the denominator is smaller than epsilon in magnitude, or s(empty) is unknown.
-    """
+    """Return (s(r) - s(empty)) / (s(x) - s(empty)) (Eq. 1), without bounds. 1 means that everything
+    is retained, 0 that nothing is. The result is None if s(empty) is unknown or the denominator is
+    below epsilon in magnitude."""
     if empty is None or abs(full - empty) < epsilon:
         return None
     return (rationale - empty) / (full - empty)
 
 
 def area(budgets: Sequence[float], heights: Sequence[float | None]) -> float | None:
-    """Trapezoid over ascending budgets, divided by their range; None if a height is.
-
-    # Deviates: the released code does not divide, so that its perfect value is 0.4.
-    """
+    """Return the trapezoid area over ascending budgets divided by their range, or None if a height
+    is None. Deviates: the released code does not divide, so its perfect value is 0.4."""
     defined = [height for height in heights if height is not None]
     if len(defined) < len(heights) or len(defined) < 2:
         return None

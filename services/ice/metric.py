@@ -1,7 +1,5 @@
-"""ICE: the rationale's score against those of random rationales, and what makes a result doubtful.
-
-Source: Basu & Chakraborty, arXiv:2603.18579, section 3.
-"""
+"""ICE compares a rationale's score with those of random rationales, and warns of doubtful results.
+Source: Basu & Chakraborty, arXiv:2603.18579, section 3."""
 
 from __future__ import annotations
 
@@ -62,7 +60,7 @@ from shared.text.language import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IceCollected(Collected):
-    """All scores of one request; `experiment` is None if P could not be read."""
+    """All scores of one request. `experiment` is None if the probabilities could not be read."""
 
     experiment: Experiment | None
     fluency: Fluency | None = None
@@ -115,10 +113,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         )
 
     def coverage(self, request: IceRequest) -> LanguageCoverage:
-        """Check quotations, words and the model's knowledge of the language.
-
-        ICE has no rules that read a text.
-        """
+        """Check the quotations, the words, and if the model supports the language. ICE has no rules
+        that read a text."""
         whole = "\n".join(filter(None, (request.text, request.text_pair)))
         text = find_language(whole, requested_language(request))
         languages = (model_languages(request),)
@@ -141,7 +137,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         )
 
     def in_force(self, request: IceRequest, collected: IceCollected) -> Mapping[str, Any]:
-        """Return units, mask, numbers of draws and fill texts, and a changed temperature."""
+        """Return the units, mask, numbers of draws and fill texts, and the temperature if it was
+        changed."""
         raw = {} if self.variant(request).calibrated else {"temperature": 1.0}
         words = None if collected.experiment is None else collected.experiment.tokenized.words
         rows: dict[str, Any] = {"rows": "tokens"}
@@ -171,11 +168,9 @@ def _collect_one(result: Experiment | Unread, use: ModelUse) -> IceCollected:
 
 
 def _score(experiment: Experiment, tests: Sequence[IceTest]) -> float | None:
-    """Return the win rate of the first explanation at the first budget, over operators.
-
-    It is the mean, or the test on the mean. None if a rate is undefined, or if the released code
-    skips the example.
-    """
+    """Return the win rate of the first explanation at the first budget, combined over operators. It
+    is the mean of the rates, or the win rate of the test on the mean. Return None if a rate is
+    undefined, or if the released code skips the example."""
     tokenized = experiment.tokenized
     least = tokenized.variant.least_confidence
     if least is not None and float(np.max(tokenized.probabilities)) < least:
@@ -214,7 +209,7 @@ def warnings(
     tests: Sequence[IceTest],
     comparisons: Sequence[IceComparison],
 ) -> tuple[str, ...]:
-    """Return each warning once, in this order."""
+    """Return the warnings, without duplicates."""
     messages = [
         *_cut_warnings(experiment),
         *_probability_warnings(experiment),
@@ -366,7 +361,7 @@ def _power_warnings(tests: Sequence[IceTest], alpha: float) -> Iterator[str]:
 
 
 def _tie_warnings(experiment: Experiment) -> Iterator[str]:
-    """Equal values inside and outside the rationale."""
+    """Yield warnings about equal values inside and outside the rationale."""
     for trial in experiment.trials:
         ranked, size = trial.explanation.ranking_values, len(trial.rationale)
         if ranked is None or size == ranked.size:
@@ -390,8 +385,7 @@ def _pair_warnings(comparisons: Sequence[IceComparison]) -> Iterator[str]:
 
 
 def evidence(experiment: Experiment) -> tuple[IceRationaleEvidence, ...]:
-    """Return the spans of every explanation at its first budget; neighbouring tokens form one
-    span."""
+    """Return the spans of every explanation at its first budget. Adjacent tokens form one span."""
     return tuple(
         span
         for trial in _at_first_budget(experiment)
@@ -410,7 +404,7 @@ def tokens(tokenized: TokenizedInput) -> tuple[IceToken, ...]:
 
 
 def token_values(experiment: Experiment) -> tuple[IceTokenValues, ...]:
-    """Return the values of these tokens and the rationale at the first budget, by explanation."""
+    """Return the token values and the rationale at the first budget, for each explanation."""
     tokenized = experiment.tokenized
     entries = []
     for trial in _at_first_budget(experiment):

@@ -1,12 +1,12 @@
 """The model's answers to all requests of a batch, in few calls: tokens, attributions, scored rows.
 
-A row's value does not depend on the others (shared.models.ports), so a request scores the same
-alone and in a batch. A call is bounded in tokens: they bound its time (it has a deadline where the
-model is another process), the size of its message, and the rows that are held at once.
+No row depends on others (shared.models.ports), so a request gets the same score alone and in a
+batch. The number of tokens per call is limited. This bounds the call's time (there is a deadline if
+the model is in another process), the size of its message, and memory.
 
-Rows of words work with any judge, and LIME runs over the words. A P that cannot be read makes the
-whole request null with the reason: the remaining random rationales are no random sample any more.
-Source: specs "models" §4.2, §4.3.
+Rows of words work with any model, and LIME then runs over words. If one probability cannot be read,
+the whole request is null with the reason, since the remaining random rationales are no random
+sample. Source: specs "models" §4.2, §4.3.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ Part = list[MissingScore]  # of one experiment, that one answer tells
 
 
 def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment | Unread, ModelUse]]:
-    """Return each request's experiment, or why P is unreadable, with the model's use."""
+    """Return for each request its experiment, or the reason why the probabilities are unreadable,
+    with the model's use."""
     names = [request.model or DEFAULT_MODEL for request in requests]
     done: dict[int, tuple[Experiment | Unread, ModelUse]] = {}
     for name in dict.fromkeys(names):
@@ -85,7 +86,8 @@ def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment | U
 
 
 def _use(result: Experiment | Unread, request: IceRequest, model: Judge) -> ModelUse:
-    """Return the use of the model, with the prompt of the request; unread results lack its hash."""
+    """Return the use of the model with the request's prompt. Unread results do not have the
+    prompt's hash."""
     if request.options.prompt is None:
         return model.use
     brought = result.tokenized.prompt_sha256 if isinstance(result, Experiment) else None
@@ -98,7 +100,8 @@ def model_languages(request: IceRequest) -> ModelLanguages:
 
 
 def words_missing(request: IceRequest) -> Obstacle | None:
-    """Return why a request in words cannot be scored: its language has no words."""
+    """Return the obstacle that the language has no separate words, if the request needs rows of
+    words."""
     model = models().judge(request.model or DEFAULT_MODEL)
     return no_words(request) if rows_of(request, model) == "words" else None
 
@@ -131,7 +134,7 @@ def _prepare(inputs: Sequence[TokenizedInput], model: Judge) -> list[Experiment 
 def _inputs(
     requests: Sequence[IceRequest], model: Judge, name: str
 ) -> list[TokenizedInput | Unread]:
-    """Return inputs in tokens or in words, by request or by the model's abilities."""
+    """Return inputs in tokens or in words, as the request and the model's abilities require."""
     in_words = [rows_of(request, model) == "words" for request in requests]
     pairs = list(zip(requests, in_words, strict=True))
     tokens = iter(_tokenize([request for request, words in pairs if not words], model, name))
@@ -143,7 +146,8 @@ def _inputs(
 def _tokenize(
     requests: Sequence[IceRequest], model: Judge, name: str
 ) -> list[TokenizedInput | Unread]:
-    """Return the tokens with P of the whole texts, or the reasons why P is missing."""
+    """Return the tokens and the probabilities of the whole texts, or the reasons why these are
+    missing."""
     if not requests:
         return []
     examples = [example_of(request) for request in requests]
@@ -177,7 +181,8 @@ def _input(
 def _predict_full(
     requests: Sequence[IceRequest], examples: Sequence[Example], model: Judge
 ) -> list[Judgement]:
-    """Return P of each whole text; the published variants accept any probability of the labels."""
+    """Return the judgement of each whole text. The published variants accept any probabilities of
+    the labels."""
     doubted = [VARIANTS[request.variant].doubts for request in requests]
     pairs = list(zip(requests, examples, doubted, strict=True))
     judged = iter(model.judgements([example for _, example, is_doubted in pairs if is_doubted]))
@@ -201,7 +206,7 @@ def _from_row(row: Floats, labels: tuple[str, ...]) -> Judgement:
 def _explanations(
     inputs: Sequence[TokenizedInput], model: Judge
 ) -> list[list[TestedExplanation] | Unread]:
-    """Return each request's explanations, with one call per method for requests in tokens."""
+    """Return each request's explanations. Requests in tokens need one call per method."""
     methods = [_methods(tokenized) for tokenized in inputs]
     by_method: dict[AttributionMethod, list[tuple[int, int]]] = defaultdict(list)
     for index, requested in enumerate(methods):
@@ -226,7 +231,8 @@ def _explanations(
 
 
 def _methods(tokenized: TokenizedInput) -> list[AttributionMethod]:
-    """Return the methods that the service computes. Raises TooCostly for their cost alone."""
+    """Return the methods that the service computes. Raises TooCostly if they alone cost too
+    much."""
     request = tokenized.request
     methods = [attribution_method(name, request, tokenized.kind) for name in request.methods]
     _check_methods(tokenized, methods)
@@ -234,7 +240,7 @@ def _methods(tokenized: TokenizedInput) -> list[AttributionMethod]:
 
 
 def _operators(inputs: Sequence[TokenizedInput], model: Judge) -> list[Operators]:
-    """Return each request's operators; every text of all pools is tokenized once."""
+    """Return each request's operators. Every distinct text of all fill pools is tokenized once."""
     pools = {
         index: pool_examples(tokenized.request)
         for index, tokenized in enumerate(inputs)
@@ -262,7 +268,8 @@ def _operators(inputs: Sequence[TokenizedInput], model: Judge) -> list[Operators
 
 
 def _score(experiments: Sequence[Experiment], model: Judge) -> dict[int, Unread]:
-    """Score all rows, and return the reasons of experiments with an unread P, by id."""
+    """Score all rows. Return the reasons for experiments with an unread probability, keyed by
+    id()."""
     unread: dict[int, Unread] = {}
     for part, answers in _predict(experiments, model):
         _take(part, answers, unread)
@@ -270,7 +277,7 @@ def _score(experiments: Sequence[Experiment], model: Judge) -> dict[int, Unread]
 
 
 def _take(part: Part, answers: Floats | Unread, unread: dict[int, Unread]) -> None:
-    """Give its scores to the experiment that asked for them."""
+    """Store the scores in their experiment, or record that they are unread."""
     experiment = part[0][0]
     if isinstance(answers, Unread):
         unread.setdefault(id(experiment), answers)
@@ -284,8 +291,8 @@ def _take(part: Part, answers: Floats | Unread, unread: dict[int, Unread]) -> No
 def _predict(
     experiments: Sequence[Experiment], model: Judge
 ) -> Iterator[tuple[Part, Floats | Unread]]:
-    """(scores that were missing, (R, L) P of every label in rows of tokens, (R,) P of the target
-    in rows of words), call by call."""
+    """Yield the missing scores with the model's answers, call by call. Rows of tokens have (R, L)
+    probabilities of all labels. Rows of words have (R,) probabilities of the target."""
     for call in _batches(experiments):
         parts = [list(part) for _, part in groupby(call, key=_group_key)]
         by_tokens = [part for part in parts if part[0][0].tokenized.words is None]
@@ -299,7 +306,7 @@ def _predict(
 
 
 def _of_tokens(parts: Sequence[Part], model: Judge) -> list[Floats]:
-    """Return (R, L) P of every label for each part."""
+    """Return the probabilities of every label, of shape (R, L), for each part."""
     if not parts:
         return []
     variations = [
@@ -325,10 +332,8 @@ def _rows(part: Part) -> list[Row]:
 
 
 def _group_key(missing: MissingScore) -> tuple[int, Example | None, bool]:
-    """Return the key of rows that one call can take.
-
-    It has the experiment, any other text that the rows vary, and whether no word is left.
-    """
+    """Return a key that is equal for rows that can share one call. It consists of the experiment, a
+    baseline text if the rows use one, and True if no word is left."""
     experiment, (operator, subset), _ = missing
     other = experiment.operators.empty_example(operator) if subset is None else None
     in_words = experiment.tokenized.words is not None
@@ -336,7 +341,7 @@ def _group_key(missing: MissingScore) -> tuple[int, Example | None, bool]:
 
 
 def _batches(experiments: Sequence[Experiment]) -> Iterator[list[MissingScore]]:
-    """Yield the missing scores of each call; their rows are built just before the call."""
+    """Yield the missing scores for each call. Their rows are built just before the call."""
     call: list[MissingScore] = []
     size = 0
     for experiment in experiments:
@@ -359,7 +364,7 @@ def _check_numbers(probabilities: Floats) -> None:
 
 
 def check_cost(experiment: Experiment) -> None:
-    """Raise TooCostly if all draws would make the model read more than allowed."""
+    """Raise TooCostly if the model would have to read too much for all draws."""
     _limit().check(cost_of(experiment))
 
 
@@ -368,7 +373,7 @@ def _limit() -> WorkLimit:
 
 
 def cost_of(experiment: Experiment) -> tuple[Work, ...]:
-    """Return the work of all draws, once the tokens are known; repeated subsets are scored once."""
+    """Return the work of all draws once the tokens are known. Repeated subsets are scored once."""
     tokenized = experiment.tokenized
     whole, eligible = len(tokenized.tokens.ids), len(tokenized.eligible)
 
@@ -393,7 +398,7 @@ def cost_of(experiment: Experiment) -> tuple[Work, ...]:
 
 
 def _check_methods(tokenized: TokenizedInput, methods: Sequence[AttributionMethod]) -> None:
-    """Raises TooCostly if the computed explanations alone would."""
+    """Raise TooCostly if the computed explanations alone cost too much."""
     if tokenized.words is not None and tokenized.words.served:
         _limit().check(server_cost(tokenized.request, len(tokenized.tokens.ids)))
     most = sum(map(count_rows, methods)) * len(tokenized.tokens.ids)
@@ -408,7 +413,8 @@ def _check_methods(tokenized: TokenizedInput, methods: Sequence[AttributionMetho
 def word_inputs(
     requests: Sequence[IceRequest], model: Judge, kind: ModelKind
 ) -> list[TokenizedInput | Unread]:
-    """Return each request in words with P of its whole text, or the reason why P is missing."""
+    """Return each request in words with the probabilities of its whole text, or the reason why they
+    are missing."""
     readings = [read_words(request, example_of(request), model) for request in requests]
     if not readings:
         return []
@@ -448,7 +454,8 @@ def _word_input(
 def targets_of_rows(
     batch: Sequence[tuple[TokenizedInput, WordReading, Sequence[Row]]], model: Judge
 ) -> list[Floats | Unread]:
-    """Return (R,) P of each input's target in rows of its words, or the reason of an unread row."""
+    """Return the target's probabilities for each input's rows of words, or the reason why a row is
+    unread."""
     if not batch:
         return []
     answers = model.judge_words([reading.rows(rows) for _, reading, rows in batch])
@@ -471,7 +478,8 @@ def _targets(column: int, reading: WordReading, answer: WordJudgements) -> Float
 def empty_targets(
     tokenized: TokenizedInput, reading: WordReading, rows: Sequence[Row], model: Judge
 ) -> Floats:
-    """Return (R,) P of rows without a word, or (0,) if the model rejects empty texts."""
+    """Return the target's probabilities for rows without a word, or an empty array if the model
+    rejects empty texts."""
     try:
         [result] = targets_of_rows([(tokenized, reading, rows)], model)
     except BadInput:
@@ -485,7 +493,8 @@ def word_attributions(
     methods: Sequence[AttributionMethod],
     model: Judge,
 ) -> list[Attributions] | Unread:
-    """Return (W,) values of every method: LIME over words, the others summed over tokens."""
+    """Return the values of W words for every method. LIME runs over words; other methods are summed
+    over tokens."""
     attributions = []
     for method in methods:
         if method.name == "lime":
@@ -504,10 +513,8 @@ def word_attributions(
 def _by_lime(
     tokenized: TokenizedInput, reading: WordReading, method: AttributionMethod, model: Judge
 ) -> Attributions | Unread:
-    """Return LIME's values for deleted words, as in the released `lime_text.py`.
-
-    Samples without words are left out: their weight is negligible, and servers refuse empty text.
-    """
+    """Return LIME's values for deleted words, as in the released `lime_text.py`. Samples without
+    words are left out. Their weight is negligible, and servers refuse an empty text."""
     drawn = lime.draws(method.samples, len(tokenized.eligible), method.seed)
     masks = drawn[drawn.any(axis=1)]
     rows = [Row(kept=tuple(np.flatnonzero(mask).tolist())) for mask in masks]

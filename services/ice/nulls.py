@@ -1,9 +1,9 @@
 """Random rationales of the same kind as the tested rationale, with which it is compared.
 
-A test of quoted passages against random tokens measures contiguity: it calls random quotes
-anti-faithful, and a causeless pair of neighbours faithful. Therefore a quoted rationale is compared
-with passages of the same lengths (`spans`), scattered words with words (`words`), and the highest
-values with tokens. Spans stay within their text. Pure.
+Testing quoted passages against random tokens would measure contiguity. It would call random quotes
+anti-faithful, and an irrelevant pair of neighbours faithful. Therefore a quoted rationale is
+compared with passages of the same lengths (`spans`), scattered words with words (`words`), and the
+highest values with tokens. Spans stay within their text. Pure functions.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class NullSpace:
 
     @property
     def longest(self) -> int:
-        """Return how many units the longest passage has, of `spans`."""
+        """Return the number of units in the longest passage, for the kind `spans`."""
         return max(length for lengths in self.shape for length in cast(tuple[int, ...], lengths))
 
     @property
@@ -88,8 +88,8 @@ class NullSpace:
         return self.space.count - 1
 
     def drawn(self, rankings: Rankings, random: np.random.Generator, most: int) -> Iterator[Subset]:
-        """Return placements in uniform order, each once, including the observed one; by rank
-        if there are at most `most` others."""
+        """Yield placements once each in uniform random order, including the observed one. If there
+        are at most `most` others, they are listed by rank."""
         if self.choice is not None:
             return rankings.distinct(self.space, self.choice, most)
         return map(self.tokens_of, placed(self.space, random, most))
@@ -99,14 +99,16 @@ class NullSpace:
 
 
 def any_tokens(tokens: int, size: int, kind: NullKind = "tokens") -> NullSpace:
-    """Return the null of as many tokens anywhere, or of words in rows of words."""
+    """Return the null space of the same number of tokens anywhere, or of words for rows of
+    words."""
     return NullSpace(kind, (size,), size, Subsets(tokens, size), choice=first_units(size))
 
 
 def tokens_of_strata(
     labels: Sequence[str], rationale: Subset, strata_kind: StratumKind, kind: NullKind = "tokens"
 ) -> NullSpace:
-    """Return the null of as many tokens of each stratum; `labels` has the stratum of each token."""
+    """Return the null space with the same number of tokens from each stratum. `labels` has the
+    stratum of each token."""
     taken, whole = Counter(labels[position] for position in rationale), Counter(labels)
     return NullSpace(
         kind,
@@ -120,7 +122,8 @@ def tokens_of_strata(
 
 
 def null_of(units: TextUnits, rationale: Subset, kind: NullKind | None) -> NullSpace:
-    """Return the null of a rationale of spans; without `kind`, of the kind that suits it."""
+    """Return the null space for a rationale of spans. Without `kind`, the kind follows from the
+    rationale."""
     request = units.tokenized.request
     if kind == "tokens":
         return tokens_null(units, rationale)
@@ -152,7 +155,7 @@ def null_of(units: TextUnits, rationale: Subset, kind: NullKind | None) -> NullS
 
 
 def tokens_null(units: TextUnits, rationale: Subset) -> NullSpace:
-    """Return the null of as many tokens, by stratum if the request has strata."""
+    """Return the null space of the same number of tokens, by stratum if the request has strata."""
     kind = units.tokenized.request.options.strata
     if kind is None:
         return any_tokens(units.tokens, len(rationale), units.kind)
@@ -170,7 +173,7 @@ def _by_stratum(passages: Sequence[list[int]], labels: Sequence[str]) -> list[li
 
 @dataclass(frozen=True)
 class ExplicitPlacements(Placements):
-    """A list of placements."""
+    """Placements given as a list."""
 
     places: tuple[Places, ...]
 
@@ -183,10 +186,12 @@ class ExplicitPlacements(Placements):
 
 
 def _match_size(null: NullSpace, observed: Places, units: TextUnits) -> NullSpace:
-    """Keep the placements in the observed one's class of token counts, or all if these are too few.
+    """Keep the placements whose token count is in the same class as the observed one, or all if
+    these are too few.
 
-    The classes are fixed, not centred at the observed placement, so that it is exchangeable with
-    the others. From more than 20,000 placements 20,000 are drawn, whose class stands for all.
+    The classes are fixed and not centred at the observed placement, so that it is exchangeable with
+    the others. If there are more than 20,000 placements, 20,000 are drawn, and those in the class
+    represent all.
     """
     if null.kind not in ("spans", "spans_gaps") or null.split:
         return null
@@ -217,7 +222,7 @@ def _class_of(tokens: int) -> int:
 
 
 def _select_kind(by_passage: Sequence[Sequence[int]]) -> NullKind:
-    """Return `words` for single scattered words, else `spans`."""
+    """Return `words` if the rationale is several isolated words, else `spans`."""
     runs = [run for here in by_passage for run in runs_of(tuple(here))]
     alone = all(end - start == 1 for start, end in runs)
     return "words" if alone and len(runs) > 1 else "spans"
@@ -226,7 +231,7 @@ def _select_kind(by_passage: Sequence[Sequence[int]]) -> NullKind:
 def _part(
     kind: NullKind, passage: Sequence[int], here: Sequence[int], sizes: Sequence[int]
 ) -> tuple[tuple[int, ...], Placements]:
-    """Return (shape, placements) of one passage; positions count from its first unit."""
+    """Return (shape, placements) of one passage. Positions count from its first unit."""
     first = passage[0] if passage else 0
     positions = tuple(position - first for position in here)
     if kind == "words":
@@ -242,7 +247,7 @@ def _part(
 
 @dataclass(frozen=True)
 class TextUnits:
-    """The words of a text as a model reads it: runs of adjoining eligible tokens."""
+    """The words of a text as the model reads it. A word is a run of adjacent eligible tokens."""
 
     tokenized: TokenizedInput
 
@@ -252,15 +257,13 @@ class TextUnits:
 
     @property
     def kind(self) -> NullKind:
-        """Return the kind of a position among the eligible ones."""
+        """Return the kind of an eligible position: `tokens` or `words`."""
         return "tokens" if self.tokenized.words is None else "words"
 
     @cached_property
     def words(self) -> tuple[Subset, ...]:
-        """(W,) positions of each word's tokens; punctuation is a separate word.
-
-        In rows of words every position is a word.
-        """
+        """The positions of each word's tokens. Punctuation is a separate word. In rows of words,
+        every position is a word."""
         if self.tokenized.words is not None:
             return tuple((position,) for position in range(self.tokens))
         groups: list[list[int]] = []
@@ -273,7 +276,7 @@ class TextUnits:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """(E,) stratum of each eligible token's word."""
+        """The stratum of the word of each of the E eligible tokens."""
         kind = self.tokenized.request.options.strata
         if kind is None:
             return ("",) * self.tokens
@@ -286,7 +289,7 @@ class TextUnits:
 
     @cached_property
     def passages(self) -> list[list[int]]:
-        """Return the words of each text, since spans do not cross from one text into the other."""
+        """Return the words of each text. Spans do not cross from one text into the other."""
         parts = [self._part(word[0]) for word in self.words]
         return _group_by_part(parts)
 
@@ -324,7 +327,7 @@ class TextUnits:
         ].strip()
 
     def _text(self, position: int) -> str:
-        """Return the text that a token is of."""
+        """Return the text to which a token belongs."""
         request = self.tokenized.request
         return request.text_pair or "" if self._part(position) == "text_pair" else request.text
 

@@ -1,10 +1,11 @@
-"""The operators: rows for the model in which the tokens outside a subset are removed or replaced.
-In rows of words the tokens are words (`services.ice.words`).
+"""The operators make rows for the model in which the tokens outside a subset are removed or
+replaced. In rows of words the tokens are words (`services.ice.words`).
 
 Source: arXiv:2603.18579, section 3.2; `RetrievalPool` and `retrieval_operator.py` of
-ice-faithfulness 1.0.1. Special tokens and the template are never touched.
-# Deviates: words are excluded from the pool as words, where the released code excludes every
-subword of them (54 tokens with a small vocabulary, "se", "al" and "B" among them).
+ice-faithfulness 1.0.1. Special tokens and the template are never changed.
+
+Deviates: the pool excludes whole words. The released code excludes every subword of them (54 tokens
+with a small vocabulary, such as "se", "al" and "B").
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ BASELINE = 5  # variant reference: tokens of the empty text under masks and infi
 
 @dataclass(frozen=True)
 class Operators:
-    """The operators of one request; what all subsets share is computed once."""
+    """The operators of one request, with data that all subsets share."""
 
     tokenized: TokenizedInput
     scaffold: Positions
@@ -40,7 +41,7 @@ class Operators:
     bank: tuple[tuple[int, ...], ...]  # (R, E) fills of every place, the same for all subsets
 
     def rows(self, operator: Operator, subset: Subset) -> list[Row]:
-        """Return one row, or R rows whose scores are averaged."""
+        """Return the rows for a subset. If there are several, their scores are averaged."""
         if operator == "delete":
             eligible = self.tokenized.eligible
             kept = sorted((*self.scaffold, *(eligible[index] for index in subset)))
@@ -51,7 +52,7 @@ class Operators:
         return [self._replace(subset, (mask,) * len(self.tokenized.eligible))]
 
     def empty(self, operator: Operator) -> list[Row]:
-        """Return the rows for s(empty), without tokens of the text; [] if unreadable."""
+        """Return the rows without any token of the text, or [] if the model cannot read them."""
         if self.empty_example(operator) is not None:
             return [Row()]
         if self.tokenized.variant.released_operators and operator == "infill":
@@ -67,7 +68,8 @@ class Operators:
         return self.rows(operator, ())
 
     def empty_example(self, operator: Operator) -> Example | None:
-        """Return the released baseline; None if the empty text is a row of the example.
+        """Return the baseline of the released code, or None if the empty text is a row of the
+        example.
 
         The released baselines are separate texts without template or pair: an empty text, or five
         masks as a string. Source: `get_baseline_input` of ice-faithfulness 1.0.1 (operators.py).
@@ -104,12 +106,13 @@ class Operators:
 
 
 def random_of(request: IceRequest, *about: object) -> np.random.Generator:
-    """Return a random generator for a purpose, keyed by the request's text."""
+    """Return a random generator for one purpose, seeded by the request's seed and text."""
     return generator(request.seed, request.text, request.text_pair, *about)
 
 
 def operators_of(tokenized: TokenizedInput, pool: Pool | None) -> Operators:
-    """Raises BadInput for an operator that the model has no token for."""
+    """Return the operators of a request. Raises BadInput if the model lacks the token that an
+    operator needs."""
     request, count = tokenized.request, len(tokenized.eligible)
     for operator in request.options.operators:
         if operator.startswith("mask"):
@@ -120,7 +123,7 @@ def operators_of(tokenized: TokenizedInput, pool: Pool | None) -> Operators:
 
 
 def replacement_token(operator: Operator, tokens: Tokens) -> int:
-    """Return the token that replaces a removed token. Raises BadInput if the model has none."""
+    """Return the token that stands for a removed token. Raises BadInput if the model has none."""
     ids = {"mask": tokens.mask_id, "mask_unk": tokens.unk_id, "mask_pad": tokens.pad_id}
     token_id = ids[operator]
     if token_id is None:
@@ -131,20 +134,20 @@ def replacement_token(operator: Operator, tokens: Tokens) -> int:
 
 @dataclass(frozen=True)
 class Pool:
-    """(P,) token ids of the pool's texts, each as often as it occurs. written: the text of
-    each at its first occurrence."""
+    """The tokens of the pool's texts. `ids` has P token ids, each as often as it occurs. `written`
+    maps each id to its text at the first occurrence."""
 
     ids: NDArray[np.int64]
     written: Mapping[int, str]
 
     def fill(self, random: np.random.Generator, count: int) -> tuple[int, ...]:
-        """Return (count,) tokens, without replacement if the pool is large enough."""
+        """Draw `count` tokens, without replacement if the pool is large enough."""
         drawn = random.choice(self.ids, size=count, replace=self.ids.size < count)
         return tuple(drawn.tolist())
 
 
 def pool_examples(request: IceRequest) -> list[Example]:
-    """Return the pool's texts, each once, without the request's texts."""
+    """Return the distinct texts of the pool, without the request's own texts."""
     request_texts = {_same(request.text), _same(request.text_pair or "")}
     options = request.options
     texts = [
@@ -175,7 +178,8 @@ def _same(text: str) -> str:
 
 
 def _forbidden_words(request: IceRequest, labels: Sequence[str]) -> set[str]:
-    """Return the words of labels and verbalizers, and the words that the request excludes."""
+    """Return the words that infill tokens must not contain: those of labels and verbalizers, and
+    those that the request excludes."""
     template, prompt = request.options.template, request.options.prompt
     verbalizers = list(template.verbalizers.values() if template else ())
     verbalizers += chain(*(prompt.verbalizers or {}).values()) if prompt else ()

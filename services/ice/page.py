@@ -1,7 +1,5 @@
-"""ICE's page: a verdict for each test, its null as a picture, and heat maps of the explanations.
-
-Without values of single tokens, only the spans of the rationale are outlined.
-"""
+"""The page of an ICE job: a verdict for each test, charts of null distributions, and heat maps of
+the explanations. Without token values, only the spans of the rationale are outlined."""
 
 from __future__ import annotations
 
@@ -69,7 +67,7 @@ OWN_NAMES = frozenset({*get_args(MethodName), "attributions", "rationale"})  # a
 
 @dataclass(frozen=True)
 class IceComparisonRow:
-    """A comparison of two explanations, and the reasons for a null difference."""
+    """A comparison of two explanations, with the reasons if the difference is null."""
 
     row: IceComparison
     reasons: tuple[str, ...]
@@ -119,7 +117,7 @@ class IceView:
 
 
 def view(request: IceRequest | None, report: IceResult) -> IceView:
-    """Return the view; `request` is None if the text was not kept."""
+    """Return the view. `request` is None if the text was not stored."""
     tests = test_views(report)
     first = tuple(entry for entry in tests if _trial(entry) == _trial(tests[0]))
     compared = report.components.comparisons
@@ -150,7 +148,7 @@ def _trial(entry: TestView) -> tuple[str, float | None]:
 
 
 def _readings(report: IceResult) -> Iterator[ReadingView]:
-    """Yield the causal readings in the report's order."""
+    """Yield the causal readings in the order of the report."""
     tests = {(t.explanation, t.k, t.operator, t.aspect): t for t in report.components.tests}
     for row in report.components.readings:
         about = row.explanation, row.k, row.operator
@@ -199,7 +197,7 @@ REMOVALS: dict[TestedOperator, str] = {
 
 @dataclass(frozen=True)
 class ReadingView:
-    """A causal reading in words, with the tests of both sides."""
+    """A causal reading in words, with the tests of both aspects."""
 
     row: IceCausalReading
     says: str
@@ -219,7 +217,7 @@ class TestView:
 
 
 def test_views(report: IceResult) -> tuple[TestView, ...]:
-    """Return every test in the report's order; the first tests have pictures."""
+    """Return every test in the order of the report. Only the first tests have charts."""
     return tuple(
         TestView(
             test=test,
@@ -235,7 +233,7 @@ def test_views(report: IceResult) -> tuple[TestView, ...]:
 
 
 def _operator(report: IceResult, test: IceTest) -> str:
-    """Return how the other tokens, or the rationale's tokens, were removed."""
+    """Return a description of how the other tokens, or the rationale's tokens, were removed."""
     done = REMOVALS if test.aspect == "necessity" else OPERATORS
     return done[test.operator].format(unit=report.unit)
 
@@ -255,7 +253,7 @@ def _reasons(report: IceResult, test: IceTest) -> Iterator[str]:
 
 
 def observed(report: IceResult, test: IceTest) -> float | None:
-    """The test's statistic, in its null's unit."""
+    """Return the test's statistic, in the unit of its null distribution."""
     if not by_probability(report):
         return test.nsr
     if test.aspect == "necessity":
@@ -264,8 +262,8 @@ def observed(report: IceResult, test: IceTest) -> float | None:
 
 
 def _chart(report: IceResult, test: IceTest, number: int) -> Chart | None:
-    """Return the chart of a numbered test; None without a null, and for old results without null
-    counts."""
+    """Return the chart of a numbered test. Return None without a null distribution, or for an old
+    result without null counts."""
     counted, score = test.null.histogram, observed(report, test)
     if counted is None or score is None:
         return None
@@ -306,7 +304,7 @@ NAMES: dict[Of, str] = {"text": "Text", "text_pair": "Text pair"}
 
 @dataclass(frozen=True)
 class HeatPassage:
-    """A text as far as the model reads it, with the values of an explanation."""
+    """The part of a text that the model reads, with the values of an explanation."""
 
     name: str
     runs: tuple[TokenRun, ...]
@@ -314,7 +312,7 @@ class HeatPassage:
 
     @property
     def text(self) -> str:
-        """The text as far as it is read."""
+        """The part of the text that the model reads."""
         return "".join(stretch.text for run in self.runs for stretch in run.stretches)
 
 
@@ -330,7 +328,7 @@ class TopToken:
 
 @dataclass(frozen=True)
 class Heatmap:
-    """One explanation in the text. passages: empty if the text was not kept."""
+    """One explanation in the text. `passages` is empty if the text was not stored."""
 
     explanation: str
     largest: float | None  # magnitude of the deepest colour; None: no values to colour
@@ -351,7 +349,7 @@ class Marked:
 
 
 def texts(request: IceRequest | None) -> dict[Of, str]:
-    """Return the judged texts, or {} if they were not kept."""
+    """Return the judged texts, or {} if they were not stored."""
     if request is None:
         return {}
     pair: dict[Of, str] = {} if request.text_pair is None else {"text_pair": request.text_pair}
@@ -359,7 +357,7 @@ def texts(request: IceRequest | None) -> dict[Of, str]:
 
 
 def human(request: IceRequest | None) -> tuple[Marked, ...]:
-    """Return the texts with people's marks."""
+    """Return the texts with the spans that people marked."""
     if request is None or not request.human:
         return ()
     return tuple(
@@ -377,7 +375,7 @@ def _human_marks(request: IceRequest, of: Of) -> list[Mark]:
 
 
 def maps(request: IceRequest | None, report: IceResult) -> tuple[Heatmap, ...]:
-    """Return heat maps of the first explanations, in order, within the colour limit."""
+    """Return heat maps of the first explanations, in order, up to the page's limit of colours."""
     names = dict.fromkeys(test.explanation for test in report.components.tests)
     values = {entry.explanation: entry for entry in report.token_values}
     heatmaps: list[Heatmap] = []
@@ -399,7 +397,7 @@ def maps(request: IceRequest | None, report: IceResult) -> tuple[Heatmap, ...]:
 
 
 def heatmap_of(request: IceRequest, report: IceResult) -> tuple[TokenRun, ...]:
-    """Return the text with the first explanation's token values, or () without values."""
+    """Return the text with the token values of the first explanation, or () without values."""
     coloured = (
         drawn for drawn in maps(request, report) if drawn.largest is not None and drawn.passages
     )
@@ -461,7 +459,7 @@ def _color_tokens(
 def _top_tokens(
     kept_texts: dict[Of, str], report: IceResult, explained: IceTokenValues | None
 ) -> Iterator[TopToken]:
-    """Yield the tokens of the largest magnitude; on ties, the first in the text."""
+    """Yield the tokens with the largest magnitude. On ties, the first in the text comes first."""
     if explained is None:
         return
     nonzero = [(index, value) for index, value in enumerate(explained.values) if value]
@@ -534,7 +532,7 @@ def _least_p(summary: Record) -> str:
 
 
 def _configuration(entry: Record, *, with_model: bool) -> str:
-    """Return a configuration in plain words: which part of the text is kept, and how."""
+    """Return a configuration in plain words: the part of the text that is kept, and how."""
     parts = record(entry, "configuration")
     rows, name = parts.get("rows") or "tokens", parts.get("explanation")
     share = parts.get("k")

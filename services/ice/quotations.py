@@ -1,8 +1,9 @@
 """Finds the spans of quotations in a text.
 
-A quotation matches exactly; else word for word, ignoring case, blanks and punctuation; else word
-for word in the normalised text, without HTML and wrapped lines. A repeated quotation matches the
-next occurrence. Linear in text and quotations.
+A quotation matches exactly if possible. Otherwise it matches word for word, ignoring case, white
+space and punctuation. The last attempt is a word-for-word match in the normalised text, without
+HTML and line breaks. A repeated quotation matches the next occurrence. Time is linear in text and
+quotations.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ _WORD = re.compile(
 
 
 class _TextSearch:
-    """A text that is searched for quotations, each only as far as needed."""
+    """A text in which quotations are searched, each only as far as needed."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._found: dict[str, tuple[list[Place], Iterator[Place]]] = {}
 
     def find(self, quotation: str, occurrence: int) -> Place | None:
-        """Return the n-th occurrence of the quotation, n from 0."""
+        """Return occurrence number `occurrence` of the quotation, counted from 0."""
         if quotation not in self._found:
             self._found[quotation] = ([], self._occurrences(quotation))
         spans, more = self._found[quotation]
@@ -40,10 +41,9 @@ class _TextSearch:
         return spans[occurrence] if occurrence < len(spans) else None
 
     def _occurrences(self, quotation: str) -> Iterator[Place]:
-        """Yield matches as whole words, else word for word, else anywhere (scripts without blanks).
-
-        Else search the normalised text: "don't" in a text that has "don&#39;t".
-        """
+        """Yield matches of whole words, or else word-for-word matches, or else any matches (for
+        scripts without spaces). If nothing matches, the normalised text is searched: "don't"
+        matches a text that has "don&#39;t"."""
         for way in (self._as_words, self._word_for_word, self._find_exact):
             span = None
             for span in way(quotation):
@@ -59,7 +59,7 @@ class _TextSearch:
                 yield plain.original(*span)
 
     def _as_words(self, quotation: str) -> Iterator[Place]:
-        """Yield exact matches that cut no word."""
+        """Yield exact matches that do not split a word."""
         at = self._text.find(quotation)
         while at >= 0:
             end = at + len(quotation)
@@ -86,7 +86,7 @@ class _TextSearch:
 
     @cached_property
     def _inside(self) -> bytes:
-        """Return 1 for each border between characters, or at an end, that cuts a word, else 0."""
+        """Return 1 for each position between characters where a word would be split, else 0."""
         cuts = bytearray(len(self._text) + 1)
         for word in self._words:
             cuts[word.start() + 1 : word.end()] = b"\1" * (word.end() - word.start() - 1)
@@ -102,7 +102,8 @@ class _TextSearch:
 
     @cached_property
     def _start_positions(self) -> list[int]:
-        """Return the offsets of words in the folded text, each with the line break before it."""
+        """Return the offsets of words in the folded text. Each offset includes the line break
+        before the word."""
         lengths = [1 + len(word[0].casefold()) for word in self._words]
         return list(accumulate(lengths, initial=0))
 
@@ -112,7 +113,7 @@ def _join_lines(words: Sequence[str]) -> str:
 
 
 def _find_all(text: str, pattern: str, shared: int = 0) -> Iterator[int]:
-    """Yield offsets from left to right; neighbouring matches may share `shared` characters."""
+    """Yield offsets from left to right. Consecutive matches may share `shared` characters."""
     at = text.find(pattern)
     while at >= 0:
         yield at
@@ -124,7 +125,8 @@ class QuotationMissing(ValueError):
 
 
 def locate(mixed: Spans, request: IceRequest) -> list[IceSpan]:
-    """Return the spans; quotations become the spans of their matches. Raises QuotationMissing."""
+    """Return the spans. Each quotation is replaced with the span of its match. Raises
+    QuotationMissing."""
     items = (mixed,) if isinstance(mixed, str) else mixed
     texts = {of: getattr(request, of) or "" for of in TEXTS}
     searches = {of: _TextSearch(text) for of, text in texts.items()}

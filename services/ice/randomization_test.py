@@ -1,11 +1,13 @@
-"""The randomization test: each explanation at each budget under each operator, against random ones.
+"""The randomization test compares each explanation with random rationales, at each budget and with
+each operator.
 
 Source: arXiv:2603.18579, Algorithm 1.
 
-Corrections for the tests of one request: max-T over an explanation's budgets, operators and aspects
-(Westfall & Young 1993), since random rankings are nested over budgets and shared by operators; then
-Holm (1979) over explanations. Max-T is exact if all tests read the same draws, so all are drawn at
-once. Draws that stop by their results would need a Bonferroni correction.
+Tests of one request are corrected by max-T over an explanation's budgets, operators and aspects
+(Westfall & Young 1993). This is possible because random rankings are nested over budgets and shared
+by operators. Holm (1979) then corrects over explanations. Max-T is exact if all tests use the same
+draws, so all are drawn at once. Draws that stop by their results would need a Bonferroni
+correction.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ from shared.statistics.families import holm_over_families, max_t
 def _max_t(
     experiment: Experiment, family: Sequence[TestInput], raw: Sequence[float]
 ) -> list[float]:
-    """Return p corrected for all tests of one explanation, at least as large as each raw p."""
+    """Return p-values corrected for all tests of one explanation, each at least as large as its raw
+    value."""
     if len(raw) < 2:
         return list(raw)
     both_sides = experiment.tokenized.request.options.alternative == "two-sided"
@@ -47,10 +50,9 @@ def _max_t(
 
 
 def joint_scores(experiment: Experiment, family: Sequence[TestInput]) -> Floats:
-    """(T, M + 1) observed score of each test, then the scores of the same random explanations.
-
-    These are the draws, or with several budgets the rankings in drawing order.
-    """
+    """Return (T, M + 1) scores for T tests: the observed score, then the scores of the same random
+    explanations. The random explanations are the draws or, with several budgets, the rankings in
+    drawing order."""
     if len({test.trial.null.key for test in family}) == 1:
         nulls = [test.null for test in family]
     else:
@@ -70,11 +72,9 @@ HATEFUL, DECIDING = "hateful", 0.5  # the label of the measured other posts, and
 def run_tests(
     experiment: Experiment, sha256: str | None = None, language: str = ""
 ) -> tuple[IceTest, ...]:
-    """Return the tests by trial, aspect and operator, then the test of the operators' mean.
-
-    The mean is tested if the variant has it and there are two operators. sha256: of the model's
-    weights. language: of the text.
-    """
+    """Return the tests by trial, aspect and operator, followed by the test of the operators' mean.
+    The mean is tested if the variant has it and there are at least two operators. `sha256` is the
+    hash of the model's weights. `language` is that of the text."""
     inputs = [
         _inputs_of(experiment, explanation) for explanation in check_each(experiment.explanations)
     ]
@@ -105,7 +105,7 @@ class TestInput:
 
 @dataclass(frozen=True)
 class Tails:
-    """Both one-sided p-values."""
+    """Both one-sided p-values of a test."""
 
     above: float
     below: float
@@ -116,7 +116,7 @@ class Tails:
 
 
 def _inputs_of(experiment: Experiment, explanation: TestedExplanation) -> list[TestInput]:
-    """Return everything that is tested of one explanation."""
+    """Return all tests of one explanation."""
     inputs = []
     request = experiment.tokenized.request
     for trial in experiment.of(explanation):
@@ -147,7 +147,7 @@ def _input_of(
 
 
 def _mean(trial: Trial, by_operator: Sequence[TestInput]) -> TestInput:
-    """Return the mean over operators (Algorithm 1, lines 1 and 4)."""
+    """Return the mean of the tests over operators (Algorithm 1, lines 1 and 4)."""
     observed = [test.observed for test in by_operator if test.observed is not None]
     aspect = by_operator[0].aspect
     if len(observed) < len(by_operator):
@@ -157,7 +157,7 @@ def _mean(trial: Trial, by_operator: Sequence[TestInput]) -> TestInput:
 
 
 def _p_values(experiment: Experiment, test: TestInput) -> Tails:
-    """Return both p-values; undefined tests have p 1."""
+    """Return both one-sided p-values. They are 1 for an undefined test."""
     if test.observed is None or not test.defined:
         return Tails(1.0, 1.0)
     tie = experiment.tokenized.variant.tie
@@ -169,7 +169,8 @@ def _p_values(experiment: Experiment, test: TestInput) -> Tails:
 def _adjusted(
     experiment: Experiment, inputs: list[list[TestInput]], measured: list[list[Tails]]
 ) -> list[float | None]:
-    """Return the corrected p of every test in order; None if undefined or not corrected."""
+    """Return the corrected p-value of every test, in order, or None if a test is undefined or not
+    corrected."""
     pairs = [list(zip(*both, strict=True)) for both in zip(inputs, measured, strict=True)]
     if not experiment.tokenized.variant.corrected:
         return [None for group in pairs for _ in group]
@@ -188,11 +189,12 @@ def _adjusted(
 def _calibrated(
     experiment: Experiment, test: TestInput, sha256: str | None, language: str
 ) -> dict[str, Any]:
-    """Return p calibrated on other posts, if this text has too few placements for an exact p.
+    """Return the p-value calibrated on other posts, if this text has too few placements for an
+    exact one.
 
-    There is one such test, of the loss when a quoted passage is removed, so nothing is corrected.
-    The passages of the other posts were masked, not deleted. They stand out somewhat more,
-    so the test is conservative.
+    Only one test is calibrated, that of the loss when a quoted passage is removed, so no correction
+    is needed. The passages of the other posts were masked, not deleted. They stand out somewhat
+    more, so the test is conservative.
     """
     tokenized, null = experiment.tokenized, test.trial.null
     request = tokenized.request
@@ -274,7 +276,7 @@ def _verdict(
 
 
 def _attainable_p(experiment: Experiment, trial: Trial) -> float:
-    """Return the least p that these draws could reach."""
+    """Return the smallest p-value that these draws can reach."""
     sides = 1 if experiment.tokenized.request.options.alternative == "greater" else 2
     most = experiment.draws
     distinct = experiment.tokenized.variant.distinct

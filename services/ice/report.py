@@ -1,7 +1,5 @@
-"""The report of ICE: one test for each explanation, budget and operator, and comparisons.
-
-Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Part of the contract: pydantic only.
-"""
+"""The report of ICE: one test for each explanation, budget and operator, and comparisons. Source:
+Basu & Chakraborty, arXiv:2603.18579, section 3. Part of the contract: imports only pydantic."""
 
 from __future__ import annotations
 
@@ -77,8 +75,8 @@ class IceScores(Message):
 
 
 class IceNull(CalibratedNull):
-    """The scores of random rationales of the same kind: probabilities of the target label
-    (variants paper and reference: NSR)."""
+    """Scores of random rationales of this kind: the target label's probability, or NSR in variants
+    `paper` and `reference`."""
 
     kind: NullKind = Field(
         default="tokens",
@@ -106,7 +104,7 @@ class IceNull(CalibratedNull):
 
 
 class IceTest(Message):
-    """The test of one explanation at one budget under one operator, on one side."""
+    """The test of one explanation at one budget, with one operator and aspect."""
 
     __test__ = False  # no test case of pytest
 
@@ -157,7 +155,7 @@ class IceTest(Message):
 
     @property
     def title(self) -> str:
-        """Return the beginning of warnings about this test."""
+        """Return the text with which warnings about this test begin."""
         side = "" if self.aspect == "sufficiency" else f", {self.aspect}"
         return f"{self.explanation}, k {self.k}, {self.operator}{side}"
 
@@ -236,7 +234,7 @@ class IceArea(Message):
 
 
 class IceComparison(Message):
-    """Two explanations at the same budget, against the same random rationales."""
+    """Two explanations at one budget, on the same random rationales."""
 
     first: Name
     second: Name
@@ -257,7 +255,7 @@ class IceComparison(Message):
 
 
 class IcePlausibility(Message):
-    """A rationale against the tokens that people marked."""
+    """The overlap of a rationale with human marks."""
 
     explanation: Name
     k: float | None
@@ -314,7 +312,7 @@ class IceToken(Message):
 
 
 class IceTokenValues(Message):
-    """An explanation's values of the tokens."""
+    """An explanation's values for tokens."""
 
     explanation: Name
     values: tuple[float | None, ...] = Field(
@@ -327,7 +325,7 @@ class IceTokenValues(Message):
 
 
 class IceChance(Message):
-    """The score of an explanation that is no better than chance."""
+    """The score of an explanation no better than chance."""
 
     win_rate: float = Field(description="mean of the score under the null, by symmetry")
     sd: float | None = Field(
@@ -413,7 +411,7 @@ class IceReportOptions(Message):
 
 
 class IceBatchReportRequest(BatchReportRequest):
-    """Selects the results to sum up."""
+    """Selects the results."""
 
     options: IceReportOptions = IceReportOptions()
 
@@ -438,7 +436,7 @@ class IceConfiguration(Message):
 
 
 class IceOverExamples(Message):
-    """Benjamini-Hochberg over examples, as the paper does it, and why it can hardly reject."""
+    """Benjamini-Hochberg over examples, as in the paper, and why it rarely rejects."""
 
     alpha: float
     rejected: int = Field(ge=0, description="examples whose one-sided p-value stays significant")
@@ -452,8 +450,8 @@ class IceOverExamples(Message):
 
 
 class IcePValueHistogram(Message):
-    """One-sided p-values in equal bins (a, b] from 0 to 1. For random explanations all bins
-    are equally full, if there are enough draws; ties make p larger, never smaller."""
+    """One-sided p-values in equal bins (a, b] from 0 to 1. Random explanations fill all bins
+    equally if there are enough draws. Ties only make p larger."""
 
     counts: tuple[Count, ...] = Field(
         min_length=1,
@@ -518,7 +516,7 @@ class IceConfigurationResult(Message):
 
 
 class IceMeanDifference(Message):
-    """Two explanations on the same examples, paired."""
+    """Compares two explanations, paired by example."""
 
     first: IceConfiguration
     second: IceConfiguration

@@ -1,9 +1,10 @@
-"""The three variants: compared scores, ways to draw, and the meaning of ties and zeros.
+"""The three variants. They differ in the scores that are compared, in how rationales are drawn, and
+in how ties and zeros count.
 
 `robust`: raw scores, distinct draws, mid-ranks, corrected verdicts. `paper`: Eq. 1 and Algorithm 1
 as printed. `reference`: `ICEEvaluator` of ice-faithfulness 1.0.1 (metrics.py, evaluation.py),
-defects included. Both draw subsets of the eligible tokens that may repeat. `robust` draws rankings
-and placements (services.ice.nulls).
+including its defects. The latter two draw subsets of the eligible tokens that may repeat. `robust`
+draws rankings and placements (services.ice.nulls).
 """
 
 from __future__ import annotations
@@ -57,19 +58,21 @@ class IceVariant:
 
 
 def raw(scores: Floats, full: float, empty: float | None) -> Floats | None:
-    """Return the scores unchanged: NSR is an affine map of them, which moves no rank."""
+    """Return the scores unchanged. NSR is an affine function of them, so both give the same
+    ranks."""
     return scores
 
 
 def printed_nsr(scores: Floats, full: float, empty: float | None) -> Floats | None:
-    """Eq. 1 without bounds; its sign is reversed if s(x) < s(empty)."""
+    """Return NSR (Eq. 1) without bounds. Its order is reversed if s(x) < s(empty)."""
     if empty is None or abs(full - empty) <= TIE:
         return None
     return (scores - empty) / (full - empty)
 
 
 def released_nsr(scores: Floats, full: float, empty: float | None) -> Floats | None:
-    """`compute_nsd`: 0 in the dead zone, else clipped to [-2, 2]."""
+    """Return NSR as `compute_nsd` of the released code: 0 if |s(x) - s(empty)| is too small, else
+    clipped to [-2, 2]."""
     if empty is None:
         return None
     if abs(full - empty) < DEAD_ZONE:
@@ -137,7 +140,8 @@ def independent(random: np.random.Generator, eligible: int, size: int) -> Iterat
 
 
 def released(seed: int, eligible: int, size: int) -> Iterator[Subset]:
-    """Draw as `ICEEvaluator` of ice-faithfulness 1.0.1 for the first example after this seed."""
+    """Yield the subsets that `ICEEvaluator` of ice-faithfulness 1.0.1 draws for the first example
+    after this seed."""
     random = np.random.RandomState(seed % 2**32)
     while True:
         yield tuple(sorted(random.choice(eligible, size=size, replace=False).tolist()))

@@ -1,8 +1,6 @@
-"""The verdict and the score of an ICE test in words, by the scores that its variant compares.
-
-Source: Basu & Chakraborty, arXiv:2603.18579. `robust` compares probabilities; `paper` and
-`reference` compare NSR (Eq. 1), whose order turns where s(x) < s(empty).
-"""
+"""The verdict and the score of an ICE test in words, in terms of the scores that its variant
+compares. Source: Basu & Chakraborty, arXiv:2603.18579. `robust` compares probabilities. `paper` and
+`reference` compare NSR (Eq. 1), whose order is reversed where s(x) < s(empty)."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ Tone = Literal["good", "bad", "neutral"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A test's verdict in one or two words; `chance` is the text next to it."""
+    """The verdict of a test in one or two words. `chance` is the text next to it."""
 
     text: str
     tone: Tone
@@ -85,12 +83,13 @@ OF_NSR: dict[Outcome, str] = {
 
 
 def by_probability(report: IceResult) -> bool:
-    """Return True if the probability of the target label is compared, False for NSR."""
+    """Return True if the variant compares the target label's probability, and False if it compares
+    NSR."""
     return report.provenance.variant == "robust"
 
 
 def alpha(report: IceResult) -> float | None:
-    """Return the level of the verdicts, or None if the result lacks it."""
+    """Return the significance level of the verdicts, or None if the result does not have it."""
     level = report.provenance.parameters.get("alpha")
     return level if isinstance(level, float) else None
 
@@ -118,7 +117,7 @@ def sentence(report: IceResult, test: IceTest) -> str:
 
 
 def score_text(report: IceResult) -> str | None:
-    """Explain the score and its value under chance; None without a score."""
+    """Return a text that explains the score and its chance level, or None without a score."""
     if report.score is None:
         return None
     head = report.components.tests[0]
@@ -139,7 +138,7 @@ def score_text(report: IceResult) -> str | None:
 
 
 def _min_p(report: IceResult, test: IceTest) -> float | None:
-    """Return the least p that these draws allow if it prevents a verdict, else None."""
+    """Return the smallest p-value that these draws allow if it rules out a verdict, else None."""
     if test.verdict == "undecidable":
         return test.null.attainable_p
     level = alpha(report)
@@ -152,7 +151,8 @@ def _min_p(report: IceResult, test: IceTest) -> float | None:
 
 
 def _spread(test: IceTest) -> str:
-    """Return the chance spread of one test without ties: √((M + 2) / (12 M))."""
+    """Return the standard deviation under chance of one test without ties, as text: √((M + 2) / (12
+    M)) for M draws."""
     draws = test.null.draws
     if not draws:
         return ""
@@ -160,10 +160,8 @@ def _spread(test: IceTest) -> str:
 
 
 def _reverse_text(report: IceResult, test: IceTest) -> str:
-    """Explain operators under which a higher NSR is a lower probability.
-
-    They make the target more probable than the whole text does.
-    """
+    """Return a text about operators for which a higher NSR means a lower probability. They make the
+    target more probable than the whole text does."""
     operators = [
         other.operator
         for other in report.components.tests
@@ -200,10 +198,8 @@ NOTHING = "There is nothing to compare the rationale with."
 
 
 def finding(report: IceResult) -> Finding:
-    """Return the verdict, by the first explanation at its first budget under the first operator.
-
-    If a quotation is not in the text, nothing is tested, and that is the problem.
-    """
+    """Return the verdict on the first explanation, at its first budget and with the first operator.
+    If a quotation is not in the text, nothing is tested. The verdict then names this problem."""
     missing = [reason.detail for reason in report.reasons if reason.code == "quote-not-found"]
     if missing:
         check = failed(IN_TEXT, "quote-not-in-text", f"{missing[0].capitalize()}.")
@@ -212,10 +208,8 @@ def finding(report: IceResult) -> Finding:
 
 
 def _beats(report: IceResult) -> Check:
-    """Return the check on both sides if both were tested, else on sufficiency.
-
-    The tests, and their combined reading, are corrected for two sides.
-    """
+    """Return the check on both sufficiency and necessity if both were tested, else on sufficiency.
+    The tests and their combined reading are corrected for two tests."""
     test = next(iter(report.components.tests), None)
     if test is None or test.verdict is None or report.score is None:
         return undefined(BEATS, report, "score") or not_tested(BEATS, "too-few-rivals", NOTHING)

@@ -1,8 +1,9 @@
-"""A request in words, in the same shape as a request in tokens, with the same nulls and operators.
+"""Requests in words, represented like requests in tokens, with the same null distributions and
+operators.
 
-A word has a position, offsets and an id, like a token. The ids number the different strings of text
+A word has a position, offsets and an id, like a token. The ids number the distinct strings of text
 and pool, and the mask has the first id. Rows of positions and ids become variations in words, which
-any judge reads as strings. Source: specs "models" §4.2, §4.5.
+any model reads as strings. Source: specs "models" §4.2, §4.5.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ MASK = 0  # its id
 
 
 def rows_of(request: IceRequest, model: Judge) -> RowKind:
-    """Return the units of the request's rationales: as requested, else tokens if available."""
+    """Return the units of the request's rationales: as requested, or else tokens if the model
+    supports them."""
     return request.options.rows or ("tokens" if "token_rows" in model.abilities else "words")
 
 
@@ -46,7 +48,8 @@ def no_words(request: IceRequest) -> Obstacle | None:
 
 
 def read_words(request: IceRequest, example: Example, model: Judge) -> WordReading:
-    """Read the words. Raises DegenerateInput without a word, or if the model reads none."""
+    """Read the words. Raises DegenerateInput if there are no words or the model reads none of
+    them."""
     spans = _spans(example, requested_language(request))
     read = example
     if "token_rows" in model.abilities:
@@ -74,7 +77,7 @@ def read_words(request: IceRequest, example: Example, model: Judge) -> WordReadi
 
 @dataclass
 class WordStrings:
-    """The ids of the different words of one request and of its fill texts."""
+    """The ids of the distinct words in a request and its fill texts."""
 
     strings: list[str] = field(default_factory=lambda: [""])  # the mask's is the model's affair
     _ids: dict[str, int] = field(default_factory=dict)
@@ -89,7 +92,8 @@ class WordStrings:
     def read(
         self, example: Example, spans: Sequence[WordSpan], *, truncated: bool = False
     ) -> Tokens:
-        """Return words in the shape of tokens: with a mask, without unknown and padding tokens."""
+        """Return words in the form of tokens. They have a mask, but no unknown and padding
+        tokens."""
         texts = {"text": example.text, "text_pair": example.text_pair or ""}
         return Tokens(
             ids=tuple(self.id_of(texts[span.of][span.start : span.end]) for span in spans),
@@ -105,11 +109,9 @@ class WordStrings:
 
 @dataclass
 class WordReading:
-    """The words of one request's example, cut to the length that the model reads, if it is known.
-
-    served: True if each row is a request to a server. doubts: warnings about how the model's
-    answers were read. uncertainty: the largest of a row until now.
-    """
+    """The words of one request's example, up to the length that the model reads, if it is known.
+    `served` is True if each row is a request to a server. `doubts` has warnings about how the
+    model's answers were read. `uncertainty` is the largest uncertainty of a row so far."""
 
     example: Example
     tokens: Tokens
@@ -120,7 +122,7 @@ class WordReading:
     uncertainty: float = 0.0
 
     def pool(self, example: Example) -> Tokens:
-        """Return the words of a fill text with this request's ids, or raise BadInput."""
+        """Return the words of a fill text with this request's ids. Raises BadInput."""
         language = find_language(example.text)
         if (obstacle := words_obstacle(example.text, language)) is not None:
             raise BadInput(f"{obstacle.code}: {obstacle.detail}", pointer="/options/infill_pool")
@@ -149,7 +151,8 @@ class WordReading:
         )
 
     def of_words(self, tokens: Tokens, values: Sequence[float]) -> Attributions:
-        """Return (W,) sums of token values; a token counts for the word that it overlaps most."""
+        """Return sums of token values for W words. A token counts for the word with which it
+        overlaps most."""
         sums = np.zeros(len(self._words))
         for of in TEXTS:
             numbered = [(n, word) for n, word in enumerate(self._words) if word.of == of]
@@ -168,7 +171,7 @@ class WordReading:
 
 
 def _spans(example: Example, language: str | None) -> list[WordSpan]:
-    """Return the words of text and pair."""
+    """Return the words of the text and its pair."""
     spans = []
     texts: dict[Of, str] = {"text": example.text, "text_pair": example.text_pair or ""}
     whole = "\n".join(filter(None, texts.values()))

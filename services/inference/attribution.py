@@ -1,9 +1,9 @@
 """Importance of tokens for a model's decision: attention, gradients, integrated gradients, LIME.
 
-The explained number is the raw logit of the target label, before softmax and temperature. LIME
-explains its probability. Examples are computed one at a time, so that no other example changes a
-bit. Only `ExampleBatch` computes examples of one length of a causal model together, where results
-depend on the batch by rounding, as for all rows of a causal model.
+The explained value is the raw logit of the target label, before softmax and temperature. LIME
+explains its probability instead. Examples are computed one at a time, so results do not depend on
+other examples. The exception is `ExampleBatch`, which computes examples of equal length of a causal
+model together. As for all rows of a causal model, results then depend on the batch by rounding.
 
 Sources: rollout, Abnar & Zuidema (2020), arXiv:2005.00928, section 3; integrated gradients,
 Sundararajan, Taly & Yan (2017), arXiv:1703.01365, equation 1; LIME, `shared.statistics.lime`.
@@ -39,8 +39,8 @@ from shared.statistics import lime
 
 
 class Inside(Protocol):
-    """One example and one target label in a model: embeddings, attention and the explained number.
-    `EncoderInside` and `CausalInside` implement it."""
+    """One example and one target label in a model: embeddings, attention and the explained value.
+    Implemented by `EncoderInside` and `CausalInside`."""
 
     @property
     def lock(self) -> PriorityLock:
@@ -48,23 +48,25 @@ class Inside(Protocol):
 
     @property
     def attention_index(self) -> int | None:
-        """Return the token whose row of attention is read: 0 for [CLS], -1 for the last token.
-        None: the mean of all rows, for a head that reads the mean of all tokens."""
+        """Return the token whose row of attention is used: 0 for [CLS], -1 for the last token. None
+        means the mean of all rows, for a head that reads the mean of all tokens."""
 
     def embed(self, ids: Sequence[int]) -> Tensor:
         """Return (T, d) input embeddings of these tokens, in the model's dtype, on its device."""
 
     def target(self, embeddings: Tensor) -> Tensor:
-        """Return the target's score, (N,), from (N, T, d) embeddings; differentiable."""
+        """Return the target's scores, of shape (N,), from (N, T, d) embeddings. The result is
+        differentiable."""
 
     def attentions(self) -> Sequence[Tensor] | None:
-        """Return (1, H, T, T) for each layer, or None if the model has no attention weights."""
+        """Return attention of shape (1, H, T, T) for each layer, or None if the model has no
+        attention weights."""
 
 
 @contextmanager
 def eager(model: Any) -> Iterator[None]:
-    """Compute attention in the block so that its weights can be read. The switch belongs to the
-    model, so hold the device's lock."""
+    """Make the model compute attention so that its weights can be read, within this block. The
+    setting belongs to the model, so hold the device's lock."""
     usual = getattr(model.config, "_attn_implementation")  # noqa: B009 - there is no public name
     model.set_attn_implementation("eager")
     try:
@@ -75,7 +77,7 @@ def eager(model: Any) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class AttributionInput:
-    """The tokens of an example, the model around them, and the budget of one pass."""
+    """The tokens of an example, access to the model, and the budget of one pass."""
 
     inside: Inside
     tokens: Tokens
@@ -83,7 +85,7 @@ class AttributionInput:
 
 
 def attribute(request: AttributionInput, method: AttributionMethod) -> Attributions:
-    """Return (T,) importance of each token by any method except LIME."""
+    """Return the importance of each of T tokens, by any method except LIME."""
     if method.name == "attention":
         return answer(attention(request.inside, method.attention))
     if method.name == "gradient":
@@ -96,7 +98,8 @@ def answer(values: Floats, gap: float | None = None) -> Attributions:
 
 
 def attention(inside: Inside, over: str) -> Floats:
-    """Return the (T,) attention of the reading token to each token; see `attention_row`."""
+    """Return the attention of the token that the head reads to each of T tokens; see
+    `attention_row`."""
     with acquire(inside.lock):
         attentions = inside.attentions()
     layers = attentions and [layer if layer is None else layer[0] for layer in attentions]
@@ -104,12 +107,13 @@ def attention(inside: Inside, over: str) -> Floats:
 
 
 def attention_row(attentions: Sequence[Any] | None, attending: int | None, over: str) -> Floats:
-    """Return the (T,) row of one token in the attention of each layer (H, T, T), averaged over
-    heads.
+    """Return one token's attention to each of T tokens, averaged over heads. Each layer has shape
+    (H, T, T).
 
-    attending: the token, or None for the mean of all rows. over: `mean` of the layers, the `last`
-    one, or `rollout`: the product of the layers' matrices, each averaged with the identity for the
-    residual connection. The row sums to 1. Raises BadInput if the model gives no attention.
+    `attending` is the token, or None for the mean of all rows. `over` is `mean` of the layers, the
+    `last` one, or `rollout`. Rollout multiplies the layers' matrices, each averaged with the
+    identity for the residual connection. The row sums to 1. Raises BadInput if the model has no
+    attention.
     """
     if not attentions or any(layer is None for layer in attentions):
         raise BadInput(
@@ -126,9 +130,8 @@ def attention_row(attentions: Sequence[Any] | None, attending: int | None, over:
 
 
 def rollout(layers: Sequence[Tensor]) -> Tensor:
-    """Return the (T, T) attention from the top to the input, from (T, T) attention of each
-    layer.
-    """
+    """Return the (T, T) attention of the top layer to the input, from (T, T) attention of each
+    layer."""
     through = torch.eye(len(layers[0]), dtype=layers[0].dtype)
     for layer in layers:
         through = (0.5 * layer + 0.5 * torch.eye(len(layer), dtype=layer.dtype)) @ through
@@ -136,27 +139,29 @@ def rollout(layers: Sequence[Tensor]) -> Tensor:
 
 
 def gradient(request: AttributionInput, kind: str) -> Floats:
-    """Return (T,) importance from the gradient g of the target's logit by each token's embedding e.
-    kind: `l2`: |g|, never negative. `input_x_gradient`: the sum over d of g·e, which is positive if
-    the token supports the target. Take its magnitude if only the size matters."""
+    """Return the importance of T tokens from the gradient g of the target's logit with respect to
+    each token's embedding e. `kind` is `l2` for |g|, which is never negative, or `input_x_gradient`
+    for the sum over d of g·e. The latter is positive if the token supports the target. Take its
+    magnitude if only the size matters."""
     embeddings = request.inside.embed(request.tokens.ids)
     slopes, _ = _gradients(request.inside, embeddings[None])
     return to_float64(importance(slopes[0], embeddings.double(), kind))
 
 
 def importance(slopes: Tensor, embeddings: Tensor, kind: str) -> Tensor:
-    """Return (T,) importance from (T, d) gradients and embeddings; `kind` as in `gradient`."""
+    """Return the importance of T tokens from (T, d) gradients and embeddings. `kind` is as in
+    `gradient`."""
     return slopes.norm(dim=-1) if kind == "l2" else (slopes * embeddings).sum(dim=-1)
 
 
 def integrated_gradients(request: AttributionInput, steps: int) -> Attributions:
-    """Return (T,) mean gradient on the line from the baseline, times the distance; logit units,
-    signed.
+    """Return for each of T tokens the mean gradient on the line from the baseline, times the
+    distance. The values are signed and in logits.
 
-    baseline: tokens of the text become the padding token, or a zero embedding without one. Special
-    tokens and the template stay unchanged and so get exactly 0. The integral is a midpoint Riemann
-    sum of `steps` points. The sum of the values differs from logit(input) - logit(baseline) by the
-    gap.
+    In the baseline, tokens of the text are the padding token, or a zero embedding if there is none.
+    Special tokens and the template stay unchanged and therefore get exactly 0. The integral is a
+    midpoint Riemann sum of `steps` points. The gap is the sum of the values minus (logit(input) -
+    logit(baseline)).
     """
     embeddings = request.inside.embed(request.tokens.ids)
     tokens = request.tokens
@@ -178,7 +183,7 @@ def integrated_gradients(request: AttributionInput, steps: int) -> Attributions:
 
 
 def _gradients(inside: Inside, points: Tensor) -> tuple[Tensor, Tensor]:
-    """Return (N, T, d) gradients and (N,) logits at (N, T, d) embeddings, both float64."""
+    """Return (N, T, d) gradients and N logits at (N, T, d) embeddings, both in float64."""
     with acquire(inside.lock), torch.enable_grad():
         points = points.detach().requires_grad_()
         logits = inside.target(points)
@@ -196,7 +201,8 @@ def eligible(tokens: Tokens) -> list[int]:
 
 
 def masked_rows(masks: Floats, tokens: Tokens) -> tuple[Row, ...]:
-    """Return each mask as a row: tokens become the mask token, or are deleted if there is none."""
+    """Return each mask as a row. Removed tokens become the mask token, or are deleted if the model
+    has none."""
     positions = eligible(tokens)
     if tokens.mask_id is not None:
         return tuple(
@@ -232,8 +238,8 @@ def column(labels: Sequence[str], target: str) -> int:
 def by_lime(
     judge: RowJudge, example: Example, tokens: Tokens, column: int, method: AttributionMethod
 ) -> Attributions:
-    """Return (T,) LIME coefficients for the probability of the label in `column`; 0 outside the
-    text."""
+    """Return LIME coefficients of T tokens for the probability of the label in `column`. Tokens
+    outside the text have 0."""
     positions = eligible(tokens)
     if not positions:
         raise DegenerateInput("no token of the text is left to remove", pointer="/text")
@@ -259,7 +265,8 @@ class ExampleBatch:
     targets: Sequence[int]  # token ids
 
     def values(self, method: AttributionMethod, budget: int) -> list[Floats]:
-        """Return (T,) for each example by `attention` or `gradient`. budget: tokens of a pass."""
+        """Return T values for each example, by `attention` or `gradient`. `budget` is the number of
+        tokens in a pass."""
         ask: Callable[[list[int]], list[Floats]] = (
             (lambda indices: self._attention(indices, method.attention))
             if method.name == "attention"
@@ -280,7 +287,7 @@ class ExampleBatch:
         return groups
 
     def _ids(self, indices: Sequence[int]) -> Tensor:
-        """Return (N, T) token ids."""
+        """Return the token ids, of shape (N, T)."""
         ids = [self.readings[index].tokens.ids for index in indices]
         return torch.tensor(ids, device=self.causal.model.device)
 

@@ -2,14 +2,14 @@
 
 Labels are scored at the last position of `prefix + text + suffix`. If every verbalizer is one
 token, P is the softmax over the logits of these tokens. Otherwise it is the softmax of the summed
-log-probabilities of each verbalizer's tokens, so that longer verbalizers are less likely. A row
-depends on its batch by rounding only: up to 1e-5 in float32, and 0.02 in bfloat16 and float16. In
-float32 on an Intel processor it does not depend at all (`shared.process.numerics`). Generated text
-depends on it everywhere.
+log-probabilities of each verbalizer's tokens, so longer verbalizers are less likely. A row depends
+on its batch only by rounding: up to 1e-5 in float32, and 0.02 in bfloat16 and float16. In float32
+on an Intel processor it does not depend on it at all (`shared.process.numerics`). Generated text
+depends on the batch on every device.
 
 With `thinking = "before"` the label is read after the model has written its reasoning (`Reasoner`).
 P depends on the drawn reasoning, so it is a mean over draws with different seeds. A special token
-that the model writes is read as plain text, and closes nothing. Source: specs "models" §1.3, §3.1
+that the model writes is read as plain text and ends nothing. Source: specs "models" §1.3, §3.1
 (gpt-oss-safeguard).
 """
 
@@ -85,8 +85,9 @@ def with_categories(
     model: tuple[GenerationQueue, Encoder],
     least: Mapping[str, float],
 ) -> list[Judgement]:
-    """Return (N,) judgements with the categories that the model names after each prompt. model: the
-    generation queue and its tokenizer. least: label → P from which it is decided."""
+    """Return the N judgements with the categories that the model names after each prompt. `model`
+    has the generation queue and its tokenizer. `least` maps a label to the lowest P at which it is
+    decided."""
     tables = [item.prompt.table if item.prompt else None for item in readings]
     generation, encoder = model
     drafts = {
@@ -103,10 +104,11 @@ def with_categories(
 
 
 class LocalLanguageModel(LocalWriter):
-    """The port `shared.models.ports.LanguageModel` over weights in this process."""
+    """Implements the port `shared.models.ports.LanguageModel` with weights in this process."""
 
     def __init__(self, weights: LoadedModel, budget: int | None = None) -> None:
-        """budget: tokens of one forward pass; measured from the free memory if absent."""
+        """Load the model. `budget` is the number of tokens in one forward pass; without it, it is
+        measured from the free memory."""
         self._weights = weights
         causal = CausalPass(weights.model, weights.use.name)
         device = torch.device(weights.use.device)
@@ -151,21 +153,22 @@ class LocalLanguageModel(LocalWriter):
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """Return the labels of the example's template, or of the model's prompt. Raises BadInput if
-        the model cannot tell them apart."""
+        the model cannot distinguish them."""
         return self._reader.read([example])[0].labels
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
         return [reading.tokens for reading in self._reader.read(examples)]
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        """Return (L,) probabilities of its labels for each example, in [0, 1], of sum 1."""
+        """Return for each example the probabilities of its L labels, which sum to 1."""
         if any(reading.reasons for reading in self._reader.read(examples)):
             return [np.array(judgement.unwrap()) for judgement in self.judgements(examples)]
         requests = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self.judge_rows(requests)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """Return P with its mass, and the share of the text that was read, for each example."""
+        """Return for each example P, its probability mass, and the share of the text that was
+        read."""
         with measure_stage(self.use.name, "tokenize"):
             readings = self._reader.read(examples)
         pass_inputs = [self._to_be_read(reading) for reading in readings]
@@ -203,9 +206,8 @@ class LocalLanguageModel(LocalWriter):
         return [Reasoned(reading, reading.row(Row()))]
 
     def judge_rows(self, requests: Sequence[ExampleRows]) -> list[Floats]:
-        """Return (R, L) probabilities for each example; a common prefix of rows is computed
-        once.
-        """
+        """Return (R, L) probabilities for each example. A common prefix of rows is computed
+        once."""
         with measure_stage(self.use.name, "tokenize"):
             readings = self._whole_rows([request.example for request in requests])
             groups = [
@@ -222,8 +224,8 @@ class LocalLanguageModel(LocalWriter):
         return judged_words(self, requests, self.mask_text)
 
     def _whole_rows(self, examples: Sequence[Example]) -> list[CausalReading]:
-        """Read examples whose rows can vary. Raises BadInput if the label follows a reasoning. A
-        variation would get another reasoning."""
+        """Read examples whose rows can vary. Raises BadInput if the label follows a reasoning,
+        since each variation would get a different reasoning."""
         readings = self._reader.read(examples)
         if any(reading.reasons for reading in readings):
             raise BadInput(
@@ -236,7 +238,7 @@ class LocalLanguageModel(LocalWriter):
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
-        """Return (T,) importance of each example's tokens for its target's score. The score is the
+        """Return the importance of each example's T tokens for its target's score. The score is the
         verbalizer's logit, or its log-probability if it has several tokens. Attention is that of
         the last position. LIME explains the probability instead."""
         if method.name in ("attention", "gradient"):
@@ -281,7 +283,8 @@ def _rows_of(
 
 
 def _judgement(reading: CausalReading, answers: list[Floats], read_share: float) -> Judgement:
-    """Return the judgement of one row, undefined if the labels have almost no probability mass."""
+    """Return the judgement of one row. It is undefined if the labels have almost no probability
+    mass."""
     if reading.single:
         [values] = answers
         answers = [values[:-1]]
@@ -295,8 +298,8 @@ def _judgement(reading: CausalReading, answers: list[Floats], read_share: float)
 
 
 def _probabilities(reading: CausalReading, answers: list[Floats]) -> Floats:
-    """Return (R, L) from (S,) logits per row, or from log-probabilities of one verbalizer per row.
-    The probabilities of several verbalizers of a label are summed."""
+    """Return (R, L) probabilities. Each row has S logits, or the log-probabilities of one
+    verbalizer. Probabilities of several verbalizers of a label are summed."""
     if not reading.single:
         answers = [np.array(answer.sum()) for answer in answers]
     scores = np.array(answers, dtype=np.float64).reshape(-1, len(reading.label_tokens))
@@ -334,7 +337,8 @@ class CausalInside:
         return embeddings
 
     def target(self, embeddings: Tensor) -> Tensor:
-        """Return (N,) float32 logits of the label's token, or log-probabilities of its sequence."""
+        """Return N float32 logits of the label's token, or log-probabilities of its token
+        sequence."""
         readout, verbalizer = self.causal.readout, self.reading.verbalizers[self.column]
         if self.reading.single:
             states, _ = readout.states(1, inputs_embeds=embeddings, use_cache=False)
@@ -359,7 +363,7 @@ class CausalInside:
 
 @dataclass(frozen=True)
 class Reasoned:
-    """An example with one generated reasoning, before the label."""
+    """An example with one generated reasoning before the label."""
 
     reading: CausalReading
     ids: Ids
@@ -375,7 +379,7 @@ class Reasoner:
     longest: int
 
     def reasoned(self, reading: CausalReading, prompt: LabelPrompt) -> list[Reasoned]:
-        """Return (draws,) readings of the example, each with one reasoning. Raises BadInput."""
+        """Return one reading of the example for each draw of a reasoning. Raises BadInput."""
         table = prompt.table
         drafts = [
             GeneratedText(reading.tokens.ids, self.encoder, prompt_generator(0, draw))

@@ -1,10 +1,10 @@
-"""Passes of a causal model without padding; a shared prefix is computed once.
+"""Forward passes of a causal model without padding. A shared prefix is computed once.
 
-Rows of equal length and equal `prefix` share a pass. The prefix is computed alone, and its keys and
-values are repeated for the rows. The latest prefixes are cached for later batches. Logits are
+Rows of equal length and equal `prefix` share a pass. The prefix is computed first, and its keys and
+values are repeated for the rows. The most recent prefixes are cached for later batches. Logits are
 float32, for the needed tokens and positions only. Some models change their logits after the head
-(Gemma caps them, Cohere and Granite scale them). One comparison at load detects them, and they use
-their own head.
+(Gemma caps them, Cohere and Granite scale them). A comparison at load detects such models, and they
+use their own head.
 """
 
 from __future__ import annotations
@@ -34,15 +34,13 @@ CACHED_PER_READ = 8  # tokens of a cache that take the time of one that is read;
 
 @dataclass(frozen=True)
 class CausalRow:
-    """The tokens of a row, and the outputs to read; either `candidates` or `followed` is empty.
+    """The tokens of a row, and the outputs to compute. Either `candidates` or `followed` is empty.
 
-    prefix:     tokens shared with other rows.
-    rest:       the tokens after it, at least one.
-    candidates: tokens whose logits after the last token are returned.
-    followed:   tokens whose log-probabilities are returned, the first after rest[-len(followed)].
-    whole:      True to return the candidates' log-probabilities over the whole vocabulary, too.
-    continued:  True if the prefix may extend a cached one. The row then depends on earlier calls
-                by rounding.
+    `prefix` has the tokens shared with other rows, and `rest` the tokens after it, at least one.
+    `candidates` are tokens whose logits after the last token are returned. `followed` are tokens
+    whose log-probabilities are returned, the first one after rest[-len(followed)]. With `whole`,
+    the candidates' log-probabilities over the whole vocabulary are returned, too. With `continued`,
+    the prefix may extend a cached one; the row then depends on earlier calls by rounding.
     """
 
     prefix: Ids
@@ -58,8 +56,8 @@ class CausalRow:
         return self.prefix, len(self.rest), len(self.followed), self.whole, self.continued
 
     def cost(self, device: str) -> int:
-        """Return the tokens that it takes in a pass. On a GPU cached tokens count in full, since
-        their memory is scarce. On a CPU they are only copied."""
+        """Return the number of tokens that the row costs in a pass. On a GPU cached tokens count in
+        full, since memory is scarce. On a CPU they are only copied."""
         cached = len(self.prefix)
         return len(self.rest) + (cached if device == "cuda" else cached // CACHED_PER_READ)
 
@@ -82,8 +80,8 @@ def common_length(texts: Sequence[Ids]) -> int:
 
 
 class CausalPass:
-    """The body and the head of one model on one device. lock: one pass at a time. plain_cache: True
-    if the cache holds keys and values of every position and nothing else."""
+    """Runs one model on one device. `lock` allows one pass at a time. `plain_cache` is True if the
+    cache has keys and values of every position and nothing else."""
 
     def __init__(self, model: Any, name: str) -> None:
         self.model = model
@@ -96,8 +94,8 @@ class CausalPass:
 
     @torch.no_grad()
     def run(self, rows: list[CausalRow]) -> list[Floats]:
-        """Return (C,) logits of the candidates, or (K,) log-probabilities of the followed tokens,
-        per row. A `whole` row has (C + 1,) values; the last is the logsumexp of all logits."""
+        """Return for each row C logits of the candidates, or K log-probabilities of the followed
+        tokens. A `whole` row has C + 1 values, of which the last is the logsumexp of all logits."""
         PADDED_SHARE.labels(self.name).observe(0)
         keep = max(1, len(rows[0].followed))
         with self.lock:
@@ -138,8 +136,9 @@ class CausalPass:
             self._prefixes.clear()
 
     def repeat_prefix(self, prefix: Ids, rows: int, *, continued: bool = False) -> Any:
-        """Return keys and values of the prefix, repeated for the rows; None for an empty prefix.
-        continued: see `CausalRow`. Call it with the lock held. A pass may append to the result."""
+        """Return keys and values of the prefix, repeated for the rows, or None for an empty prefix.
+        For `continued` see `CausalRow`. Call this with the lock held. A pass may append to the
+        result."""
         if not prefix:
             return None
         if prefix not in self._prefixes:
@@ -159,7 +158,7 @@ class CausalPass:
         return answer.past_key_values
 
     def _beginning(self, prefix: Ids) -> tuple[int, Any]:
-        """Return the longest common beginning with a cached prefix: its length, and keys and
+        """Return the length of the longest common prefix with a cached one, and its keys and
         values. The last token is never included."""
         shared = {cached: common_length((cached, prefix[:-1])) for cached in self._prefixes}
         best = max(shared, key=shared.__getitem__, default=())
@@ -178,7 +177,8 @@ AFTER_THE_HEAD = ("final_logit_softcapping", "logit_scale", "logits_scaling", "l
 
 
 class Readout:
-    """The head of one causal model. `plain`: its logits are a linear map of the hidden states."""
+    """The head of one causal model. `plain` is True if its logits are a linear function of the
+    hidden states."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -201,8 +201,8 @@ class Readout:
         return torch.equal(logits, self._head(hidden[:, -1:]))
 
     def states(self, keep: int, **inputs: Any) -> tuple[Tensor, Any]:
-        """Return (N, keep, d) hidden states or (N, keep, V) logits of the last positions, and the
-        cache."""
+        """Return the hidden states (N, keep, d) or logits (N, keep, V) of the last positions, and
+        the cache."""
         if self.plain:
             answer = self._model.base_model(**inputs)
             return answer.last_hidden_state[:, -keep:], answer.past_key_values
@@ -210,14 +210,16 @@ class Readout:
         return answer.logits[:, -keep:], answer.past_key_values
 
     def token_logits(self, states: Tensor, ids: Tensor) -> Tensor:
-        """Return (N, C) float32 logits of the tokens `ids` (C,), from (N, d or V) states."""
+        """Return float32 logits of the C tokens `ids`, of shape (N, C). `states` has hidden states
+        or logits."""
         if not self.plain:
             return states[:, ids].float()
         logits: Tensor = states.float() @ self._head.weight[ids].float().T
         return logits if self._head.bias is None else logits + self._head.bias[ids].float()
 
     def logits(self, states: Tensor) -> Tensor:
-        """Return (N, V) float32 logits of the whole vocabulary, from (N, d or V) states."""
+        """Return float32 logits of the whole vocabulary, of shape (N, V). `states` has hidden
+        states or logits."""
         if not self.plain:
             return states.float()
         return torch.cat(
@@ -225,9 +227,8 @@ class Readout:
         )
 
     def token_logprobs(self, states: Tensor, tokens: Tensor) -> Tensor:
-        """Return (N, K) natural log-probability of each token (N, K), from (N, K, d or V)
-        states.
-        """
+        """Return the natural log-probability of each token, of shape (N, K). `states` has hidden
+        states or logits."""
         flat = states.flatten(0, 1)
         total: Tensor | None = None
         target_logits = torch.zeros(len(flat), device=flat.device)
@@ -244,9 +245,8 @@ class Readout:
         return (target_logits - total).clamp(max=0).reshape(tokens.shape)
 
     def total(self, states: Tensor) -> Tensor:
-        """Return (N,) float32 logsumexp of the whole vocabulary's logits, from (N, d or V)
-        states.
-        """
+        """Return the logsumexp of the whole vocabulary's logits, of shape (N,), in float32.
+        `states` has hidden states or logits."""
         total: Tensor | None = None
         for block in self._blocks(states):
             total = _with(total, self.token_logits(states, block))
@@ -259,6 +259,6 @@ class Readout:
 
 
 def _with(total: Tensor | None, logits: Tensor) -> Tensor:
-    """Add (N, B) logits to an (N,) logsumexp."""
+    """Return the logsumexp `total`, of shape (N,), after adding (N, B) further logits."""
     some = logits.logsumexp(dim=1)
     return some if total is None else torch.logaddexp(total, some)

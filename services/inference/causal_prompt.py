@@ -1,13 +1,14 @@
-"""The tokens of an example for a causal model: its prompt, the text in it, and the labels' words.
+"""Builds the tokens of an example for a causal model: its prompt, the text in it, and the labels'
+words.
 
-The model reads `prefix + text + suffix`, or its prompt around the text, tokenized once as one
-string, so that merges at the borders are correct. A token across a border belongs to the part of
-its first character that is not a space. A text that is too long loses its last tokens; the template
-stays whole.
+The model reads `prefix + text + suffix`, or its prompt around the text. This is tokenized once as
+one string, so that merges at the boundaries are correct. A token across a boundary belongs to the
+part of its first character that is not a space. If a text is too long, its last tokens are dropped;
+the template stays complete.
 
 The prompt comes from the model's entry (`LabelPrompt`). User texts are inserted after the chat
-template was rendered, so that neither the template nor a placeholder interprets them. Their
-position is known to the character, and special tokens in them stay plain text
+template is rendered, so neither the template nor a placeholder interprets them. Their position is
+exact to the character, and special tokens in them stay plain text
 (`services.inference.tokenization.Encoder`). Source: specs "models" §1.3.
 """
 
@@ -53,7 +54,8 @@ SLOT = re.compile("\ue000([a-z]+)\ue001")  # private use: stands for a user's te
 
 @dataclass(frozen=True)
 class RenderedPrompt:
-    """A prompt with the user's texts. special: True if the tokenizer adds its special tokens."""
+    """A prompt with the user's texts. `special` is True if the tokenizer adds its special
+    tokens."""
 
     text: str
     inserted: tuple[InputSpan, ...]
@@ -110,7 +112,7 @@ class LabelPrompt:
 
     @property
     def opens_reasoning(self) -> bool:
-        """Return True if the chat template opens the reasoning."""
+        """Return True if the chat template already writes the opening mark of the reasoning."""
         return self._frame.rstrip().endswith("<think>")
 
     @property
@@ -120,7 +122,7 @@ class LabelPrompt:
     @property
     def _add_special_tokens(self) -> bool:
         """Return True if the tokenizer must add special tokens. Chat templates and some published
-        prompts write the first token themselves."""
+        prompts already contain the first token."""
         first = self._tokenizer.bos_token
         return not (self._is_chat or (first is not None and self._frame.startswith(first)))
 
@@ -165,12 +167,12 @@ class CausalReading:
 
     @property
     def verbalizers(self) -> tuple[Ids, ...]:
-        """Return (L,) tokens of each label's first verbalizer, which attributions explain."""
+        """Return the tokens of each label's first verbalizer, which attributions explain."""
         return tuple(strings[0] for strings in self.strings)
 
     @property
     def label_tokens(self) -> tuple[Ids, ...]:
-        """Return (S,) tokens of every verbalizer, label by label."""
+        """Return the tokens of every verbalizer, label by label."""
         return tuple(tokens for strings in self.strings for tokens in strings)
 
     @property
@@ -184,7 +186,8 @@ class CausalReading:
         return self.prompt is not None and self.prompt.reasons
 
     def row(self, row: Row) -> Ids:
-        """Return the (K,) tokens of one variation; the beginning token alone if nothing is kept."""
+        """Return the tokens of one variation. If nothing is kept, they are only the token that
+        begins a text."""
         ids = perturb_ids(self.tokens.ids, row, self.vocabulary) or self.first
         if not ids:
             raise BadInput("a row keeps no token; keep at least one", pointer="/rows")
@@ -205,7 +208,8 @@ class CausalReader:
         self._alone = Lock()
 
     def read(self, examples: Sequence[Example]) -> list[CausalReading]:
-        """Return (N,) examples as read. Raises BadInput for a pair, and without a template."""
+        """Return the examples in the form that the model reads. Raises BadInput for a pair, and
+        without a template."""
         return [self._read_cached(example) for example in examples]
 
     def _read_cached(self, example: Example) -> CausalReading:
@@ -257,7 +261,7 @@ class CausalReader:
         )
 
     def prompt_of(self, example: Example) -> LabelPrompt | None:
-        """Return the model's prompt with the example's overrides. Raises BadInput."""
+        """Return the model's prompt with the changes that the example makes. Raises BadInput."""
         if example.prompt is None:
             return self.prompt
         if not self._weights.own_prompts:
@@ -282,8 +286,8 @@ class CausalReader:
     def _build_context(
         self, example: Example, prompt: LabelPrompt | None
     ) -> tuple[TokenContext, Mapping[str, tuple[str, ...]]]:
-        """Return the context of the example: its template, or else the prompt, with the
-        verbalizers."""
+        """Return the example's context and verbalizers: from its template, or else from the
+        prompt."""
         template = example.template
         if template is None and prompt is None:
             raise BadInput(
@@ -309,7 +313,7 @@ class CausalReader:
     def strings(
         self, context: TokenContext, verbalizers: Mapping[str, tuple[str, ...]]
     ) -> tuple[tuple[Ids, ...], ...]:
-        """Return the tokens of each label's verbalizers, (L,). Raises BadInput for ambiguous
+        """Return the tokens of the verbalizers of each label. Raises BadInput for ambiguous
         labels."""
         labels: dict[Ids, str] = {}
         for label, several in verbalizers.items():
@@ -344,7 +348,7 @@ class CausalReader:
 
 
 def _check_no_prefix(labels: Mapping[Ids, str]) -> None:
-    """Raises BadInput if a verbalizer of one label begins a verbalizer of another."""
+    """Raise BadInput if a verbalizer of one label is a prefix of a verbalizer of another."""
     for ids, label in labels.items():
         for longer, other in labels.items():
             if label != other and len(longer) > len(ids) and longer[: len(ids)] == ids:
@@ -368,7 +372,7 @@ def _to_place(token: EncodedToken, context: TokenContext) -> Placed:
 
 
 def _cut(placed: list[Placed], room: int) -> list[Placed]:
-    """Drop the last tokens of the text that exceed the limit."""
+    """Remove the last tokens of the text, as many as exceed the limit."""
     excess = len(placed) - room
     of_text = [n for n, (_, part, _, _) in enumerate(placed) if part in ("text", "text_pair")]
     if excess > len(of_text):

@@ -1,10 +1,10 @@
 """Label probabilities and attributions from a sequence classifier in this process.
 
-In float32 on an x86-64 processor a row has the same bits alone and in any batch (`padded_width`,
+In float32 on an x86-64 processor a row gives the same bits alone and in any batch (`padded_width`,
 `RowByRow`, `shared.process.numerics`). In bfloat16 or on a GPU it changes by rounding: up to 1e-5
 in float32, and 0.02 in bfloat16 and float16. Attributions explain the score of a label
-(`label_logit`); for its probability see `shared.models.label_readout`. Source: specs "models" §1.1,
-§1.2.
+(`label_logit`). Its probability is defined in `shared.models.label_readout`. Source: specs "models"
+§1.1, §1.2.
 """
 
 from __future__ import annotations
@@ -59,11 +59,12 @@ __all__ = ["LoadedModel", "LocalClassifier"]
 
 
 class LocalClassifier:
-    """The port `shared.models.ports.Classifier` over weights in this process. It is thread-safe,
-    and rows of all threads share forward passes."""
+    """Implements the port `shared.models.ports.Classifier` with weights in this process. It is
+    thread-safe, and rows of all threads share forward passes."""
 
     def __init__(self, weights: LoadedModel, budget: int | None = None) -> None:
-        """budget: padded tokens of one forward pass; measured from the free memory if absent."""
+        """Load the classifier. `budget` is the number of padded tokens in one forward pass; without
+        it, it is measured from the free memory."""
         self._weights = weights
         if weights.mapping is None:
             raise ValueError(f"{weights.use.name!r} has no labels")
@@ -117,18 +118,18 @@ class LocalClassifier:
         return self.labels
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
-        """Return the tokens of each example; long ones are cut."""
+        """Return the tokens of each example. Long examples are truncated."""
         return [reading.tokens for reading in self._reader.read(examples)]
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        """Return (L,) calibrated probabilities for each example, in [0, 1], of sum 1."""
+        """Return for each example the calibrated probabilities of L labels, which sum to 1."""
         requests = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self.judge_rows(requests)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """Return P with its mass, and the share of the text that was read, for each example.
-        Examples with equal rows are computed once. These are long texts that differ only after the
-        cut."""
+        """Return for each example P, its probability mass, and the share of the text that was read.
+        Examples with equal rows, such as long texts that differ only after truncation, are computed
+        once."""
         with measure_stage(self.use.name, "tokenize"):
             rows, shares = self._encode_rows(examples)
         different: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
@@ -145,8 +146,8 @@ class LocalClassifier:
         ]
 
     def _encode_rows(self, examples: Sequence[Example]) -> tuple[list[EncoderRow], list[float]]:
-        """Return the row of each example and the share that is read. Offsets are slow, so plain
-        texts need them only if the row has the maximum length."""
+        """Return the row of each example and the share of its text that is read. Offsets are slow,
+        so they are computed for plain texts only if the row has the maximum length."""
         if any(item.text_pair is not None or item.template or item.prompt for item in examples):
             readings = self._reader.read(examples)
             shares = [
@@ -185,9 +186,10 @@ class LocalClassifier:
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
-        """Return (T,) importance of each example's tokens for its target's `label_logit`. Attention
-        is that of the token that the head reads, [CLS] or the last one, or the mean over all tokens
-        if the head reads their mean. LIME explains the calibrated probability."""
+        """Return the importance of each example's T tokens for its target's `label_logit`.
+        Attention is that of the token that the head reads, [CLS] or the last one. If the head reads
+        the mean of all tokens, it is the mean over them. LIME explains the calibrated probability.
+        """
         return [
             self._attribute(example, column(self.labels, target), method)
             for example, target in zip(examples, targets, strict=True)
@@ -203,18 +205,18 @@ class LocalClassifier:
             return attribute(AttributionInput(inside, reading.tokens, self._budget), method)
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        """Return (N, L) calibrated probabilities in [0, 1]; long texts are cut. Rows sum to 1, or
-        to the remaining mass if outputs are ignored."""
+        """Return (N, L) calibrated probabilities. Long texts are truncated. Rows sum to 1, or to
+        the remaining mass if some outputs are ignored."""
         return self._labelled(self.logits(texts))
 
     def logits(self, texts: Sequence[str]) -> Floats:
-        """Return (N, K) raw outputs of the head, before the temperature."""
+        """Return the head's raw outputs, of shape (N, K), before the temperature is applied."""
         with measure_stage(self.use.name, "tokenize"):
             rows = [EncoderRow(ids) for ids in self._reader.ids(texts, cut=True)]
         return self._logits(rows)
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return which texts, (N,), are longer than the model reads."""
+        """Return for each of N texts if it is longer than the model reads."""
         return [len(row) > self._weights.longest for row in self._reader.ids(texts, cut=False)]
 
     def _labelled(self, logits: Floats, *, calibrated: bool = True) -> Floats:
@@ -226,8 +228,8 @@ class LocalClassifier:
         return np.array(answers, dtype=np.float64).reshape(len(rows), len(self._mapping.outputs))
 
     def _kind(self, row: EncoderRow) -> tuple[int, bool, int]:
-        """Return the width, whether nothing is padded, and the number of end tokens. T5 reads its
-        label at the last end token, and needs rows with equal numbers of them."""
+        """Return the width, True if nothing is padded, and the number of end tokens. T5 reads its
+        label at the last end token, so rows of a batch need equal numbers of them."""
         ends = 0 if self._end is None else row.ids.count(self._end)
         if not self._weights.pads:
             return len(row.ids), True, ends
@@ -242,7 +244,7 @@ class LocalClassifier:
 
     @torch.inference_mode()
     def _forward(self, rows: list[EncoderRow]) -> Floats:
-        """Return (N, K) logits of rows of one kind."""
+        """Return logits of shape (N, K) for rows of one kind."""
         width, *_ = self._kind(rows[0])
         padding = self._weights.tokenizer.pad_token_id or 0  # none: nothing is padded
         tokens = torch.tensor([[*row.ids, *[padding] * (width - len(row.ids))] for row in rows])
@@ -262,11 +264,11 @@ class LocalClassifier:
 
 
 class RowByRow(TorchFunctionMode):
-    """Computes a linear layer on exactly (rows, d) input one row at a time.
+    """Computes a linear layer on (rows, d) input one row at a time.
 
-    A matrix product of (N, d) rows uses other kernels, with other roundings, for small N. One row
-    through a BERT pooler differs in its last bits from the same row among 64. The hidden states
-    before it, (N, width, d), do not. It costs a few microseconds per call.
+    For few rows, a matrix product uses other kernels, which round differently. One row through a
+    BERT pooler differs in its last bits from the same row among 64. The hidden states before the
+    pooler, of shape (N, width, d), do not. The cost is a few microseconds per call.
     """
 
     def __init__(self, rows: int) -> None:
@@ -291,13 +293,13 @@ class RowByRow(TorchFunctionMode):
 
 @dataclass(frozen=True)
 class LabelScore:
-    """The explained part of the head's outputs."""
+    """The part of the head's outputs that attributions explain."""
 
     mapping: LabelMapping
     label: int  # its index
 
     def of(self, logits: Tensor) -> Tensor:
-        """Return (N,) scores from (N, K) logits, in float32."""
+        """Return N scores in float32 from (N, K) logits."""
         return label_logit(logits, self.mapping, self.label)
 
 
@@ -318,7 +320,7 @@ class EncoderInside:
         return embeddings
 
     def target(self, embeddings: Tensor) -> Tensor:
-        """Return (N,) scores of the label in float32, before the temperature."""
+        """Return N scores of the label in float32, before the temperature is applied."""
         more = self._more(len(embeddings))
         try:
             logits: Tensor = self.model(inputs_embeds=embeddings, **more).logits
@@ -338,7 +340,7 @@ class EncoderInside:
         return layers
 
     def _more(self, rows: int) -> dict[str, Tensor]:
-        """Return mask and segments for this many copies of the example."""
+        """Return the mask and segments for several copies of the example."""
         shape = (rows, len(self.reading.tokens.ids))
         more = {"attention_mask": torch.ones(shape, dtype=torch.long, device=self.model.device)}
         if self.reading.segments:
@@ -348,9 +350,10 @@ class EncoderInside:
 
 
 def label_logit(logits: Tensor, mapping: LabelMapping, label: int) -> Tensor:
-    """Return the (N,) score of a label that attributions explain, from (N, K) raw logits. softmax:
-    logsumexp of its outputs, which for one output is its raw logit. sigmoid: the logit of its
-    combined probability. The score of a complement is the negative of the other label's."""
+    """Return the N scores of a label that attributions explain, from (N, K) raw logits. For softmax
+    it is the logsumexp of the label's outputs; for a single output this is its raw logit. For
+    sigmoid it is the logit of the combined probability. The score of a complement is the negative
+    of the other label's score."""
     indices = list(mapping.columns.values())[label]
     if not indices:
         return -label_logit(logits, mapping, 1 - label)

@@ -1,8 +1,6 @@
-"""The messages of the inference service: one operation on one model, and its cost.
-
-Pydantic only, since the gateway imports it. Generated text does not count as work, since a model
-may stop at once. Input that is longer than the model reads is refused separately.
-"""
+"""The messages of the inference service: one operation on one model, and its cost. Imports only
+pydantic, since the gateway imports this module. Generated text does not count as work, since a
+model may stop early. Input that exceeds the model's length is refused separately."""
 
 from __future__ import annotations
 
@@ -49,7 +47,7 @@ class InferenceResult(Message):
 
 
 def response_type() -> Any:
-    """Return the type of the result in the API description: `answer` is one of the operations'."""
+    """Return the type of the result in the API description. `answer` is that of any operation."""
     union, _ = get_args(InferenceOperation)
     operations = get_args(union)
     names = tuple(get_args(one.model_fields["operation"].annotation)[0] for one in operations)
@@ -73,7 +71,7 @@ _JUDGE: dict[str, Any] = {
 
 
 def cost(request: InferenceRequest, reads: int) -> Sequence[Work]:
-    """Return the work of an operation, without generated text."""
+    """Return the work of an operation. Generated text does not count."""
     count = COUNTS.get(request.ask.operation)
     return () if count is None else count(request.ask, reads)
 
@@ -107,8 +105,8 @@ def _examples(request: Any, reads: int) -> Sequence[Work]:
 
 
 def _rows(request: Any, reads: int) -> Sequence[Work]:
-    """Return the work of token rows; few kept tokens make a row short, but every row costs a
-    little."""
+    """Return the work of rows of tokens. A row with few kept tokens is short, but every row has a
+    minimum cost."""
     tokens: list[int] = []
     for rows in request.asked:
         whole = _tokens(rows.example, reads)
@@ -117,9 +115,8 @@ def _rows(request: Any, reads: int) -> Sequence[Work]:
 
 
 def _word_rows(request: Any, reads: int) -> Sequence[Work]:
-    """Return the work of word rows; a word counts as at least one token, up to the model's
-    limit.
-    """
+    """Return the work of rows of words. A word counts as at least one token, up to the model's
+    limit."""
     tokens: list[int] = []
     for rows in request.asked:
         most = min(reads, max(1, len(rows.words)))
@@ -130,8 +127,8 @@ def _word_rows(request: Any, reads: int) -> Sequence[Work]:
 
 
 def _of_rows(tokens: Sequence[int]) -> Sequence[Work]:
-    """Return the work of rows, with a separate limit on their number. A text without spaces counts
-    as one word, so that tokens alone do not limit the rows."""
+    """Return the work of rows. Their number has a separate limit, because a text without spaces
+    counts as a single word."""
     if len(tokens) <= MOST:
         return _work("rows", "/ask/asked", tokens)
     rows = Size("`rows`", len(tokens), "/ask/asked")

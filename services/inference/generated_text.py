@@ -23,7 +23,7 @@ def prompt_generator(seed: int, number: int) -> torch.Generator:
 
 
 class GeneratedText:
-    """A growing text. The offsets of a token cover the characters that it completed."""
+    """A text during generation. The offsets of a token cover the characters that it completes."""
 
     def __init__(self, prompt: Ids, encoder: Encoder, generator: torch.Generator) -> None:
         self.prompt = prompt
@@ -53,8 +53,8 @@ class GeneratedText:
         return len(self.prompt) + len(self._ids)
 
     def uniform(self) -> float:
-        """Return the next token's random number, in [0, 1); it stays the same until the token is
-        added."""
+        """Return the random number for the next token, in [0, 1). It does not change until a token
+        is added."""
         if self._drawn is None:
             self._drawn = float(torch.rand((), generator=self._generator, dtype=torch.float64))
         return self._drawn
@@ -79,7 +79,7 @@ class GeneratedText:
             self.finish = "stop"
 
     def end(self, why: Literal["stop", "length"]) -> None:
-        """End the text. Incomplete characters become U+FFFD."""
+        """End the text. Incomplete characters at its end become U+FFFD."""
         if not self.finish:
             self._decode(whatever=True)
             if self._spans:
@@ -99,7 +99,7 @@ class GeneratedText:
         )
 
     def _decode(self, *, whatever: bool = False) -> None:
-        """Decode the last tokens with the tokens before them, which decide on spaces."""
+        """Decode the last tokens together with preceding ones, which determine the spaces."""
         before = self._encoder.text(self._ids[self._context : self._read])
         more = self._encoder.text(self._ids[self._context :])
         if len(more) > len(before) and (whatever or not more.endswith(CUT_CHARACTER)):

@@ -32,7 +32,8 @@ class ReadPrompt:
 
 
 class LocalWriter:
-    """The part of `shared.models.ports.Writer` that computes; subclasses identify the model."""
+    """Implements `shared.models.ports.Writer`, except the identity of the model, which subclasses
+    add."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class LocalWriter:
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         """Return a completion of each prompt. Prompt i is drawn with (seed, its `draw` or i).
         Prompts of all callers share passes (`GenerationQueue`). Logits change by rounding (1e-5 in
-        float32), which changes a draw only if it is that close to a boundary."""
+        float32). This changes a draw only if its random number is that close to a boundary."""
         drafts = [
             GeneratedText(
                 self._prompt(prompt),
@@ -124,8 +125,8 @@ Completions = dict[int, Sequence[EncodedToken]]  # by the place of their pair
 
 
 def _rows(before: Ids, completions: Completions) -> list[tuple[CausalRow, list[int]]]:
-    """Return rows of one prompt, with the indices of the completions that each answers. Completions
-    of one token all use the prompt's last position."""
+    """Return the rows of one prompt, each with the indices of the completions that it answers. All
+    completions of a single token use the last position of the prompt."""
     single = {index: tokens[0].id for index, tokens in completions.items() if len(tokens) == 1}
     rows = [
         (CausalRow((), before + followed[:-1], followed=followed), [index])
@@ -139,8 +140,8 @@ def _rows(before: Ids, completions: Completions) -> list[tuple[CausalRow, list[i
 
 
 def _after(before: Ids, rows: list[CausalRow]) -> list[CausalRow]:
-    """Move all of the prompt except its last token to the prefix of the rows. Prompts of this and
-    of other calls that begin the same then share its computation."""
+    """Move all but the last token of the prompt to the prefix of the rows. Prompts with the same
+    beginning, even in other calls, then share its computation."""
     if len(before) <= LEAST_PREFIX:
         return share_prefix(rows)
     end = len(before) - 1

@@ -1,10 +1,10 @@
-"""Texts that a causal model generates in one batch; new texts join while others grow.
+"""Texts that a causal model generates in one batch. New texts join while others grow.
 
 One step generates the next token of every text. New texts are read first, padded on the left to
 equal length, and their keys and values are appended to those of the batch. A prefix that several
-prompts share is computed once. Padding and gaps are masked, and every token keeps the position that
-it has alone, so that logits change by rounding only: 1e-5 in float32. Source: continuous batching,
-Yu et al., "Orca", OSDI 2022.
+prompts share is computed once. Padding and gaps are masked, and every token has the position that
+it would have alone. Logits therefore change only by rounding: 1e-5 in float32. Source: continuous
+batching, Yu et al., "Orca", OSDI 2022.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Owner = TypeVar("Owner")
 
 @dataclass(frozen=True, eq=False)
 class Draft(Generic[Owner]):
-    """A growing text, its sampling parameters and its owner."""
+    """A text during generation, with its sampling parameters and its owner."""
 
     text: GeneratedText
     sampling: Sampling
@@ -37,11 +37,12 @@ class Draft(Generic[Owner]):
 
 
 class GenerationBatch(Generic[Owner]):
-    """Drafts that grow together; finished ones leave, others may join. The device's lock is taken
-    for each pass, so that rows of other callers run in between."""
+    """Texts that are generated together. Finished ones leave, and others may join. The device's
+    lock is taken for each pass separately, so rows of other callers run in between."""
 
     def __init__(self, causal: CausalPass, longest: int, *, alone: bool = False) -> None:
-        """longest: tokens that the model reads. alone: True if no text may join."""
+        """Create an empty batch. `longest` is the number of tokens that the model reads. `alone` is
+        True if no text may join."""
         self.drafts: list[Draft[Owner]] = []
         self._causal, self._longest, self._alone = causal, longest, alone
         end_tokens = causal.model.generation_config.eos_token_id
@@ -60,12 +61,12 @@ class GenerationBatch(Generic[Owner]):
 
     @property
     def takes_more(self) -> bool:
-        """Return True if other texts may join. Caches of sliding windows cannot be combined."""
+        """Return True if other texts may join. Sliding-window caches cannot be combined."""
         return not self._alone and self._causal.plain_cache
 
     @torch.no_grad()
     def add(self, drafts: Sequence[Draft[Owner]]) -> list[Draft[Owner]]:
-        """Read these texts and generate their next tokens; return finished drafts."""
+        """Read these texts and generate their first tokens. Return the drafts that are finished."""
         beginner = _Reading(self._causal, [draft.text.ids for draft in drafts])
         logits = beginner.read()
         tokens = self._draw(drafts, logits)
@@ -78,7 +79,7 @@ class GenerationBatch(Generic[Owner]):
 
     @torch.no_grad()
     def step(self) -> list[Draft[Owner]]:
-        """Generate the next token of each draft; return finished drafts."""
+        """Generate the next token of each draft. Return the drafts that are finished."""
         self._mask = torch.cat([self._mask, self._mask.new_ones(len(self.drafts), 1)], dim=1)
         with self._causal.lock:
             logits, self._past = _read(self._causal, self._ids, self._mask, self._past)
@@ -86,11 +87,11 @@ class GenerationBatch(Generic[Owner]):
         return self._remove(lambda draft: draft.text.finish is not None)
 
     def drop(self, owners: set[Owner]) -> None:
-        """Drop the drafts of these owners, which are no longer needed."""
+        """Remove the drafts of these owners, who no longer need them."""
         self._remove(lambda draft: draft.owner in owners)
 
     def _draw(self, drafts: Sequence[Draft[Owner]], logits: Tensor) -> Tensor:
-        """Draw (N, 1) tokens and add them to their drafts."""
+        """Draw the next tokens, of shape (N, 1), and add them to their drafts."""
         uniforms = torch.tensor([draft.text.uniform() for draft in drafts], dtype=torch.float64)
         tokens = _draw_each(logits, [draft.sampling for draft in drafts], uniforms)
         logprobs = logits.log_softmax(dim=1).gather(1, tokens[:, None])[:, 0].tolist()
@@ -105,7 +106,7 @@ class GenerationBatch(Generic[Owner]):
         return tokens[:, None]
 
     def _join(self, past: Any, mask: Tensor, ids: Tensor) -> None:
-        """Append keys and values, (M, ..., U, d); pad the shorter side on the left."""
+        """Append keys and values of new texts. The shorter side is padded on the left."""
         width = max(self._mask.shape[1], mask.shape[1])
         for ours, theirs in zip(self._past.layers, past.layers, strict=True):
             ours.keys = torch.cat([_left(ours.keys, width, 2), _left(theirs.keys, width, 2)])
@@ -122,7 +123,7 @@ class GenerationBatch(Generic[Owner]):
         return over
 
     def _select(self, left: list[int]) -> None:
-        """Keep the keys and values of these rows only."""
+        """Keep only the keys and values of these rows."""
         if not left:
             self._past = None
             return
@@ -138,7 +139,7 @@ class GenerationBatch(Generic[Owner]):
 
 
 class _Reading:
-    """New texts. past, mask: those of all their tokens, after `read`."""
+    """New texts that join a batch. After `read`, `past` and `mask` cover all their tokens."""
 
     def __init__(self, causal: CausalPass, texts: Sequence[Ids]) -> None:
         self.past: Any = None
@@ -154,7 +155,7 @@ class _Reading:
         self.mask = torch.tensor([[*b, *s] for b, s in zip(before, seen, strict=True)]).to(device)
 
     def _shared_prefix(self) -> Ids:
-        """Return the prefix that is computed alone: a cached one, or one that these texts share."""
+        """Return the prefix to compute once: a cached prefix, or one that these texts share."""
         if not self._causal.plain_cache:
             return ()
         length = min(common_length(self._texts), min(map(len, self._texts)) - 1)
@@ -165,7 +166,7 @@ class _Reading:
         return self._texts[0][:length] if shared else ()
 
     def read(self) -> Tensor:
-        """Return (N, V) logits after each text."""
+        """Return the logits after each text, of shape (N, V)."""
         with self._causal.lock:
             past = self._causal.repeat_prefix(self._prefix, len(self._texts), continued=True)
             logits, self.past = _read(self._causal, self._ids, self.mask, past)
@@ -173,9 +174,8 @@ class _Reading:
 
 
 def _read(causal: CausalPass, ids: Tensor, mask: Tensor, past: Any) -> tuple[Tensor, Any]:
-    """Return (N, V) logits after the last of (N, W) ids, and keys and values. mask: (N, T), T >=
-    W.
-    """
+    """Return (N, V) logits after the last of (N, W) ids, with keys and values. `mask` has shape (N,
+    T) with T >= W."""
     states, past = causal.readout.states(
         1,
         input_ids=ids,
@@ -188,14 +188,15 @@ def _read(causal: CausalPass, ids: Tensor, mask: Tensor, past: Any) -> tuple[Ten
 
 
 def _left(values: Tensor, width: int, dim: int) -> Tensor:
-    """Pad with zeros on the left to this width of dimension `dim` (of 2, or 2 of 4)."""
+    """Pad dimension `dim` with zeros on the left to this width. It is the last of two dimensions,
+    or dimension 2 of four."""
     more = width - values.shape[dim]
     after = values.dim() - 1 - dim
     return pad(values, (*(0, 0) * after, more, 0)) if more else values
 
 
 def _draw_each(logits: Tensor, samplings: Sequence[Sampling], uniforms: Tensor) -> Tensor:
-    """Draw (N,) tokens; rows with equal sampling parameters are drawn together."""
+    """Draw N tokens. Rows with equal sampling parameters are drawn together."""
     tokens = torch.empty(len(samplings), dtype=torch.long, device=logits.device)
 
     def alike(index: int) -> tuple[float, float]:
@@ -208,12 +209,13 @@ def _draw_each(logits: Tensor, samplings: Sequence[Sampling], uniforms: Tensor) 
 
 
 def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor) -> Tensor:
-    """Draw (N,) tokens by inversion of the distribution function of the nucleus.
+    """Draw N tokens by inverting the distribution function of the nucleus.
 
-    logits: (N, V). uniforms: (N,) in [0, 1). The temperature comes first, then the smallest set of
-    most likely tokens whose probability reaches `top_p`; temperature 0 takes the most likely token.
-    The distribution function is ordered by token id. Ordered by probability, two almost equally
-    likely tokens could swap by rounding, and with them all tokens between.
+    `logits` has shape (N, V), and `uniforms` has N values in [0, 1). The temperature is applied
+    first. The nucleus is then the smallest set of most likely tokens whose probability reaches
+    `top_p`. Temperature 0 takes the most likely token. The distribution function is ordered by
+    token id. If it were ordered by probability, rounding could swap two almost equally likely
+    tokens, and shift all tokens between them.
     """
     if sampling.temperature == 0:
         return logits.argmax(dim=1)

@@ -1,11 +1,11 @@
 """Continuous batching: one thread generates the texts of many callers.
 
-Before each token waiting texts join the batch, in the order of their parties' turns. Finished texts
-leave it, and texts that nobody waits for are dropped. If a pass raises, its callers continue in
-separate batches, each from its tokens, and only a caller whose own pass raises gets the error. If
-the device has no memory for a pass, half of its texts wait again with their tokens, and batches
-become smaller. A caller whose single text does not fit gets the error. No party has more than
-`TOGETHER` texts in a batch.
+Before each token, waiting texts join the batch, in the order of their parties' turns. Finished
+texts leave it, and texts whose callers no longer wait are dropped. If a pass raises, its callers
+continue in separate batches, each from the tokens generated so far. Only a caller whose own pass
+raises gets the error. If the device has no memory for a pass, half of its texts return to the queue
+with their tokens, and batches become smaller. A caller whose single text does not fit gets the
+error. No party has more than `TOGETHER` texts in a batch.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ JOINED = 8  # texts that are read at once where so many wait: reading one takes 
 
 @dataclass(eq=False)
 class PendingTexts:
-    """The texts of one caller. The future ends with the last text."""
+    """The texts of one caller. The future completes with the last text."""
 
     missing: int
     party: Party
@@ -56,10 +56,10 @@ TextBatch = GenerationBatch[PendingTexts]
 
 
 class GenerationQueue:
-    """The texts that one model generates, for any number of threads."""
+    """Generates the texts of one model. Thread-safe."""
 
     def __init__(self, causal: CausalPass, longest: int) -> None:
-        """longest: tokens that the model reads."""
+        """Create the queue. `longest` is the number of tokens that the model reads."""
         self._causal, self._longest = causal, longest
         self._waiting: dict[Party, deque[TextDraft]] = {}
         self._turns = Turns()
@@ -69,8 +69,8 @@ class GenerationQueue:
         self._thread: threading.Thread | None = None
 
     def finish(self, texts: Sequence[GeneratedText], sampling: Sampling) -> None:
-        """Generate these texts to their ends. Raises Unavailable if the device has no memory for
-        them, and JobCancelled or DeadlineExceeded if the caller is gone."""
+        """Generate these texts until they end. Raises Unavailable if the device has no memory for
+        them, and JobCancelled or DeadlineExceeded if the caller no longer waits."""
         if not texts:
             return
         call = PendingTexts(len(texts), party())
@@ -114,8 +114,8 @@ class GenerationQueue:
         return self._batches[-1]
 
     def _joining(self) -> list[TextDraft]:
-        """Return the drafts that start now, at most `TOGETHER` texts of a party. A party with more
-        waiting texts than room waits for more room if there is little."""
+        """Return the drafts that start now, at most `TOGETHER` texts per party. If there is little
+        room and a party has more waiting texts, it waits for more room."""
         running = Counter(draft.owner.party for batch in self._batches for draft in batch.drafts)
         joining: list[TextDraft] = []
         with self._something:
@@ -137,7 +137,7 @@ class GenerationQueue:
         return joining
 
     def _forget(self) -> None:
-        """Drop the drafts that nobody waits for."""
+        """Remove waiting drafts whose callers no longer wait."""
         left = {
             whom: deque(draft for draft in drafts if not draft.owner.future.done())
             for whom, drafts in self._waiting.items()
@@ -160,7 +160,8 @@ class GenerationQueue:
                 self._most = min(MOST, self._most + 1)
 
     def _split(self, batch: TextBatch, drafts: Sequence[TextDraft], error: Exception) -> None:
-        """Continue each caller's texts in a separate batch; a single caller gets the error."""
+        """Continue each caller's texts in a separate batch. If there is only one caller, it gets
+        the error."""
         self._batches = [other for other in self._batches if other is not batch]
         if isinstance(error, torch.OutOfMemoryError) and len(drafts) > 1:
             self._halve(drafts)
@@ -180,7 +181,8 @@ class GenerationQueue:
                 self._run(alone, growing, partial(alone.add, growing))
 
     def _halve(self, drafts: Sequence[TextDraft]) -> None:
-        """Continue with one half; the other half waits first in line of its parties."""
+        """Continue with one half of the drafts. The other half returns to the front of the
+        queue."""
         for draft in drafts:
             if draft.text.finish is not None:
                 draft.owner.end(1)
@@ -197,13 +199,14 @@ class GenerationQueue:
 
 
 def _advance(batch: TextBatch) -> Iterable[TextDraft]:
-    """Drop abandoned drafts, generate the next token of the others, and return finished drafts."""
+    """Remove abandoned drafts and generate the next token of the others. Return the drafts that are
+    finished."""
     batch.drop({draft.owner for draft in batch.drafts if draft.owner.future.done()})
     return batch.step() if batch.drafts else ()
 
 
 def _error(model: str, error: Exception) -> Exception:
-    """Return Unavailable for a full device, which may have memory later."""
+    """Return the error, or Unavailable if the device is full, because it may have memory later."""
     if not isinstance(error, torch.OutOfMemoryError):
         return error
     full = Unavailable(f"the device of {model!r} has no memory left")

@@ -1,4 +1,4 @@
-"""Models in this process, each loaded at its first use, or behind a server."""
+"""Models of the catalogue, loaded in this process at first use, or behind a server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shared.models.ports import CatalogueModels, Classifier, LanguageModel, Simi
 
 
 class LocalModels(CatalogueModels):
-    """The port `shared.models.ports.Models` over the catalogue, for any number of threads."""
+    """Implements the port `shared.models.ports.Models` over the catalogue. Thread-safe."""
 
     def __init__(
         self,
@@ -27,11 +27,12 @@ class LocalModels(CatalogueModels):
         states: ModelStates | None = None,
         patience: float | None = None,
     ) -> None:
-        """similarity: source of similarity models, which another service holds.
+        """Create the models.
 
-        budget: padded tokens of one forward pass; measured from the free memory if absent. states:
-        receives the states of the models. patience: seconds to wait for another thread that loads a
-        model; unlimited if absent.
+        `similarity` returns similarity models, which another service holds. `budget` is the number
+        of padded tokens in one forward pass; without it, it is measured from the free memory.
+        `states` receives the states of the models. `patience` is the number of seconds to wait for
+        another thread that loads a model; None is unlimited.
         """
         super().__init__(catalogue, states)
         self._budget = budget
@@ -40,9 +41,8 @@ class LocalModels(CatalogueModels):
         self._language_models: LoadedModels[LocalLanguageModel] = LoadedModels(states, patience)
 
     def classifier(self, name: str) -> Classifier:
-        """Return the classifier of this name. One behind a server refuses unsupported
-        operations.
-        """
+        """Return the classifier of this name. If it is behind a server, it rejects unsupported
+        operations."""
         entry = self._entry(name, "classifier")
         return get_classifier(entry) if entry.is_served else self.local_classifier(name)
 
@@ -57,9 +57,8 @@ class LocalModels(CatalogueModels):
         )
 
     def language_model(self, name: str) -> LanguageModel:
-        """Return the causal model of this name. One behind a server refuses unsupported
-        operations.
-        """
+        """Return the causal model of this name. If it is behind a server, it rejects unsupported
+        operations."""
         entry = self._entry(name, "causal")
         if entry.scheme == "openai":
             return get_remote_model(entry)
@@ -70,7 +69,8 @@ class LocalModels(CatalogueModels):
         )
 
     def similarity(self, name: str) -> Similarity:
-        """Return the similarity model of this name. Raises BadInput without a source of them."""
+        """Return the similarity model of this name. Raises BadInput if there is no source of such
+        models."""
         if self._similarity is None:
             raise BadInput(
                 f"this process has no similarity models, so {name!r} cannot be used",

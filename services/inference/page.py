@@ -12,7 +12,7 @@ BY_LABEL = {"judge", "probabilities"}  # operations that answer a row of label p
 
 
 def answer(request: InferenceRequest | None, report: InferenceResult) -> ResponseTable:
-    """Return the table; a classifier's labels name the columns of its probabilities."""
+    """Return the table. For a classifier, its labels name the columns of probabilities."""
     return ResponseTable(
         lead=f"Answers of {report.model.name} to the operation {report.operation}.",
         field="answer",

@@ -1,9 +1,10 @@
-"""Health of model servers: jobs of a server that cannot be reached wait, without losing attempts.
+"""Health of model servers. Jobs for an unreachable server wait, without using up attempts.
 
-A worker polls each server of its catalogue; any response counts. A server without one is `away` and
-is polled after 10 s, then at growing intervals up to 5 min. A classification server with unreadable
-outputs is `failed`, with the error that its jobs would get. Abilities are requested separately, one
-server after the other, so that a slow server delays no poll. Source: specs "models" §2.4, §5.2.
+A worker polls each server of its catalogue, and any response counts. A server that does not respond
+is `away`. It is polled again after 10 s, then at growing intervals up to 5 min. A classification
+server with unreadable outputs is `failed`, with the error that its jobs would get. Abilities are
+requested separately, one server after the other, so that a slow server delays no poll. Source:
+specs "models" §2.4, §5.2.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ logger = telemetry.logger(__name__)
 
 
 class ServerWatch:
-    """The model servers of one process's catalogue."""
+    """Polls the model servers in the catalogue of one process."""
 
     def __init__(self, catalogue: Catalogue, states: ModelStates) -> None:
         self._catalogue, self._states = catalogue, states
@@ -49,7 +50,7 @@ class ServerWatch:
 
     def record(self) -> None:
         """Request the abilities of reachable servers whose record has expired. All processes share
-        the record, so that they call a model the same way."""
+        the record, so they all call a model in the same way."""
         for entry in self._catalogue.entries:
             state = self._states.get(entry.name) if entry.is_served else None
             is_due = monotonic() >= self._record_due.get(entry.name, 0.0)
@@ -61,9 +62,8 @@ class ServerWatch:
                 self._read_record(entry)
 
     def _read_record(self, entry: ModelEntry) -> None:
-        """Update the state from the record: a classification server with unreadable outputs
-        fails.
-        """
+        """Update the state from the record. A classification server with unreadable outputs becomes
+        `failed`."""
         record = server_records.read().get(entry.name)
         self._unusable.pop(entry.name, None)
         if entry.scheme == "classify" and record is not None and record.abilities.error is not None:
@@ -115,7 +115,7 @@ def _repeat(look: Callable[[], None]) -> None:
 
 
 def connection_error(url: str) -> str | None:
-    """Return why the server cannot be reached, or None."""
+    """Return the reason why the server cannot be reached, or None if it responds."""
     try:
         with bounded_client(httpx.Timeout(CONNECT_SECONDS), httpx.Limits()) as client:
             request = client.build_request("HEAD", url)

@@ -1,9 +1,9 @@
 """Tokens of an example: ids, the part that each belongs to, and its position in the text.
 
-`causal_prompt` builds the input of causal models from them.
+`causal_prompt` uses them to build the input of causal models.
 
 A row of an example is its tokens after replacing some and deleting others. It is literal: a special
-token or a piece of the template stays only if its position is kept. The model numbers the remaining
+token or a template token stays only if its position is kept. The model numbers the remaining
 positions from 0. Source: shared.contracts.calls.Row.
 """
 
@@ -29,7 +29,8 @@ Ids = tuple[int, ...]
 
 
 def selected_positions(row: Row, length: int) -> Ids:
-    """Return the positions that stay, ascending. Raises BadInput for invalid positions."""
+    """Return the positions that are kept, in ascending order. Raises BadInput for invalid
+    positions."""
     positions = tuple(range(length)) if row.kept is None else row.kept
     if any(a >= b for a, b in pairwise(positions)):
         raise BadInput(
@@ -45,7 +46,7 @@ def selected_positions(row: Row, length: int) -> Ids:
 
 
 def replace_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
-    """Return the example's (T,) tokens after the row's replacements."""
+    """Return the T tokens of the example after the row's replacements."""
     changed = list(ids)
     for position, token in row.replaced:
         if position >= len(changed):
@@ -64,14 +65,14 @@ def replace_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
 
 
 def perturb_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
-    """Return the (K,) tokens of one row: replaced, then selected."""
+    """Return the tokens of one row after replacement and selection."""
     changed = replace_ids(ids, row, vocabulary)
     return tuple(changed[position] for position in selected_positions(row, len(ids)))
 
 
 @dataclass(frozen=True)
 class EncoderRow:
-    """(T,) token ids, and (T,) segments if they are not all 0."""
+    """The T token ids of a row, and its T segments if they are not all 0."""
 
     ids: Sequence[int]
     segments: Sequence[int] = ()
@@ -97,7 +98,8 @@ class EncoderReading:
 
 
 def _chunks(texts: Sequence[str]) -> Iterator[range]:
-    """Yield ranges of texts to tokenize at once, short enough to let other threads run."""
+    """Yield ranges of texts to tokenize together. They are short enough to let other threads
+    run."""
     begin = size = 0
     for index, text in enumerate(texts):
         if size and size + len(text) > PORTION_CHARACTERS:
@@ -108,7 +110,8 @@ def _chunks(texts: Sequence[str]) -> Iterator[range]:
 
 
 class EncoderReader:
-    """A thread-safe tokenizer; a fast tokenizer keeps its truncation as state."""
+    """Tokenizes examples for an encoder. Thread-safe, although a fast tokenizer stores its
+    truncation setting."""
 
     def __init__(self, weights: LoadedModel) -> None:
         self._tokenizer = weights.tokenizer
@@ -122,9 +125,8 @@ class EncoderReader:
         self._lock = PriorityLock()
 
     def ids(self, texts: Sequence[str], *, cut: bool) -> list[list[int]]:
-        """Return (N,) token ids of texts with special tokens. cut: truncate to the model's
-        limit.
-        """
+        """Return the token ids of N texts, including special tokens. `cut` truncates them to the
+        model's limit."""
         if not texts:
             return []
         limit = {"truncation": True, "max_length": self._longest} if cut else {}
@@ -141,7 +143,7 @@ class EncoderReader:
         return rows
 
     def _check_length(self, encodings: Sequence[Any]) -> None:
-        """Raises BadInput for a text that would be cut, if the model's entry forbids cutting."""
+        """Raise BadInput for a text that would be truncated, if the model's entry forbids this."""
         if self._refuses and any(encoding.overflowing for encoding in encodings):
             raise BadInput(
                 f"text-too-long: {self._name} reads at most {self._longest} tokens, "
@@ -150,9 +152,8 @@ class EncoderReader:
             )
 
     def read(self, examples: Sequence[Example]) -> list[EncoderReading]:
-        """Return (N,) examples as read, cut to the model's limit. Raises BadInput for a
-        template.
-        """
+        """Return the N examples in the form that the model reads, truncated to its limit. Raises
+        BadInput for a template."""
         if any(example.template is not None for example in examples):
             raise BadInput(
                 "an encoder takes no template; leave out `template`", pointer="/template"
@@ -214,7 +215,8 @@ class EncoderReader:
 
 
 def _empty_ids(tokenizer: Any) -> Ids:
-    """Return the token for an empty text if the tokenizer adds no special tokens (GPT-2)."""
+    """Return the token that stands for an empty text, if the tokenizer adds no special tokens
+    (GPT-2)."""
     if tokenizer("", verbose=False)["input_ids"]:
         return ()
     tokens = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
@@ -232,7 +234,7 @@ def mask_text(tokenizer: Any) -> str | None:
 
 
 class EncodedToken(NamedTuple):
-    """A token of a string. special: True if the tokenizer added it."""
+    """A token of a string. `special` is True if the tokenizer added it."""
 
     id: int
     start: int
@@ -242,7 +244,7 @@ class EncodedToken(NamedTuple):
 
 @dataclass(frozen=True)
 class InputSpan:
-    """A user's text in a prompt: characters [start, end)."""
+    """A user's text in a prompt, at the characters [start, end)."""
 
     part: Part
     start: int
@@ -251,7 +253,7 @@ class InputSpan:
 
 @dataclass(frozen=True)
 class TokenContext:
-    """The text before a continuation. special: True if the tokenizer may add special tokens."""
+    """The text before a continuation. `special` is True if the tokenizer may add special tokens."""
 
     text: str
     special: bool = True
@@ -259,7 +261,7 @@ class TokenContext:
 
 
 class Encoder:
-    """A fast tokenizer, for any number of threads. chat_keys: arguments of its chat template."""
+    """A fast tokenizer that is thread-safe. `chat_keys` has arguments of its chat template."""
 
     def __init__(self, tokenizer: Any, chat_keys: Mapping[str, Any] | None = None) -> None:
         self._tokenizer = tokenizer
@@ -272,8 +274,8 @@ class Encoder:
         )
 
     def tokens(self, context: TokenContext) -> list[EncodedToken]:
-        """Return the string's tokens, without one that the tokenizer would add at the end. An empty
-        string becomes the token that begins (else: ends) a text, if there is one."""
+        """Return the string's tokens, without a special token at the end. An empty string becomes
+        the token that begins a text or, if there is none, the one that ends it."""
         tokens: list[EncodedToken] = []
         # special tokens that a user sent are read in pieces, so that nobody can close a turn
         inside = {
@@ -319,9 +321,9 @@ class Encoder:
         """Return the tokens that `completion` adds after the context, with offsets into
         `completion`.
 
-        prompt_tokens: the context's tokens, if already known. If its beginning would merge with the
-        end of the context, the completion is tokenized alone, since the model was called with the
-        context's tokens.
+        `prompt_tokens` has the context's tokens, if they are known. If the completion's beginning
+        would merge with the end of the context, it is tokenized separately, since the model was
+        called with the context's tokens.
         """
         before = self.tokens(context) if prompt_tokens is None else prompt_tokens
         whole = self.tokens(replace(context, text=context.text + completion))
@@ -357,7 +359,7 @@ class Encoder:
         return TokenContext(text, special=False, inserted=tuple(_user_spans(text, prompt.turns)))
 
     def text(self, ids: Sequence[int]) -> str:
-        """Decode tokens without special ones."""
+        """Decode tokens. Special tokens are left out."""
         with self._alone:
             text: str = self._tokenizer.decode(
                 list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
@@ -366,8 +368,8 @@ class Encoder:
 
 
 def _user_spans(text: str, turns: Sequence[Turn]) -> Iterator[InputSpan]:
-    """Yield the positions of user turns in the rendered chat template. Special tokens in them are
-    plain text. A template may trim turns; a turn that it changes is not found."""
+    """Yield the positions of user turns in the rendered chat template. Special tokens there are
+    plain text. A template may trim turns; turns that it changes otherwise are not found."""
     begin = 0
     for turn in turns:
         content = turn.content.strip()

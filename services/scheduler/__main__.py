@@ -47,15 +47,15 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True)
 class PeriodicTask:
-    """A step repeated in its own thread, so that no task blocks another."""
+    """A task that repeats in its own thread, so that tasks do not block each other."""
 
     name: str
     work: Callable[[], int | None]  # returns the work done; a task with more to do does not rest
     every_seconds: float
 
     def run_until(self, stop: threading.Event, rounds: TaskMonitor) -> None:
-        """Repeat until `stop` is set. A store that is away, or a crash, is retried in the next
-        round."""
+        """Repeat the task until `stop` is set. After a crash, or if a store is unavailable, it is
+        retried in the next round."""
         pause = min(self.every_seconds, FIRST_SECONDS)
         rounds.begin(self.name)
         while not stop.wait(pause):
@@ -96,7 +96,8 @@ def periodic_tasks(settings: Settings, isolation: FailureIsolation) -> list[Peri
 
 
 def run(stop: threading.Event, settings: Settings, rounds: TaskMonitor) -> None:
-    """Run all periodic tasks until `stop` is set. A task that hangs is cut off a little later."""
+    """Run all periodic tasks until `stop` is set. Tasks that still run a short time later are
+    abandoned."""
     isolation = FailureIsolation(ledger())
     threads = [
         threading.Thread(target=duty.run_until, args=(stop, rounds), name=duty.name, daemon=True)

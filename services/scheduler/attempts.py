@@ -1,8 +1,6 @@
-"""Counts steps that kill their process, by memory or by a fault, against their batch.
-
-Batches that ran at the same time are suspects, too, and are tried alone. An innocent batch is
-cleared by its next step, and the guilty one fails without killing another's.
-"""
+"""Counts batch steps that kill their process, through memory use or a crash. When a process dies,
+all batches that ran at the time are suspects. Each is then tried alone. The next step clears an
+innocent batch. The batch that causes the crashes fails without affecting others."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ class TooManyDeaths(Exception):
 
 
 class TrialGate:
-    """The running steps of one process; a suspect runs alone. Thread-safe."""
+    """The running steps of one process. A suspect batch runs alone. Thread-safe."""
 
     def __init__(self, patience: float = TRIAL_SECONDS) -> None:
         self._patience = patience
@@ -40,7 +38,7 @@ class TrialGate:
 
     @contextmanager
     def enter(self, *, suspect: bool) -> Iterator[None]:
-        """Wait until no suspect is tried; a suspect waits until no other step runs."""
+        """Wait until no suspect runs. A suspect waits until no other step runs."""
         with self._moved:
             self._suspects += suspect
             self._moved.wait_for(
@@ -57,7 +55,7 @@ class TrialGate:
 
 
 class Attempts:
-    """The attempts of one scheduler. Thread-safe."""
+    """The attempts at batch steps in one scheduler. Thread-safe."""
 
     def __init__(self, engine: Engine, pause: timedelta = PAUSE) -> None:
         self._engine = engine
@@ -68,10 +66,8 @@ class Attempts:
 
     @contextmanager
     def count(self, batch_id: str) -> Iterator[bool]:
-        """Count an attempt at this batch's step; yield False if it may not start now.
-
-        Raises TooManyDeaths and Unavailable.
-        """
+        """Count an attempt at a step of this batch while the block runs. Yield False if the step
+        may not start now. Raises TooManyDeaths and Unavailable."""
         if batch_id in self._owed:
             self._clear([batch_id])
         with transaction(self._engine) as connection:
@@ -95,7 +91,7 @@ class Attempts:
             self._finish(batch_id)
 
     def close(self) -> None:
-        """Forgive the running attempts: this process ends normally."""
+        """Remove the running attempts from the count, because this process ends normally."""
         try:
             self._clear(list(self._under_way | self._owed))
         except Unavailable:

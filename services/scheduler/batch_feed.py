@@ -1,11 +1,13 @@
-"""One round over the batches: settle finished lines, expire late batches, feed waiting lines.
+"""One round over the batches: finish lines whose jobs have ended, expire late batches, and create
+jobs for waiting lines.
 
 Each step is one transaction. If the scheduler is killed, the next round or another scheduler
-continues. Work shared by many batches is done for all at once, and for each alone if that fails.
+continues. Work shared by many batches is done for all at once. If that fails, it is done for each
+batch alone.
 
-No more jobs wait in a metric's batch queue than its workers finish in a few seconds. A new batch
-therefore waits for a bounded time. If a queue was found empty, twice as many may wait, so that the
-bound follows the number and speed of the workers.
+A metric's batch queue holds no more jobs than its workers finish in a few seconds. This bounds the
+waiting time of a new batch. If the queue was found empty, the limit is doubled. It thus follows the
+number and speed of the workers.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ logger = telemetry.logger(__name__)
 
 
 class Feeder:
-    """Feeds batches for one scheduler."""
+    """Creates the jobs of batches for one scheduler."""
 
     def __init__(
         self, engine: Engine, settings: Settings, *, isolation: FailureIsolation | None = None
@@ -48,8 +50,8 @@ class Feeder:
         self._pace = MetricRate(LEAST_WAITING, settings.batch_window)
 
     def round(self) -> int:
-        """Run one round; return the number of new jobs. Raises Unavailable if the ledger is
-        away."""
+        """Run one round and return the number of new jobs. Raises Unavailable if the ledger cannot
+        be reached."""
         self._isolation.for_each_batch("settling", batch_feed.finish_lines)
         self._isolation.for_each_batch("finishing", batches.finish_answered)
         self._isolation.for_each_batch("expiring", batches.expire)
@@ -72,7 +74,8 @@ class Feeder:
         )
 
     def _feed_metric(self, open_ones: list[OpenBatch], loads: list[Load]) -> int:
-        """Share the metric's window among its batches; return how many jobs were made."""
+        """Divide the metric's free queue places among its batches, create their jobs, and return
+        the number of new jobs."""
         metric = open_ones[0].metric
         able = [replace(batch, left=self._available(batch)) for batch in open_ones]
         allocation = allocate_by_tenant(_batch_usage(able, loads), self._window(metric, loads))
@@ -87,7 +90,8 @@ class Feeder:
         return sent
 
     def _window(self, metric: str, loads: list[Load]) -> int:
-        """Return the maximum of jobs in the queue: the setting, or less if its workers are slow."""
+        """Return the maximum number of jobs in the queue: the configured number, or less if the
+        metric's workers are slow."""
         open_now, waiting = sum(load.jobs for load in loads), sum(load.queued for load in loads)
         with suppress(Unavailable):  # the recovery sends lost messages
             waiting = min(waiting, broker.queue_length(metric, batch=True))
@@ -95,14 +99,14 @@ class Feeder:
         return min(self._settings.batch_window, open_now + bound - waiting)
 
     def _available(self, batch: OpenBatch) -> int:
-        """Return how many jobs the batch can use; at most a window of its jobs waits for models."""
+        """Return how many jobs the batch can use. At most a window of its jobs may wait for
+        models."""
         return min(batch.left, max(0, self._settings.batch_window - batch.waiting_for_models))
 
     def _feed(self, batch: OpenBatch, count: int) -> int:
-        """Make jobs of the batch's next lines, at most `count`, and send them; return how many.
-
-        While the broker is away the commit stands, and the recovery sends the messages later.
-        """
+        """Create and send jobs for the batch's next lines, at most `count`. Return the number of
+        new jobs. If the broker is unavailable, the jobs stay committed, and `recovery` sends their
+        messages later."""
         again = timedelta(seconds=self._settings.resend_seconds)
         with transaction(self._engine) as connection:
             job_ids = batch_feed.feed(connection, batch.id, count, again)
@@ -116,7 +120,7 @@ class Feeder:
 
 
 def _batch_usage(open_ones: list[OpenBatch], loads: list[Load]) -> list[BatchUsage]:
-    """Return the open batches in the order in which ties are served."""
+    """Return the open batches with their use of the queue. Their order decides ties."""
     held = {load.batch_id: load.jobs for load in loads}
     can_use = [
         BatchUsage(batch.id, batch.tenant, batch.left, held.pop(batch.id, 0)) for batch in open_ones
@@ -130,8 +134,8 @@ def _batch_usage(open_ones: list[OpenBatch], loads: list[Load]) -> list[BatchUsa
 
 @dataclass(frozen=True)
 class QueueSample:
-    """A metric's batch queue at the last look. ended: jobs per second; bound: jobs that could
-    wait."""
+    """The last observation of a metric's batch queue. `ended` is the number of jobs that end per
+    second, and `bound` the number that may wait."""
 
     at: float
     open_jobs: int
@@ -140,10 +144,8 @@ class QueueSample:
 
 
 class MetricRate:
-    """The pace of each metric, as one scheduler sees it. Not thread-safe.
-
-    least, most: bounds for the number of waiting jobs.
-    """
+    """The rate at which each metric finishes jobs, as one scheduler observes it. Not thread-safe.
+    `least` and `most` limit the number of waiting jobs."""
 
     def __init__(self, least: int, most: int) -> None:
         self._least = min(least, most)
@@ -156,7 +158,7 @@ class MetricRate:
         self._fed[metric] += count
 
     def bound(self, metric: str, open_jobs: int, waiting: int, at: float | None = None) -> int:
-        """Return how many jobs may wait in the queue now."""
+        """Return the number of jobs that may wait in the queue now."""
         at = time.monotonic() if at is None else at
         fed, before = self._fed.pop(metric, 0), self._seen.get(metric)
         ended, bound = 0.0, self._least

@@ -1,10 +1,10 @@
-"""The files of batches: validates input files in steps and streams output and error files.
+"""The files of batches: validates input files in steps, and streams output and error files.
 
-This runs in threads, so that feeding does not wait for it. Tenants take turns: a step validates
-some lines of one batch, then it is another tenant's turn.
+This runs in threads, so that the creation of jobs does not wait for it. Tenants take turns, and
+each step validates some lines of one batch.
 
-Source of both formats: OpenAI Batch API. Input: `{"custom_id", "method": "POST", "url", "body"}`;
-the body is read as strictly as the gateway reads a request to that url. Output: `{id, custom_id,
+Source of both formats: OpenAI Batch API. Input: `{"custom_id", "method": "POST", "url", "body"}`.
+The body is parsed as strictly as the gateway parses a request to that url. Output: `{id, custom_id,
 response {status_code, request_id, body}, error}`.
 """
 
@@ -71,7 +71,8 @@ logger = telemetry.logger(__name__)
 
 @dataclass
 class FileTask:
-    """One of the two file tasks: the order of turns and the running steps."""
+    """One of the two file tasks, with the order in which batches take turns and its running
+    steps."""
 
     name: str
     waiting: Callable[[Connection], list[DueBatch]]
@@ -87,10 +88,8 @@ class FileTask:
 
 
 class BatchFileWorker:
-    """Reads and writes the files of batches for one scheduler.
-
-    patience: seconds that a round waits for its steps; slower steps continue beside the next round.
-    """
+    """Reads and writes the files of batches for one scheduler. `patience` is how many seconds a
+    round waits for its steps. Slower steps continue during the next round."""
 
     def __init__(
         self,
@@ -114,10 +113,8 @@ class BatchFileWorker:
 
     def round(self) -> int:
         """Validate a step of one batch per tenant, and write the files of one ended batch per
-        tenant.
-
-        Return how many batches were processed; 0: nothing is left to do. Raises Unavailable.
-        """
+        tenant. Return the number of batches processed, or 0 if nothing is left to do. Raises
+        Unavailable."""
         with transaction(self._engine) as connection:
             waiting = [duty.waiting(connection) for duty in self._duties]
             for duty in self._duties:
@@ -158,8 +155,8 @@ class BatchFileWorker:
         return True
 
     def _step(self, batch: Batch, size: int | None) -> ValidationStep:
-        """Validate one step. size: bytes of the input file; None: it was deleted. Raises
-        FileStoreAway."""
+        """Validate the next lines. `size` is the size of the input file in bytes, or None if the
+        file was deleted. Raises FileStoreAway."""
         if size is None:
             return _failed(batch, Fault("unknown_file", "the input file was deleted"))
         try:
@@ -192,7 +189,8 @@ class BatchFileWorker:
     def _stream(
         self, connection: Connection, batch: Batch, ids: dict[Kind, str]
     ) -> dict[Kind, int]:
-        """Write each line's answer into one of the two files; return the bytes of each file."""
+        """Write each line's result to the output or error file. Return the size of each file in
+        bytes."""
         counts = dict.fromkeys(KINDS, 0)
         with ExitStack() as opened:
             streams: dict[Kind, IO[Any]] = {
@@ -206,7 +204,7 @@ class BatchFileWorker:
     def _register_file(
         self, connection: Connection, batch: Batch, kind: Kind, size: int
     ) -> str | None:
-        """Insert the file's row; return its id, or None if it is empty."""
+        """Insert the file's row and return its id. Return None if the file is empty."""
         if size == 0:
             return None
         new = NewFile(
@@ -222,7 +220,7 @@ class BatchFileWorker:
 
 
 def _failed(batch: Batch, fault: Fault) -> ValidationStep:
-    """Return the step that ends the validation with a fault of the whole file."""
+    """Return a step that ends the validation because of an error in the whole file."""
     return ValidationStep([], [fault], batch.read_bytes, batch.read_lines, at_end=True, fatal=True)
 
 
@@ -235,14 +233,15 @@ def _line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
 
 
 def _sanitize(text: str) -> str:
-    """Replace the one character that PostgreSQL cannot store."""
+    """Return the text unchanged. Raises PydanticCustomError for the NUL character, which PostgreSQL
+    cannot store."""
     if "\x00" in text:
         raise PydanticCustomError("nul", "must not contain the character U+0000")
     return text
 
 
 class BatchLine(Message):
-    """One request of a batch."""
+    """A line of a batch's input file."""
 
     custom_id: Annotated[
         str, StringConstraints(min_length=1, max_length=256), AfterValidator(_sanitize)
@@ -254,7 +253,7 @@ class BatchLine(Message):
 
 @dataclass
 class PartRead:
-    """The lines read since the step began; positions count from the beginning of the file."""
+    """The lines read since the step began. Positions count from the beginning of the file."""
 
     read_bytes: int
     read_lines: int
@@ -263,7 +262,7 @@ class PartRead:
     keeps_text: bool = True
 
     def add(self, line: ValidLine | Fault | None, *, private: bool) -> None:
-        """Add one line. private: a faulty line may set `do_not_store_text`."""
+        """Add a line. `private` means that an invalid line may contain `do_not_store_text`."""
         if isinstance(line, Fault):
             self.faults.append(line)
             self.keeps_text &= not private
@@ -285,7 +284,7 @@ class PartRead:
 
 @dataclass(frozen=True)
 class Reader:
-    """Validates the lines of a batch."""
+    """The validator for the lines of a batch."""
 
     contract: ServiceContract
     endpoint: str
@@ -297,7 +296,7 @@ class Reader:
     language: str | None = None  # default for lines
 
     def step(self, stream: IO[bytes], batch: Batch) -> ValidationStep:
-        """Read some lines from the batch's position on."""
+        """Read and validate some lines, starting at the batch's position."""
         part = PartRead(batch.read_bytes, batch.read_lines)
         until = time.monotonic() + SECONDS_AT_ONCE
         for raw, length in self._raw(stream):
@@ -318,7 +317,7 @@ class Reader:
         return part.step(at_end=True)
 
     def _raw(self, stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
-        """Yield each line, cut off if it is too long, with its true length in bytes."""
+        """Yield each line with its full length in bytes. Lines that are too long are cut off."""
         limit = self.most_body_bytes + ENVELOPE_BYTES
         while raw := stream.readline(limit + 1):
             length, piece = len(raw), raw
@@ -327,10 +326,8 @@ class Reader:
             yield raw, length
 
     def line(self, raw: bytes, number: int, length: int) -> ValidLine | Fault | None:
-        """Return the validated line or its fault; None for a blank line.
-
-        length: its bytes, of which `raw` holds the first.
-        """
+        """Return the validated line, or its error, or None for a blank line. `length` is the line's
+        full length in bytes. `raw` may be cut off."""
         if length > self.most_body_bytes + ENVELOPE_BYTES:
             return Fault(
                 "line_too_long", f"the body may have at most {self.most_body_bytes} bytes", number
@@ -361,7 +358,7 @@ class Reader:
             return Fault("unreadable_line", "this line cannot be read", number, "#")
 
     def read(self, raw: bytes) -> tuple[str, JobRequest]:
-        """Return the line's custom_id and its request. Raises InvalidLine."""
+        """Return the custom_id and the request of the line. Raises InvalidLine."""
         line = self._envelope(raw)
         if line.url != self.endpoint:
             raise InvalidLine(
@@ -391,7 +388,7 @@ class Reader:
         return line.custom_id, request
 
     def _with_language(self, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        """Return the body with the batch's language, unless it states its own."""
+        """Return the body with the batch's language, unless the body states its own language."""
         states_one = body.get("language", "auto") != "auto"
         has_field = "language" in self.contract.request.model_fields
         if self.language is None or states_one or not has_field:
@@ -412,7 +409,7 @@ class Reader:
 
 
 def not_finite(value: JsonValue) -> Iterator[tuple[str | int, ...]]:
-    """Yield the positions of NaN and infinite numbers in this value."""
+    """Yield the paths of NaN and infinite numbers in this value."""
     if isinstance(value, float) and not isfinite(value):
         yield ()
     inside: Iterable[tuple[str | int, JsonValue]] = ()
@@ -425,7 +422,7 @@ def not_finite(value: JsonValue) -> Iterator[tuple[str | int, ...]]:
 
 
 class InvalidLine(BadInput):
-    """A line without a valid request; `slug` is the error's code."""
+    """A line without a valid request. `slug` is the error code."""
 
     def __init__(self, detail: str, *, slug: str, pointer: str) -> None:
         super().__init__(detail, pointer=pointer)
@@ -433,8 +430,7 @@ class InvalidLine(BadInput):
 
     @classmethod
     def of(cls, problem: dict[str, Any], at: str) -> InvalidLine:
-        """Return the first fault of a validation problem, with its pointer moved to this
-        position."""
+        """Return the first error of a validation problem, with `at` in front of its pointer."""
         first = problem["errors"][0]
         where = "#" + at + first["pointer"].removeprefix("#")
         return cls(first["detail"], slug="invalid_request", pointer=where)
@@ -444,7 +440,7 @@ LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}  # to
 
 
 def output_line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
-    """Return the kind of file for this answer, and its line there."""
+    """Return the kind of file for this result, and the line to write there."""
     job = answer.job
     good = job is not None and job.status == "succeeded"
     line = {
@@ -458,7 +454,7 @@ def output_line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
 
 
 def error_line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
-    """Return the line of an answer that cannot be shown; its job can still be read."""
+    """Return the line for a result that cannot be shown. Its job can still be read."""
     line = {
         "id": _id(batch, answer),
         "custom_id": answer.custom_id,
@@ -473,8 +469,8 @@ def _id(batch: Batch, answer: LineResult) -> str:
 
 
 def _response(answer: LineResult) -> dict[str, Any] | None:
-    """Return the JSON of `GET /v1/jobs/{id}` with this line's own metadata; None without an
-    answer."""
+    """Return the JSON of `GET /v1/jobs/{id}` with this line's own metadata. Return None if the job
+    has no result or error."""
     job = answer.job
     if job is None or job.status not in ("succeeded", "failed"):
         return None

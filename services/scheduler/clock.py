@@ -1,8 +1,6 @@
-"""Detects steps and absences of the database, so that no lease, batch or pause ends by one.
-
-Each scheduler compares the database's clock with its own monotonic clock. The first one that finds
-a step moves the deadlines. The others see that the row in the ledger is up to date.
-"""
+"""Detection of clock steps and outages of the database, so that neither ends a lease, batch or
+pause. Each scheduler compares the database's clock with its own monotonic clock. The first one that
+detects a step moves the deadlines. The others see in the ledger that this is done."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ logger = telemetry.logger(__name__)
 
 
 class ClockWatch:
-    """The clock as one scheduler has seen it."""
+    """The database's clock as one scheduler has observed it."""
 
     def __init__(
         self,
@@ -40,7 +38,7 @@ class ClockWatch:
         self._last: tuple[datetime, float] | None = None  # the database's time and ours
 
     def round(self) -> None:
-        """Compare the clocks once. Raises Unavailable."""
+        """Compare the two clocks once. Raises Unavailable."""
         began = self._monotonic()
         with single_statements(self._engine) as connection:
             now, is_noted = clock.note_steady(connection)
@@ -56,8 +54,8 @@ class ClockWatch:
         self._last = (now, ours)
 
     def _resume(self, gap: timedelta, step: timedelta) -> None:
-        """Move the deadlines after a step. After a long gap running jobs get a new lease: their
-        workers could not renew the old one while the database was away."""
+        """Move the deadlines after a step of the clock. After a long gap, running jobs get a new
+        lease, because their workers could not renew the old one during the outage."""
         has_stepped = abs(step) > TOLERANCE
         with transaction(self._engine) as connection:
             if clock.note(connection) and (has_stepped or gap > self._lease / 2):

@@ -13,14 +13,14 @@ AT_ONCE = 500  # rows per transaction
 
 
 class Facts:
-    """Writes the results table for one scheduler."""
+    """The task that writes the results table, for one scheduler."""
 
     def __init__(self, engine: Engine, at_once: int = AT_ONCE) -> None:
         self._engine = engine
         self._at_once = at_once
 
     def round(self) -> int:
-        """Write one portion; return 0 if nothing is left, else the portion's size. Raises
+        """Write one portion of rows. Return its size, or 0 if nothing is left. Raises
         Unavailable."""
         with transaction(self._engine) as connection:
             lines = result_facts.write_of_lines(connection, fact_plan, self._at_once)
@@ -30,7 +30,7 @@ class Facts:
         return most if most >= self._at_once else self._update()
 
     def _update(self) -> int:
-        """Rewrite rows that an earlier version wrote by other rules."""
+        """Rewrite rows that an earlier version wrote under different rules."""
         for metric in reported():
             plan = fact_plan(metric)
             if plan is None:

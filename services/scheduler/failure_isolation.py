@@ -1,8 +1,9 @@
-"""Lets a batch that cannot continue fail alone.
+"""Isolates failures: a batch that cannot continue fails alone.
 
 An unexpected error in a step is logged and counted, and the batch is postponed. After a few tries
-it fails with the reason. A step that kills the process is counted before it begins. If the ledger
-is away, the round ends and no batch is blamed. If the file store is away, its batch waits.
+it fails with the reason. Steps are counted before they begin, in case one kills the process. If the
+ledger is unavailable, the round ends and no batch is blamed. If the file store is unavailable, its
+batch waits.
 """
 
 from __future__ import annotations
@@ -36,21 +37,22 @@ logger = telemetry.logger(__name__)
 
 
 def is_schema_error(error: Exception) -> bool:
-    """Return True if a table or column differs from this version, not by the fault of a batch."""
+    """Return True if a table or column differs from what this version expects. Such an error is not
+    the fault of a batch."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     return isinstance(error, DBAPIError) and state in SCHEMA
 
 
 @dataclass
 class StepErrors:
-    """The latest errors in a batch's step."""
+    """The recent errors in a step of a batch."""
 
     away: int = 0  # how often the file store was away
     errors: int = 0
     until: float = 0.0  # end of the pause
 
     def postpone(self, first_seconds: float) -> None:
-        """Delay the next try; each delay is twice the one before."""
+        """Delay the next try. Each delay is twice as long as the one before, up to a limit."""
         seconds = first_seconds * 2.0 ** min(self.away + self.errors - 1, MOST_DOUBLINGS)
         self.until = time.monotonic() + min(seconds, LONGEST_REST_SECONDS)
 
@@ -74,16 +76,15 @@ class FailureIsolation:
         self._attempts = attempts or Attempts(engine)
 
     def should_wait(self, step: str, batch_id: str) -> bool:
-        """Return True while the pause after a failed step is not over."""
+        """Return True during the pause after a failed step."""
         trouble = self._troubles.get((step, batch_id))
         return trouble is not None and time.monotonic() < trouble.until
 
     @contextmanager
     def attempt(self, step: str, batch_id: str) -> Iterator[bool]:
-        """Count an attempt at this step; yield False if it may not start now.
-
-        Errors in the block are handled here. Raises Unavailable if the ledger is away.
-        """
+        """Count an attempt at this step while the block runs. Yield False if the step may not start
+        now. Errors in the block are handled here. Raises Unavailable if the ledger cannot be
+        reached."""
         with self.guard(step, batch_id):
             try:
                 with self._attempts.count(batch_id) as begins:
@@ -96,12 +97,13 @@ class FailureIsolation:
             yield False
 
     def close(self) -> None:
-        """Forgive the running attempts: this process ends normally."""
+        """Remove the running attempts from the count, because this process ends normally."""
         self._attempts.close()
 
     @contextmanager
     def guard(self, step: str, batch_id: str) -> Iterator[None]:
-        """Log errors in the block. Raises Unavailable if the ledger is away."""
+        """Log and record errors in the block. Raises Unavailable if the ledger cannot be
+        reached."""
         try:
             yield
         except (FileStoreAway, ModelNotReady) as error:
@@ -120,17 +122,16 @@ class FailureIsolation:
                 self._troubles.pop((step, batch_id), None)
 
     def note_hanging(self, connection: Connection, batch_id: str) -> None:
-        """Record that a step of this batch hangs. It is not to blame if the process is killed."""
+        """Record that a step of this batch hangs. The batch is then not blamed if the process is
+        killed."""
         batches.set_waiting(connection, batch_id, HANGING)
         batch_attempts.clear(connection, [batch_id])
 
     def for_each_batch(
         self, step: str, work: Callable[[Connection, Sequence[str] | None], object]
     ) -> None:
-        """Run `work` for all batches in one transaction; if it fails, once for each batch.
-
-        work: takes the ids of its batches, or None for all. Raises Unavailable.
-        """
+        """Run `work` for all batches in one transaction. If that fails, run it once for each batch.
+        `work` takes the ids of its batches, or None for all batches. Raises Unavailable."""
         try:
             with transaction(self._engine) as connection:
                 work(connection, None)
@@ -147,7 +148,7 @@ class FailureIsolation:
                     work(connection, [batch.id])
 
     def _failed(self, step: str, batch_id: str, error: Exception) -> None:
-        """Log the error under an id that the caller gets as well; after the last try fail the
+        """Log the error under an id that the caller also gets. After the last try, fail the
         batch."""
         error_id = f"err_{secrets.token_hex(8)}"
         logger.error("batch.crashed", batch=batch_id, step=step, error_id=error_id, exc_info=error)
@@ -174,7 +175,8 @@ class FailureIsolation:
             return trouble
 
     def _end(self, batch_id: str, fault: Fault) -> None:
-        """Fail the batch with its results, or without them if they cannot be written."""
+        """Fail the batch and write its results, or fail it without results if they cannot be
+        written."""
         try:
             with transaction(self._engine) as connection:
                 status = batches.fail(connection, batch_id, fault)
@@ -187,7 +189,8 @@ class FailureIsolation:
         logger.error("batch.failed", batch=batch_id, status=status, reason=fault.message)
 
     def _fail_batch(self, batch_id: str, fault: Fault) -> str:
-        """Update only the batch's row; if that fails, too, pause and retry."""
+        """Mark the batch as failed without writing anything else. Return `stuck` if even that
+        fails."""
         try:
             with transaction(self._engine) as connection:
                 batches.fail_batch(connection, find(connection, batch_id), [vars(fault)])

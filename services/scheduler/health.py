@@ -1,7 +1,5 @@
-"""The scheduler's probes on `TOUCHSTONE_METRICS_PORT`: `/healthz`, `/readyz`, `/metrics`.
-
-The scheduler is healthy while each periodic task comes round.
-"""
+"""The scheduler's HTTP endpoints on `TOUCHSTONE_METRICS_PORT`: `/healthz`, `/readyz`, `/metrics`.
+The scheduler is healthy while each periodic task runs on schedule."""
 
 from __future__ import annotations
 
@@ -27,18 +25,19 @@ class TaskMonitor:
         self._began[duty] = time.monotonic()
 
     def late(self) -> list[str]:
-        """Return the tasks that are overdue: their thread ended or hangs."""
+        """Return the tasks that are overdue, because their thread ended or hangs."""
         before = time.monotonic() - self._longest
         return [duty for duty, began in self._began.copy().items() if began < before]
 
 
 class _NoLogHandler(WSGIRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Discard the line: probes are too frequent."""
+        """Log nothing, since probes are frequent."""
 
 
 def start_server(rounds: TaskMonitor, host: str, port: int) -> WSGIServer:
-    """Answer probes from a separate thread; return the server for its shutdown."""
+    """Answer probes from a separate thread. Return the server, so that the caller can shut it
+    down."""
     metrics = make_wsgi_app()
 
     def answer(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:

@@ -1,7 +1,5 @@
-"""Sends lost messages again, and ends the jobs whose attempts are used up.
-
-Several schedulers may run: they pick rows with FOR UPDATE SKIP LOCKED, and a surplus message finds
-nothing to claim.
+"""Sends lost messages again, and fails jobs that have used all their attempts. Several schedulers
+may run. They pick rows with FOR UPDATE SKIP LOCKED, and a duplicate message finds no job to claim.
 """
 
 from __future__ import annotations
@@ -29,10 +27,8 @@ MOST_AT_ONCE = 1_000  # messages re-sent for a metric in one round
 
 
 def recover(engine: Engine, settings: Settings) -> None:
-    """Run one round. Raises Unavailable if the ledger or the broker is away.
-
-    An error in one queue does not stop the others.
-    """
+    """Run one round. Raises Unavailable if the ledger or the broker cannot be reached. An error in
+    one queue does not stop the others."""
     with log_errors("exhausted"):
         end_exhausted(engine, settings)
     with transaction(engine) as connection:
@@ -54,7 +50,7 @@ def log_errors(duty: str) -> Iterator[None]:
 
 
 def end_exhausted(engine: Engine, settings: Settings) -> None:
-    """Fail the jobs whose worker died, or was blocked by them, in the last allowed attempt."""
+    """Fail the jobs that used their last attempt. Their worker died, or the job blocked it."""
     end = partial(recovery.fail_exhausted, max_attempts=MAX_ATTEMPTS)
     endless = endless_attempts(MAX_ATTEMPTS)
     dead = attempts_exhausted(MAX_ATTEMPTS, "the worker died or lost its lease")
@@ -68,11 +64,11 @@ def end_exhausted(engine: Engine, settings: Settings) -> None:
 
 
 def resend(engine: Engine, metric_queue: MetricQueue, settings: Settings) -> int:
-    """Send the lost messages of a queue again; return how many.
+    """Send the lost messages of a queue again and return their number.
 
-    A job that merely waits is not lost. The queue holds a message for each such job, so at most the
-    missing messages are sent, and a long queue gets no duplicates. Jobs that may have killed their
-    workers are sent one at a time.
+    A job that merely waits is not lost. The queue holds one message for each waiting job, so at
+    most the missing ones are sent, and a long queue gets no duplicates. Jobs that may have killed
+    their workers are sent one at a time.
     """
     in_queue = broker.queue_length(metric_queue.metric, batch=metric_queue.batch)
     with transaction(engine) as connection:
@@ -90,7 +86,7 @@ def resend(engine: Engine, metric_queue: MetricQueue, settings: Settings) -> int
 def _take_lost(
     connection: Connection, metric_queue: MetricQueue, in_queue: int, settings: Settings
 ) -> list[str]:
-    """Return the ids of the jobs whose message is lost, or that may be tried again."""
+    """Return the ids of jobs whose message is lost, and of jobs that may be tried again."""
     again_after = timedelta(seconds=settings.resend_seconds)
     missing = recovery.queued_count(connection, metric_queue) - in_queue
     orphans = partial(recovery.take_orphans, limit=MOST_AT_ONCE)

@@ -1,11 +1,11 @@
-"""Deletes results, files and keys after their retention.
+"""Deletes results, files and keys after their retention time.
 
-A blob is deleted after its row; a blob without a row, whose writer died, after a day. An error is
-logged and retried in the next round, and does not stop the rest.
+A stored file is deleted after its row. A file without a row, whose writer died, is deleted after a
+day. An error is logged and retried in the next round, and does not stop the rest.
 
-Input files with private texts are deleted however their batch ended. Validation records whether a
-line is private. If a batch ended before all lines were read, the remaining bytes are searched for
-the field's name.
+Input files with private texts are deleted however their batch ended. Validation records if a line
+is private. If a batch ended before all lines were read, the remaining bytes are searched for the
+field's name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ logger = telemetry.logger(__name__)
 
 
 class Retention:
-    """Deletes old data for one scheduler."""
+    """The task that deletes old data, for one scheduler."""
 
     def __init__(self, engine: Engine, settings: Settings) -> None:
         self._engine = engine
@@ -43,7 +43,7 @@ class Retention:
         self._store = FileStore(settings.files_url, engine)
 
     def round(self) -> None:
-        """Delete everything whose retention is over. Raises Unavailable."""
+        """Delete everything whose retention time has passed. Raises Unavailable."""
         term = timedelta(hours=self._settings.retention_hours)
         purges: dict[str, Callable[[], int]] = {
             **self._jobs(term),
@@ -63,7 +63,8 @@ class Retention:
             logger.info("retention.purged", **gone)
 
     def _jobs(self, term: timedelta) -> dict[str, Callable[[], int]]:
-        """Return the purges of jobs, for one table or for partitions, which are dropped by day."""
+        """Return the purges of jobs by name. If the table is partitioned by day, whole days are
+        dropped."""
         with transaction(self._engine) as connection:
             by_day = partitions.is_partitioned(connection)
         if not by_day:
@@ -91,7 +92,7 @@ class Retention:
         )
 
     def _referring(self, older_than: timedelta) -> int:
-        """Delete rows that refer to expired jobs, since pages show them and keys repeat them.
+        """Delete rows that refer to expired jobs, such as rows of pages and idempotency keys.
         Return the number of portions."""
         portions = 0
         for column in partitions.REFERRING:
@@ -103,7 +104,7 @@ class Retention:
         return portions
 
     def _all(self, portion: Callable[[Connection], int]) -> Callable[[], int]:
-        """Return a purge that deletes portions, one transaction each, until nothing is left."""
+        """Return a purge that deletes one portion per transaction until nothing is left."""
 
         def purge() -> int:
             total = 0
@@ -117,8 +118,8 @@ class Retention:
         return purge
 
     def _batches(self, older_than: timedelta, purge: Callable[[Connection, str], int]) -> int:
-        """Purge one batch after the other; a batch that cannot be purged waits for the next
-        round."""
+        """Purge one batch after the other and return the total. A batch that cannot be purged waits
+        for the next round."""
         total, stuck = 0, list[str]()
         while True:
             with transaction(self._engine) as connection:
@@ -149,8 +150,8 @@ class Retention:
                 return total
 
     def _delete_unknown_files(self) -> int:
-        """Delete blobs without a row: a process died between blob and row, or the store was
-        away."""
+        """Delete stored files without a row. They remain if a process dies while writing, or if the
+        store is unavailable."""
         self._store.remove_unfinished(STRAY_AGE)
         old = list(self._store.list_by_age(STRAY_AGE))
         strays = []
@@ -165,8 +166,8 @@ class Retention:
 
 
 def _run_one(kind: str, purge: Callable[[], int]) -> int:
-    """Run one purge; an error does not stop the others. Raises Unavailable if the ledger is
-    away."""
+    """Run one purge. An error does not stop the others. Raises Unavailable if the ledger cannot be
+    reached."""
     try:
         return purge()
     except FileStoreAway as error:
@@ -179,7 +180,7 @@ def _run_one(kind: str, purge: Callable[[], int]) -> int:
 
 
 class PrivateInputs:
-    """Deletes input files with private texts for one scheduler."""
+    """The task that deletes input files with private texts, for one scheduler."""
 
     def __init__(self, engine: Engine, settings: Settings) -> None:
         self._engine = engine
@@ -187,7 +188,7 @@ class PrivateInputs:
         self._after = ""  # the last batch of a round, so that files that are away block no others
 
     def round(self) -> int:
-        """Delete such files; return how many. Raises Unavailable."""
+        """Delete input files with private texts and return their number. Raises Unavailable."""
         with transaction(self._engine) as connection:
             inputs = retention.finished_inputs(connection, AT_ONCE, self._after)
         self._after = inputs[-1].batch_id if len(inputs) == AT_ONCE else ""
@@ -208,10 +209,8 @@ class PrivateInputs:
         return gone
 
     def _contains_field(self, file: FinishedInput) -> bool:
-        """Return True if the unread part of a file mentions `do_not_store_text`.
-
-        Raises FileStoreAway.
-        """
+        """Return True if the part of the file that was not validated contains `do_not_store_text`.
+        Raises FileStoreAway."""
         with self._store.open_read(file.file_id, file.read_bytes, size=file.bytes) as stream:
             tail = b""
             while piece := stream.read(PIECE_BYTES):

@@ -1,8 +1,9 @@
 """Keeps one message in a queue for each job that waits in it.
 
 A worker takes the job whose turn it is, not the job that its message names. If a message is lost
-with its worker, no particular job stays behind. Every later job waits a little longer, and none
-grows old enough for `recovery`. So this module counts messages and sends the missing ones.
+with its worker, no particular job is left behind. Instead, all later jobs wait a little longer, and
+none becomes old enough for `recovery`. This module therefore counts messages and sends the missing
+ones.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ logger = telemetry.logger(__name__)
 
 
 class Wakeups:
-    """The counts of one scheduler's last rounds."""
+    """The numbers of missing messages in the last rounds of one scheduler."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._short: dict[MetricQueue, deque[int]] = {}
 
     def round(self) -> None:
-        """Count once, and send the messages that were missing in every round. Raises
+        """Count the messages, and send those that were missing in every recent round. Raises
         Unavailable."""
         with transaction(self._engine) as connection:
             metric_queues = open_queues(connection)

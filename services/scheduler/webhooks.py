@@ -1,17 +1,18 @@
-"""Delivers webhooks: many attempts at a time, a few per endpoint, a share per tenant.
+"""Delivers webhooks: many attempts at a time, a few per endpoint, and a share per tenant.
 
-A thread with an event loop runs beside the scheduler's rounds and queries the ledger off the loop.
-If the process dies, its attempts are taken again after their lease. Delivery is at least once,
-under the same `webhook-id`.
+A thread with an event loop runs next to the scheduler's rounds. It queries the ledger outside of
+the loop. If the process dies, its attempts are repeated after their lease. Each event is delivered
+at least once, under the same `webhook-id`.
 
-An attempt is one request: one event, or several scores if the destination's format joins them, with
-one outcome for all. It signs the exact bytes and posts them. Only 2xx is a success; a redirect is a
-failure and is not followed. At most 64 kB of the answer are read, including its head and `100
-Continue`. Its body is neither kept nor shown. Source: Standard Webhooks 1.0.0.
+An attempt is one request. It contains one event, or several scores with a common outcome if the
+destination's format allows it. The attempt signs the exact bytes and posts them. Only a 2xx status
+is a success. A redirect is a failure and is not followed. At most 64 kB of the response are read,
+including its head and `100 Continue`. Its body is neither stored nor shown. Source: Standard
+Webhooks 1.0.0.
 
 No request reaches an internal address. The name is resolved once, every address is checked, and the
-socket opens to a checked address, so DNS rebinding has no effect. Host header, SNI and certificate
-check use the name: httpcore takes them from the URL. There is no proxy and no redirect here.
+socket connects to a checked address, so DNS rebinding has no effect. Host header, SNI and
+certificate check use the name, which httpcore takes from the URL. No proxy is used.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def _run(deliverer: Deliverer, stop: threading.Event) -> None:
 
 
 class Deliverer:
-    """Takes due deliveries and attempts them, until `stop` is set."""
+    """Claims due deliveries and attempts them until `stop` is set."""
 
     def __init__(self, engine: Engine, settings: Settings, sender: Sender) -> None:
         self._engine = engine
@@ -116,7 +117,7 @@ class Deliverer:
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def run(self, stop: threading.Event) -> None:
-        """Deliver until `stop` is set; running attempts are finished first."""
+        """Deliver until `stop` is set, then finish the running attempts."""
         while not stop.is_set():
             for test in await asyncio.to_thread(self._tests):
                 self._begin(test, self.test(test))
@@ -132,8 +133,8 @@ class Deliverer:
         task.add_done_callback(self._under_way.discard)
 
     async def test(self, test: Delivery) -> None:
-        """Make one attempt and report its outcome to the caller of the test; nothing else
-        changes."""
+        """Make one attempt for a test event and report its outcome to the caller of the test. The
+        endpoint's state does not change."""
         started = time.perf_counter()
         result = await self._try_send([test])
         milliseconds = round(1_000 * (time.perf_counter() - started))
@@ -178,7 +179,8 @@ class Deliverer:
         )
 
     async def _try_send(self, together: Sequence[Delivery]) -> SendSuccess | DeliveryRefusal:
-        """Send and return the outcome; a crash counts as a refusal, so that every attempt ends."""
+        """Send the deliveries and return the outcome. A crash counts as a refusal, so that every
+        attempt ends."""
         try:
             return await self._sender.send(*together)
         except Exception:
@@ -186,7 +188,7 @@ class Deliverer:
             return DeliveryRefusal("the attempt failed on our side")
 
     async def _pause(self) -> None:
-        """Wait until an attempt ends, or for one tick."""
+        """Wait until an attempt ends, or until the next regular check."""
         if not self._under_way:
             await asyncio.sleep(self._settings.tick_seconds)
             return
@@ -197,7 +199,7 @@ class Deliverer:
         )
 
     def _tests(self) -> list[Delivery]:
-        """Take requested test events, as many as there is room for."""
+        """Claim requested test events, as many as may be attempted now."""
         room = max(0, ATTEMPTS_AT_ONCE - len(self._under_way))
         return self._fetch(lambda connection: webhook_tests.take(connection, room))
 
@@ -215,7 +217,7 @@ class Deliverer:
         )
 
     def _fetch(self, take: Callable[[Connection], list[Delivery]]) -> list[Delivery]:
-        """Take deliveries; return none while the ledger is away."""
+        """Claim deliveries. Return an empty list if the ledger cannot be reached."""
         try:
             with transaction(self._engine) as connection:
                 return take(connection)
@@ -229,7 +231,7 @@ class Deliverer:
     def _save_outcome(
         self, together: Sequence[Delivery], result: SendSuccess | DeliveryRefusal
     ) -> Counter[str]:
-        """Write the outcome; return its names for log and counters, the most frequent first."""
+        """Write the outcome. Return how often each outcome was recorded, for log and counters."""
         schedule = self._settings.webhook_schedule
         with transaction(self._engine) as connection:
             if isinstance(result, SendSuccess):
@@ -242,7 +244,8 @@ class Deliverer:
 
 
 def requests_of(deliveries: Sequence[Delivery]) -> list[list[Delivery]]:
-    """Group deliveries of one endpoint if its format joins them; others stay alone."""
+    """Group the deliveries of an endpoint if its format allows several events in a request. All
+    others form groups of one."""
     together: dict[str, list[Delivery]] = {}
     for delivery in deliveries:
         key = delivery.endpoint_id if delivery.format in JOINED else delivery.id
@@ -256,12 +259,13 @@ class SendSuccess:
 
 
 class UnreadableAuthorization(Unreadable):
-    """The header was encrypted under a key that is no longer configured."""
+    """The authorization header was encrypted with a key that is no longer configured."""
 
 
 @dataclass(frozen=True)
 class Sender:
-    """Sends attempts. seconds: from resolving the name to the answer's status line and headers."""
+    """Sends webhook attempts. `seconds` is the timeout, from resolving the name to receiving the
+    status line and headers."""
 
     policy: DestinationPolicy
     sealer: Sealer
@@ -270,8 +274,8 @@ class Sender:
     tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
     async def send(self, first: Delivery, *more: Delivery) -> SendSuccess | DeliveryRefusal:
-        """Send the delivery, with more of its endpoint, in one request. Raises no ordinary
-        exception."""
+        """Send the delivery in one request, together with others of the same endpoint. Failures are
+        returned, not raised."""
         try:
             destination, body = read(url_of(first)), body_of((first, *more))
             headers = signed(first, body, self.sealer, destination)
@@ -327,11 +331,8 @@ def body_of(together: Sequence[Delivery]) -> str:
 
 
 def signed(delivery: Delivery, body: str, sealer: Sealer, destination: Destination) -> Headers:
-    """Return the attempt's headers: its time, a signature by each valid secret, and the
-    authorization.
-
-    delivery: the first of the request. Raises Unreadable.
-    """
+    """Return the request's headers: the time of the attempt, a signature with each valid secret,
+    and the authorization. `delivery` is the first delivery of the request. Raises Unreadable."""
     now = datetime.now(UTC)
     secrets = [sealed for sealed in (delivery.secret, delivery.earlier_secret) if sealed]
     signatures = [Webhook(sealer.open(sealed)).sign(delivery.id, now, body) for sealed in secrets]
@@ -355,7 +356,7 @@ def signed(delivery: Delivery, body: str, sealer: Sealer, destination: Destinati
 
 
 def outcome(answer: httpcore.Response) -> SendSuccess | DeliveryRefusal:
-    """Map the status line to an outcome."""
+    """Return the outcome for the status line of a response."""
     if 200 <= answer.status < 300:
         return SendSuccess(answer.status)
     redirect = "; redirects are not followed" if 300 <= answer.status < 400 else ""
@@ -368,7 +369,8 @@ def outcome(answer: httpcore.Response) -> SendSuccess | DeliveryRefusal:
 
 
 def retry_after(value: str, now: datetime) -> timedelta | None:
-    """Return the wait that the header asks for (RFC 9110, 10.2.3), or None if it is unreadable."""
+    """Return the waiting time in a `Retry-After` header (RFC 9110, 10.2.3), or None if it cannot be
+    parsed."""
     value = value.strip()
     if value.isascii() and value.isdigit():
         return timedelta(seconds=min(int(value[:10]), 10**9))
@@ -381,7 +383,8 @@ def retry_after(value: str, now: datetime) -> timedelta | None:
 
 
 async def _read_rest(answer: httpcore.Response) -> None:
-    """Read the rest of the answer, so that a receiver can finish; errors here do not matter."""
+    """Read the rest of the response, so that the receiver can finish sending. Errors here are
+    ignored."""
     try:
         async with asyncio.timeout(DRAIN_SECONDS):
             async for _chunk in answer.aiter_stream():
@@ -397,7 +400,7 @@ class AnswerTooLong(httpcore.ReadError):
 
 
 class BoundedStream(httpcore.AsyncNetworkStream):
-    """A socket that reads no more than MOST_ANSWER_BYTES, informational answers included."""
+    """A socket that reads at most MOST_ANSWER_BYTES, including informational responses."""
 
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream
@@ -433,7 +436,7 @@ class UnknownName(httpcore.ConnectError):
 
 
 class PolicyBackend(httpcore.AsyncNetworkBackend):
-    """Opens sockets for one destination under a policy."""
+    """Opens sockets to one destination and enforces the policy for addresses."""
 
     def __init__(
         self, policy: DestinationPolicy, destination: Destination, resolver: Resolve
@@ -451,10 +454,8 @@ class PolicyBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Return a stream to the first checked address that responds.
-
-        Raises ForbiddenDestination, before any packet is sent, if one address is not allowed.
-        """
+        """Return a stream to the first checked address that responds. Raises ForbiddenDestination
+        if any address is not allowed. No packet is sent in this case."""
         failed: Exception = UnknownName("the name has no address")
         for address in await self.resolve(host, port):
             try:
@@ -468,8 +469,8 @@ class PolicyBackend(httpcore.AsyncNetworkBackend):
         raise failed
 
     async def resolve(self, host: str, port: int) -> list[Address]:
-        """Return the addresses of this host, all allowed. Raises ForbiddenDestination,
-        UnknownName."""
+        """Return all addresses of this host. Raises ForbiddenDestination if one of them is not
+        allowed, and UnknownName."""
         try:
             resolved = await self._resolver(host, port)
         except (OSError, UnicodeError):
@@ -485,9 +486,9 @@ class PolicyBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Not supported."""
+        """Raise ForbiddenDestination, since Unix sockets are not supported."""
         raise ForbiddenDestination("no Unix sockets")
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep, as the base class asks."""
+        """Sleep. The base class requires this method."""
         await self._sockets.sleep(seconds)

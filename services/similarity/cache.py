@@ -1,7 +1,7 @@
-"""A cache of models' answers in front of their batcher: every distinct input is computed once.
+"""A cache of models' answers in front of their batcher. Every distinct input is computed once.
 
-The cache is bounded in entries and bytes, and drops the least recently used. It stores only SHA-256
-hashes of texts. Calls that wait for the device share its passes
+The cache is limited in entries and bytes, and drops the least recently used entries. It stores only
+SHA-256 hashes of texts. Calls that wait for the device share its passes
 (`services.inference.weights.batcher`), and equal inputs among them are computed once.
 """
 
@@ -52,24 +52,25 @@ Tokenized = TypeVar("Tokenized")
 
 
 class InputEncoder(Protocol[Tokenized]):
-    """Computes vectors."""
+    """Computes vectors from inputs."""
 
     @property
     def use(self) -> ModelUse:
-        """The model; part of the cache's keys."""
+        """The use of the model, which is part of the cache's keys."""
 
     @property
     def budget(self) -> int:
-        """Padded tokens of one pass."""
+        """The number of padded tokens in one pass."""
 
     def tokenize(self, inputs: Sequence[Input]) -> list[Tokenized]:
         """Tokenize each input. Thread-safe."""
 
     def width(self, row: Tokenized) -> int:
-        """Return the padded tokens of a row; rows of equal width may share a pass."""
+        """Return the padded tokens of a row. Rows of equal width may share a pass."""
 
     def run(self, rows: list[Tokenized]) -> list[Vector]:
-        """Return (D,) numbers for each row of one width. Call from one thread only."""
+        """Return a vector of D numbers for each row. All rows have the same width. Call this from
+        one thread only."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class EncoderMetrics:
         self._model = model
 
     def set_queue_size(self, rows: int) -> None:
-        """Do nothing: the size of the queue is not measured."""
+        """Do nothing. The size of the queue is not measured."""
 
     def batch(self, rows: int) -> None:
         BATCH_INPUTS.labels(self._model).observe(rows)
@@ -95,7 +96,7 @@ class EncoderMetrics:
 
 
 class CachedVectors(Generic[Tokenized]):
-    """A model's answers, from the cache or from a pass that calls share."""
+    """Returns a model's answers from the cache, or from a pass that several calls share."""
 
     def __init__(self, encoder: InputEncoder[Tokenized], kind: ModelKind, cache: Cache) -> None:
         self._encoder, self._kind, self._cache = encoder, kind, cache
@@ -113,7 +114,7 @@ class CachedVectors(Generic[Tokenized]):
         )
 
     def vectors(self, inputs: Sequence[Input]) -> dict[Input, Vector]:
-        """Return the (D,) answer of each distinct input. Thread-safe."""
+        """Return the answer, a vector of D numbers, for each distinct input. Thread-safe."""
         by_key = {key_of(self._encoder.use, text): text for text in dict.fromkeys(inputs)}
         vectors = self._cached(by_key)
         missing = [key for key in by_key if key not in vectors]
@@ -154,7 +155,7 @@ def key_of(use: ModelUse, texts: Input) -> bytes:
 
 
 class Cache:
-    """Maps keys to (D,) numbers. Thread-safe."""
+    """Maps keys to vectors. Thread-safe."""
 
     def __init__(self, entries: int = ENTRIES, size: int = BYTES) -> None:
         self._most, self._largest = entries, size
@@ -167,7 +168,7 @@ class Cache:
 
     @property
     def size(self) -> int:
-        """Bytes, with the overhead of entries."""
+        """The size in bytes, including the overhead of entries."""
         return self._bytes
 
     def get_cached(self, keys: Iterable[bytes]) -> dict[bytes, Vector]:
@@ -179,7 +180,7 @@ class Cache:
         return vectors
 
     def put(self, answers: dict[bytes, Vector]) -> None:
-        """Add answers, then drop the oldest entries until the bounds hold."""
+        """Add answers, then drop the least recently used entries until the limits hold."""
         with self._lock:
             for key, vector in answers.items():
                 self._drop(key)

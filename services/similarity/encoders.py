@@ -1,9 +1,10 @@
 """Similarity of two texts in [0, 1], by sentence-transformers models in this process.
 
-Bi-encoder: g(a, b) = max(0, cos(e(a), e(b))), with e the pooled embedding of one text. Symmetric,
-and 1 for two equal texts. Cross-encoder: g(a, b) = sigmoid(f(a, b)), with f the logit of a model
-that reads both texts together. Neither symmetric nor 1 for equal texts. Source: Reimers & Gurevych,
-Sentence-BERT, arXiv:1908.10084; section 4 for cross-encoders.
+A bi-encoder computes g(a, b) = max(0, cos(e(a), e(b))), where e is the pooled embedding of one
+text. It is symmetric, and 1 for two equal texts. A cross-encoder computes g(a, b) = sigmoid(f(a,
+b)), where f is the logit of a model that reads both texts together. It is neither symmetric nor 1
+for equal texts. Source: Reimers & Gurevych, Sentence-BERT, arXiv:1908.10084; section 4 for
+cross-encoders.
 """
 
 from __future__ import annotations
@@ -50,17 +51,15 @@ class LocalSimilarityModels:
         states: ModelStates | None = None,
         patience: float | None = None,
     ) -> None:
-        """`patience`: seconds to wait for another thread that loads a model; None: no limit."""
+        """Create the models. `patience` is the number of seconds to wait for another thread that
+        loads a model; None is unlimited."""
         self._catalogue = catalogue
         self._cache = Cache() if cache is None else cache
         self._loaded: LoadedModels[Similarity] = LoadedModels(states, patience)
 
     def similarity(self, name: str) -> Similarity:
-        """Return the bi-encoder or cross-encoder of this name.
-
-        Raises BadInput for an unknown name or another kind of model, ModelNotReady if it is not
-        loaded.
-        """
+        """Return the bi-encoder or cross-encoder of this name. Raises BadInput for an unknown name
+        or another kind of model, and ModelNotReady if it is not loaded."""
         entry = self._catalogue.of_kind(name, *KINDS)
         return self._loaded.get(name, lambda: self._load(entry), entry.idle_seconds)
 
@@ -71,7 +70,7 @@ class LocalSimilarityModels:
 
 
 class BiEncoder:
-    """The port `shared.models.ports.Similarity`, with one embedding per distinct text."""
+    """Implements the port `shared.models.ports.Similarity` with one embedding per distinct text."""
 
     def __init__(self, weights: LoadedEncoder, cache: Cache) -> None:
         self._weights = weights
@@ -82,7 +81,7 @@ class BiEncoder:
         return self._weights.use
 
     def similarities(self, pairs: Sequence[Pair]) -> Floats:
-        """Return (N,) cosines in [0, 1], negative ones as 0."""
+        """Return N cosines in [0, 1]. Negative cosines become 0."""
         if not pairs:
             return np.zeros(0)
         vectors = self._cached.vectors([text for pair in pairs for text in (pair.a, pair.b)])
@@ -101,7 +100,8 @@ class BiEncoder:
 
 
 class CrossEncoder:
-    """The port `shared.models.ports.Similarity`, with one forward pass per ordered pair."""
+    """Implements the port `shared.models.ports.Similarity` with one forward pass per ordered
+    pair."""
 
     def __init__(self, weights: LoadedEncoder, cache: Cache) -> None:
         self._weights = weights
@@ -112,7 +112,7 @@ class CrossEncoder:
         return self._weights.use
 
     def similarities(self, pairs: Sequence[Pair]) -> Floats:
-        """Return (N,) scores in [0, 1]. The order within a pair matters."""
+        """Return N scores in [0, 1]. The order within a pair matters."""
         ordered = [(pair.a, pair.b) for pair in pairs]
         vectors = self._cached.vectors(ordered)
         return sigmoid(np.array([vectors[pair][0] for pair in ordered], dtype=np.float64))
@@ -134,10 +134,8 @@ class EncoderInput:
 
 
 class SentenceEncoder:
-    """Encodes inputs by a sentence-transformers model, each row as if it were alone.
-
-    The model's `preprocess` tokenizes, with its prompt, lower case and truncation.
-    """
+    """Encodes inputs with a sentence-transformers model. Each row gives the same result as it would
+    alone. The model's `preprocess` tokenizes, including its prompt, lower case and truncation."""
 
     def __init__(
         self, weights: LoadedEncoder, finish: Callable[[Vector], Vector] = lambda outputs: outputs
@@ -183,10 +181,8 @@ class SentenceEncoder:
 
     @torch.inference_mode()
     def run(self, rows: list[EncoderInput]) -> list[Vector]:
-        """Return for each row of one width a (D,) embedding or a (1,) logit.
-
-        Raises ScoringError if the model returns NaN or infinity.
-        """
+        """Return for each row a vector of D numbers or, for a cross-encoder, one logit. All rows
+        have the same width. Raises ScoringError if the model returns NaN or infinity."""
         width = self.width(rows[0])
         features = {name: self._stack(name, rows, width) for name in rows[0].tokens}
         out = self._model(features | rows[0].shared)[self._weights.output]

@@ -1,9 +1,10 @@
-"""Two exact shortcuts for cross-encoders of BERT and RoBERTa.
+"""Two exact optimisations for cross-encoders of BERT and RoBERTa.
 
 The last layer is computed only for the one token that the head reads. The other tokens matter there
-as keys and values, so 2 d² of 12 d² multiplications per token remain. The first layer's queries,
-keys and values are computed once per distinct token of a batch: before it, a token is its word,
-position and segment, and a reason and its variants share nearly all of them.
+only as keys and values, so 2 d² of 12 d² multiplications per token remain. The first layer's
+queries, keys and values are computed once per distinct token of a batch. Before that layer a token
+is determined by its word, position and segment, and a reason and its variants share nearly all of
+them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class FirstTokenLayer(nn.Module):
     def forward(
         self, hidden: torch.Tensor, mask: torch.Tensor | None = None, *_rest: Any, **_more: Any
     ) -> torch.Tensor:
-        """hidden: (N, T, d). mask: (N, 1, T, T), the visible tokens of each token; None: all."""
+        """Compute the layer's output for the first token. `hidden` has shape (N, T, d). `mask`, of
+        shape (N, 1, T, T), marks which tokens each token can attend to; None means all."""
         inner = self.attention.self
         heads = (*hidden.shape[:1], -1, inner.num_attention_heads, inner.attention_head_size)
         first = hidden[:, :1]
@@ -58,7 +60,7 @@ class FirstTokenLayer(nn.Module):
 
 
 def read_first_token_only(network: Any) -> None:
-    """Shorten the last layer of networks whose head reads one token."""
+    """Shorten the last layer of a network whose head reads one token."""
     if isinstance(network, READ_FIRST_TOKEN) and network.config._attn_implementation == "sdpa":  # noqa: SLF001
         layers = network.base_model.encoder.layer
         layers[-1] = FirstTokenLayer(layers[-1])
@@ -66,13 +68,13 @@ def read_first_token_only(network: Any) -> None:
 
 @dataclass
 class Repeats:
-    """The distinct tokens of the current batch, with its N · T tokens in a row."""
+    """The distinct tokens among the N · T tokens of the current batch."""
 
     examples: torch.Tensor | None = None  # (D,) an index of each distinct token
     which: torch.Tensor | None = None  # (N · T,) the number of each token's distinct token
 
     def record(self, embeddings: Any, _args: Any, kwargs: dict[str, Any]) -> None:
-        """Runs as a hook before the embeddings."""
+        """Find the distinct tokens of a batch. This is a hook that runs before the embeddings."""
         words, segments = kwargs.get("input_ids"), kwargs.get("token_type_ids")
         if words is None or words.is_cuda or kwargs.get("position_ids") is not None:
             self.examples = self.which = None  # not on a GPU: not measured
@@ -90,7 +92,7 @@ class Repeats:
 
 
 class OncePerToken(nn.Module):
-    """A linear layer on (N, T, d) tokens that repeat."""
+    """A linear layer on (N, T, d) tokens that computes repeated tokens once."""
 
     def __init__(self, layer: nn.Linear, repeats: Repeats) -> None:
         super().__init__()
@@ -98,7 +100,7 @@ class OncePerToken(nn.Module):
         self._repeats = repeats
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Map (N, T, d) to (N, T, e)."""
+        """Map tokens from (N, T, d) to (N, T, e)."""
         examples, which = self._repeats.examples, self._repeats.which
         if examples is None or which is None:
             return linear(hidden, self.weight, self.bias)
@@ -107,10 +109,8 @@ class OncePerToken(nn.Module):
 
 
 def optimize_layers(network: Any) -> None:
-    """Apply both shortcuts, for `load_encoder`.
-
-    A network of one layer gets only the first, since that layer is its last.
-    """
+    """Apply both optimisations, for `load_encoder`. A network with a single layer only gets the
+    first one, since that layer is its last."""
     read_first_token_only(network)
     if isinstance(network, READ_FIRST_TOKEN) and network.config.num_hidden_layers > 1:
         repeats = Repeats()

@@ -1,4 +1,4 @@
-"""The similarity service: compares pairs of texts by one model of this process."""
+"""The similarity service: compares pairs of texts with one model of this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A report over many statements: missing items, and copies of each other. Pure."""
+"""A report over many statements: their missing items, and near-copies among them. Pure
+functions."""
 
 from __future__ import annotations
 

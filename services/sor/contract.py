@@ -1,8 +1,6 @@
-"""Statement of reasons: does it have what Article 17 DSA asks for, and is it about this post?
-
+"""Statement of reasons: does it contain what Article 17 DSA requires, and is it about this post?
 Source: Regulation (EU) 2022/2065, Article 17; the DSA Transparency Database's documentation,
-version 2. See docs/methods/sor.md.
-"""
+version 2. See docs/methods/sor.md."""
 
 from __future__ import annotations
 
@@ -105,7 +103,7 @@ class SorRequest(ExplainableRequest):
         return self
 
     def documents(self) -> dict[str, str]:
-        """Return `statement` or field → its text."""
+        """Return a mapping from `statement`, or from each field, to its text."""
         if self.fields is not None:
             return self.fields.texts()
         return {"statement": written_out(self.statement or "")}
@@ -148,7 +146,7 @@ _FIELDS = {
 
 
 def cost(request: SorRequest, reads: int) -> Sequence[Work]:
-    """Return the cost; every text is read once."""
+    """Return the cost. Every text is read once."""
     statement = tuple(request.documents().values())
     texts = (request.text, request.policy or "", *statement, *request.other_posts)
     every = Size("characters", sum(map(len, texts)), "/text")
@@ -169,7 +167,7 @@ def cost(request: SorRequest, reads: int) -> Sequence[Work]:
 
 
 def needs(request: SorRequest) -> tuple[str, ...]:
-    """Return `judge` if a model is named."""
+    """Return the ability `judge` if the request names a model."""
     return () if request.model is None else ("judge",)
 
 

@@ -1,8 +1,6 @@
-"""The items that each sentence of a statement of reasons discloses, by the trained reader.
-
-Source: Regulation (EU) 2022/2065, Article 17(3). The sentences of all texts are read in one call.
-`training/reader/README.md` describes the training.
-"""
+"""The items that each sentence of a statement of reasons discloses, as classified by the trained
+reader. Source: Regulation (EU) 2022/2065, Article 17(3). One call reads the sentences of all texts.
+`training/reader/README.md` describes the training."""
 
 from __future__ import annotations
 
@@ -33,12 +31,14 @@ class ReadSentence:
 
     @property
     def is_rule(self) -> bool:
-        """True if the sentence states a rule and nothing about the post or the measure."""
+        """True if the sentence only states a rule, and says nothing about the post or the
+        measure."""
         return "ground" in self.labels and self.labels.isdisjoint(("facts", "restriction"))
 
 
 def read_sentences(texts: Sequence[str]) -> list[list[ReadSentence]]:
-    """Read normalised texts in one call. Raises Unavailable if the reader is not available."""
+    """Classify the sentences of normalised texts in one call. Raises Unavailable if the reader is
+    not available."""
     spans = [sentences(text) for text in texts]
     inputs = [
         f"reasons: {text[start : min(end, start + LONGEST)]}"
@@ -57,6 +57,7 @@ def read_sentences(texts: Sequence[str]) -> list[list[ReadSentence]]:
 
 
 def matches(name: str, span: Span) -> Iterable[ItemMatch]:
-    """Yield the item of a label of the reader; `none` and `facts` have no item."""
+    """Yield the item that belongs to a label of the reader. The labels `none` and `facts` have no
+    item."""
     yield from (ItemMatch("redress", span, route) for route in ROUTES if route == name)
     yield from (ItemMatch(item, span) for item in ITEMS if item == name != "facts")

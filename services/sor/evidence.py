@@ -1,4 +1,4 @@
-"""The spans of everything that was read, in the statement and in the post."""
+"""The spans of everything that was found, in the statement and in the post."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from shared.text.sentences import Span
 
 
 def evidence_of(request: SorRequest, read: ReadStatement) -> Iterator[SorEvidence]:
-    """Yield, text by text, quotations, words, quotations that were not found, and items."""
+    """Yield, for each text, its quotations, words, quotations that are not in the post, and
+    items."""
     for text in read.texts:
         for quote in text.facts.quotes:
             yield _evidence(text, "quote", quote.statement, quote.post)

@@ -1,9 +1,10 @@
-"""Does the model's decision rest on the facts that a statement names? A test by the matched null.
+"""Tests if the model's decision rests on the facts that a statement names, against a matched null
+distribution.
 
-The words of the post that the statement quotes or uses are deleted, and the drop of P of the label
-is measured. Random words of the post, in runs of the same lengths, are deleted too: facts that
-carry the decision cause a larger drop. Deletion as in DeYoung et al. (2020), ERASER, ACL, section
-4.2 (comprehensiveness). All requests to one model share its call.
+The words of the post that the statement quotes or uses are deleted, and the drop in the label's
+probability is measured. Random words of the post, in runs of the same lengths, are deleted, too.
+Facts on which the decision rests cause a larger drop. Deletion as in DeYoung et al. (2020), ERASER,
+ACL, section 4.2 (comprehensiveness). All requests to one model share its call.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ NO_OTHER_PLACE = "the post has no other words to compare with those that the sta
 
 
 class FactsTested(NamedTuple):
-    """The result for one request."""
+    """The result of the test for one request."""
 
     result: SorFaithfulness | None = None
     use: ModelUse | None = None  # None: the model was not called
@@ -47,7 +48,7 @@ class FactsTested(NamedTuple):
 
 @dataclass(frozen=True)
 class MaskedPost:
-    """A post and the sets of words to delete."""
+    """A post and the sets of words to delete from it."""
 
     post: PostWords
     taken: Sequence[Places]  # 1 + M sets of words, the facts' first
@@ -55,7 +56,7 @@ class MaskedPost:
 
     @property
     def texts(self) -> list[str]:
-        """The post, and the post without each of the sets."""
+        """The post, followed by the post without each set of words."""
         return [self.post.text, *(without_words(self.post, places) for places in self.taken)]
 
 
@@ -71,7 +72,8 @@ def words_of_facts(post: PostWords, read: ReadStatement) -> Places:
 
 
 def without_words(post: PostWords, places: Places) -> str:
-    """Return the post's text without these words, with single spaces."""
+    """Return the post's text without these words. The remaining words are separated by single
+    spaces."""
     removed, parts, end = set(places), [], 0
     for index, word in enumerate(post.words):
         if index in removed:
@@ -96,7 +98,7 @@ def masked_post(request: SorRequest, read: ReadStatement) -> MaskedPost | str:
 
 
 def ask_models(requests: Sequence[SorRequest], read: Sequence[ReadStatement]) -> list[FactsTested]:
-    """Return one result per request, in order; empty results for requests without a model."""
+    """Return one result per request, in order. Requests without a model have an empty result."""
     results = [FactsTested() for _ in requests]
     by_model: dict[str, list[int]] = {}
     for index, request in enumerate(requests):

@@ -3,7 +3,7 @@
 Source: documentation of the database's submission API, version 2, in force since 1 July 2025
 (transparency.dsa.ec.europa.eu, "API documentation", "Additional explanation for statement
 attributes"; github.com/digital-services-act/transparency-database). Any code is accepted, since the
-schema adds values and only their presence is scored. Lengths are the schema's.
+schema adds new values and only their presence counts. Maximum lengths are those of the schema.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _check_moment(text: str) -> str:
 
 
 def _read_cell(cell: Any) -> Any:
-    """Return a list as a tuple, also from JSON in a cell of the daily dumps."""
+    """Return a list as a tuple. The list may be JSON text, as in cells of the daily dumps."""
     if isinstance(cell, str) and cell.startswith("["):
         try:
             cell = json.loads(cell)
@@ -70,11 +70,8 @@ FREE_TEXT = ("decision_facts", *GROUNDS, *EXPLANATIONS)
 
 
 class SorFields(Message):
-    """Attributes of one statement, version 2 of the schema.
-
-    A row of the daily dumps is accepted too: a list may be a JSON string, and an empty cell is
-    absent.
-    """
+    """Attributes of one statement, version 2 of the schema. Rows of the daily dumps are accepted,
+    too: lists may be JSON strings, and empty cells are absent."""
 
     decision_visibility: Codes | Code | None = None
     decision_visibility_other: Short | None = None
@@ -126,5 +123,5 @@ class SorFields(Message):
         return self
 
     def texts(self) -> dict[str, str]:
-        """Return field → text, for the schema's free-text fields."""
+        """Return a mapping from each free-text field to its text."""
         return {name: text for name in FREE_TEXT if (text := getattr(self, name))}

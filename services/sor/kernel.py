@@ -1,8 +1,8 @@
-"""The formulas of `sor`; numbers in, numbers out.
+"""The formulas of `sor`, as pure functions of numbers.
 
-Completeness is the plain mean over the items of Article 17(3) DSA without the facts, since the
-article gives no weights. The score is the harmonic mean of completeness and specificity: a
-statement scores 0 without facts of the post, and also if it only quotes the post.
+Completeness is the plain mean over the items of Article 17(3) DSA except the facts, since the
+article gives no weights. The score is the harmonic mean of completeness and specificity. A
+statement scores 0 if it has no facts of the post, and also if it only quotes the post.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 
 def points(items: Mapping[SorItemName, float | None]) -> dict[SorPoint, float | None]:
-    """Return each point of Article 17(3), [0, 1], as the mean of its items."""
+    """Return the value of each point of Article 17(3), in [0, 1], which is the mean of its
+    items."""
     return {point: mean(items[item] for item in names) for point, names in POINTS.items()}
 
 
 def harmonic(completeness: float | None, specificity: float | None) -> float | None:
-    """Return the harmonic mean, [0, 1]; 0 if either is 0, None if either is unknown."""
+    """Return the harmonic mean, in [0, 1]. It is 0 if either value is 0, and None if either is
+    unknown."""
     if completeness is None or specificity is None:
         return None
     total = completeness + specificity
@@ -34,10 +36,9 @@ def harmonic(completeness: float | None, specificity: float | None) -> float | N
 
 
 def specificity(quotes: int, shared: int, enough: int, chance: float) -> float:
-    """Return 1 with a quotation of the post, else 0.95 of the share of `enough` content words.
-
-    `chance`, the mean number of content words for other posts, is subtracted from `shared`.
-    """
+    """Return 1 if the statement quotes the post, else 0.95 times the share of `enough` content
+    words that it has. `chance`, the mean number of content words for other posts, is subtracted
+    from `shared`."""
     if quotes:
         return 1.0
     return MOST_BY_WORDS * min(1.0, max(0.0, (shared - chance) / enough))

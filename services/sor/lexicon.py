@@ -1,4 +1,5 @@
-"""Words that say nothing about a post: function words, months, and words of every statement."""
+"""Words that carry no information about a post: function words, months, and words that occur in
+every statement."""
 
 from __future__ import annotations
 

@@ -2,9 +2,10 @@
 
 Quotations and words of a statement's own post are removed, which leaves the template. The rest is
 compared by runs of three words (w-shingles, Broder 1997). Shared runs are counted over all
-statements. The nearest other is sought among those that agree in a band of a min-wise sketch (64
-hashes in 32 bands): two statements of Jaccard similarity 0.5 meet with probability 0.9999, of 0.3
-with 0.95. A band compares eight neighbours at most, so time is linear in the batch.
+statements. The nearest other statement is searched among those that agree in a band of a min-wise
+sketch (64 hashes in 32 bands). Two statements with Jaccard similarity 0.5 are compared with
+probability 0.9999, with 0.3 in 0.95 of cases. A band compares at most eight neighbours, so time is
+linear in the batch.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ Shingles = frozenset[int]
 
 @dataclass(frozen=True, slots=True)
 class BatchSimilarity:
-    """A statement's similarity to the others of its batch; None without shingles or other
-    statements."""
+    """A statement's similarity to the other statements of its batch. It is None if there are no
+    shingles or no other statements."""
 
     shared: float | None  # share of its shingles that another statement has
     similarity: float | None = None  # to `nearest`
@@ -40,7 +41,7 @@ class BatchSimilarity:
 
 
 def compute_similarity(statements: Sequence[tuple[str, str]]) -> list[BatchSimilarity]:
-    """Compare (statement, post) pairs, in the order of the batch."""
+    """Return the similarities of (statement, post) pairs, in the order of the batch."""
     sets = [shingles(*pair) for pair in check_each(statements)]
     counts = Counter(shingle for statement_shingles in sets for shingle in statement_shingles)
     nearest = _nearest(sets)
@@ -58,7 +59,7 @@ def compute_similarity(statements: Sequence[tuple[str, str]]) -> list[BatchSimil
 
 
 def shingles(statement: str, post: str) -> Shingles:
-    """Return hashes of runs of three words, the same on every machine."""
+    """Return hashes of all runs of three words. They are the same on every machine."""
     post_words = PostWords.of(post)
     statement = normalize(statement).text
     located, _ = match_quotes(StatementWords.of(statement), post_words)
@@ -72,13 +73,14 @@ def shingles(statement: str, post: str) -> Shingles:
 
 
 def jaccard(a: Shingles, b: Shingles) -> float:
-    """Return intersection over union, [0, 1]; 0 for two empty sets."""
+    """Return intersection over union, in [0, 1], or 0 for two empty sets."""
     union = len(a | b)
     return len(a & b) / union if union else 0.0
 
 
 def _nearest(sets: Sequence[Shingles]) -> dict[int, tuple[float, int | None]]:
-    """Return index → (similarity, index of the nearest other)."""
+    """Return a mapping from each index to its highest similarity and the index of that nearest
+    statement."""
     best: dict[int, tuple[float, int | None]] = {}
     for pair in _candidates(sets):
         similarity = jaccard(sets[pair[0]], sets[pair[1]])
@@ -89,7 +91,7 @@ def _nearest(sets: Sequence[Shingles]) -> dict[int, tuple[float, int | None]]:
 
 
 def _candidates(sets: Sequence[Shingles]) -> Iterator[tuple[int, int]]:
-    """Yield pairs that agree in a band, each once."""
+    """Yield each pair of statements that agree in a band, once."""
     bands: dict[tuple[int, int, int], list[int]] = defaultdict(list)
     seen: set[tuple[int, int]] = set()
     for index, statement_shingles in enumerate(check_each(sets)):

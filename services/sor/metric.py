@@ -1,7 +1,5 @@
-"""`sor`: the items that a statement of reasons discloses, and whether it is about this post.
-
-Source: Regulation (EU) 2022/2065, Article 17.
-"""
+"""`sor` finds the items that a statement of reasons discloses, and tests if it is about this post.
+Source: Regulation (EU) 2022/2065, Article 17."""
 
 from __future__ import annotations
 
@@ -82,7 +80,7 @@ class SorCollected(Collected):
 
 
 class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
-    """Measures whether a statement of reasons has what Article 17 requires, about this very
+    """Measures if a statement of reasons has what Article 17 requires, and is about this very
     post."""
 
     contract = CONTRACT
@@ -96,11 +94,9 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
         return [_collect(*row) for row in check_each(rows)]
 
     def coverage(self, request: SorRequest) -> LanguageCoverage:
-        """Check the statement's language only; the post may be in any.
-
-        The trained reader reads English and German, a `reader_model` other languages. A statement
-        in an undetected language is read as English.
-        """
+        """Check only the statement's language, since the post may be in any language. The trained
+        reader supports English and German, a `reader_model` other languages. A statement in an
+        undetected language is read as English."""
         requested = requested_language(request)
         statement = "\n".join(request.documents().values())
         language = find_language(statement, requested)
@@ -183,7 +179,7 @@ def _collect(
 
 @lru_cache(maxsize=2)
 def load_posts(language: str = "en") -> tuple[PostWords, ...]:
-    """Return the built-in posts: fifty mild posts of many kinds."""
+    """Return the built-in posts: fifty harmless posts of many kinds."""
     file = Path(__file__).parent / "data" / f"other_posts.{language}.json"
     stem_of = german_stem if language == "de" else english_stem
     return tuple(PostWords.of(text, stem_of) for text in json.loads(file.read_text("utf-8")))
@@ -206,7 +202,7 @@ def _components(variant: SorVariant, collected: SorCollected) -> SorComponents:
 
 
 def _control(request: SorRequest, collected: SorCollected) -> SorNull | None:
-    """Compare with all other posts, so the test is exact."""
+    """Return the comparison with all other posts, or None. All are used, so the test is exact."""
     if not collected.null:
         return None
     observed, null = float(collected.read.facts.weight), np.array(collected.null, np.float64)

@@ -1,4 +1,4 @@
-"""The page of a `sor` job: the items of the statement, their positions, and missing items."""
+"""The page of a `sor` job: the statement's items with their positions, and its missing items."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SorView:
 
 
 def view(request: SorRequest | None, report: SorResult) -> SorView:
-    """Return the view of this report, without texts if they were erased."""
+    """Return the view of this report. It has no texts if the request was erased."""
     marks = [
         Mark(row.post_start, row.post_end, row.kind, "named in the statement")
         for row in report.evidence

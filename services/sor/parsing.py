@@ -1,8 +1,6 @@
-"""Reading a statement of reasons: its items, the facts of its post, the ways of redress.
-
-The trained reader reads sentences of the normalised text. In the database's fields, a code or a
-date discloses its item.
-"""
+"""Reads a statement of reasons: its items, the facts of its post, and the means of redress. The
+trained reader classifies sentences of the normalised text. In the database's fields, a code or a
+date discloses its item."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ OF_FACTS = ("statement", "decision_facts", *EXPLANATIONS)  # texts about the pos
 
 @dataclass(frozen=True)
 class ReadText:
-    """The statement or one of its fields, with the reading of its normalised text."""
+    """The statement or one of its fields, with what was read in its normalised text."""
 
     field: str
     text: str
@@ -53,7 +51,7 @@ class ReadStatement:
         return self._restrict(merge_facts([text.facts for text in self.texts]))
 
     def match_post(self, post: PostWords) -> PostFacts:
-        """Return the facts that the statement would name for another post."""
+        """Return the facts that the statement would share with another post."""
         facts = [facts_of(text.words, post) for text in self.texts if text.words]
         return self._restrict(merge_facts(facts))
 
@@ -62,7 +60,7 @@ class ReadStatement:
 
 
 def merge_facts(facts: Sequence[PostFacts]) -> PostFacts:
-    """Merge the facts of several texts; a word of the post counts once."""
+    """Merge the facts of several texts. A word of the post counts only once."""
     shared = {word.stem: word for row in reversed(facts) for word in reversed(row.shared)}
     return PostFacts(
         tuple(quote for row in facts for quote in row.quotes),
@@ -75,10 +73,8 @@ def merge_facts(facts: Sequence[PostFacts]) -> PostFacts:
 def parse_statements(
     requests: Sequence[SorRequest], posts: Sequence[PostWords]
 ) -> list[ReadStatement]:
-    """Read statements with their posts, in one call of the trained reader.
-
-    It reads English and German. Raises Unavailable if it is not available.
-    """
+    """Read statements with their posts, in one call of the trained reader. The reader supports
+    English and German. Raises Unavailable if it is not available."""
     documents = [
         [(field, text, normalize(text)) for field, text in request.documents().items()]
         for request in requests
@@ -93,7 +89,7 @@ def parse_statements(
 
 
 def language_obstacle(request: SorRequest) -> Obstacle | None:
-    """Return why the trained reader does not read the statement, or None."""
+    """Return the reason why the trained reader cannot read the statement, or None."""
     statement = "\n".join(request.documents().values())
     language = find_language(statement, requested_language(request))
     return rules_obstacle(statement, language, READ, "the statement", "the trained reader learned")
@@ -104,7 +100,8 @@ def is_read(request: SorRequest) -> bool:
 
 
 def stems_of(request: SorRequest) -> StemOf:
-    """Return stems of the statement's language; a post in another one can only be quoted."""
+    """Return a stemmer for the statement's language. A post in another language can only be
+    quoted."""
     statement = "\n".join(request.documents().values())
     code = find_language(statement, requested_language(request)).code
     return german_stem if code.partition("-")[0] == "de" else english_stem
@@ -168,10 +165,9 @@ def _read_text(
 
 
 def _drop_titles(facts: PostFacts, prose: str, grounds: Sequence[Span]) -> PostFacts:
-    """Drop missing quotations in a ground, which are names of rules.
-
-    Kept are those with an ellipsis and those that nearly quote the post: four words in a row.
-    """
+    """Remove missing quotations within a legal or contractual ground, since they are names of
+    rules. Quotations with an ellipsis are kept, and so are those that share four words in a row
+    with the post."""
     missing = tuple(
         span
         for span in facts.missing
@@ -189,7 +185,7 @@ def _within(span: Span, outer: Sequence[Span]) -> bool:
 def _items_of_fields(
     fields: SorFields, texts: Sequence[ReadText], stem_of: StemOf
 ) -> Iterator[tuple[SorItemName, float | None]]:
-    """Yield all items but `facts`. A ground needs a number or the reader's label."""
+    """Yield all items except `facts`. A ground counts if it has a number or the reader's label."""
     yield "restriction", _any_of(fields, RESTRICTIONS)
     yield "territorial_scope", float(bool(fields.territorial_scope))
     yield "duration", _any_of(fields, ("application_date", *ENDS))
@@ -215,10 +211,8 @@ def _any_of(fields: SorFields, names: Sequence[str]) -> float:
 def _ground_in_policy(
     policy: str | None, texts: Sequence[ReadText], stem_of: StemOf
 ) -> bool | None:
-    """True if the policy has a number of the cited ground or, without numbers, half of its words.
-
-    None without a policy or a ground.
-    """
+    """Return True if the policy has a number of the cited ground. Without numbers, half of the
+    ground's words must be in it. Return None without a policy or a ground."""
     if not policy:
         return None
     grounds = [

@@ -1,9 +1,10 @@
 """The facts of a post that a statement names: quotations of the post, and its words.
 
-A quotation is text in quotation marks, or four words in a row that both have, two of them content
-words. The weaker form is a content word of the post that the statement uses. Words of a rule do not
-count. An ellipsis divides a quotation: its parts occur in the post in their order, with no negation
-left out between them. Both texts are normalised. Every search is linear.
+A quotation is text in quotation marks, or four consecutive words that both texts share, including
+two content words. The weaker form is a content word of the post that the statement uses. Words of a
+rule do not count. An ellipsis divides a quotation. Its parts must occur in the post in the same
+order, without an omitted negation between them. Both texts are normalised. Every search takes
+linear time.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Quotes = tuple[list[QuoteMatch], list[Span]]  # quotations in the post; spans of
 
 @dataclass(frozen=True, slots=True)
 class WordMatch:
-    """A content word of the post that the statement uses, at its first place in both."""
+    """A content word of the post that the statement uses, with its first position in both."""
 
     statement: Span
     post: Span
@@ -56,7 +57,7 @@ class PostWords:
 
     @classmethod
     def of(cls, text: str, stem_of: StemOf = english_stem) -> PostWords:
-        """Index a post; `stem_of` returns None for words that say nothing."""
+        """Index a post. `stem_of` returns the stem of a word, or None for words without content."""
         normalized = normalize(text)
         post_words = []
         for word in words(normalized.text):
@@ -75,10 +76,8 @@ class PostWords:
         return cls(text, post_words, f" {' '.join(parts)} ", starts, stems, runs)
 
     def find(self, parts: Sequence[Sequence[StatementWord]]) -> list[Span]:
-        """Return the spans of the parts of a quotation, in order.
-
-        Empty if a part is missing, or if a negation is left out between two parts.
-        """
+        """Return the spans of a quotation's parts, in order. The list is empty if a part is
+        missing, or if a negation between two parts is omitted."""
         spans: list[Span] = []
         offset = 0
         for part in parts:
@@ -95,7 +94,7 @@ class PostWords:
 
 @dataclass(frozen=True)
 class PostFacts:
-    """The facts of one post in one statement, and quotations that are not in the post."""
+    """The facts of one post in one statement, and the quotations that are not in the post."""
 
     quotes: tuple[QuoteMatch, ...]
     shared: tuple[WordMatch, ...]
@@ -104,7 +103,7 @@ class PostFacts:
 
     @property
     def weight(self) -> int:
-        """Content words of the post in the statement; each quotation counts 3."""
+        """The number of the post's content words in the statement. Each quotation counts as 3."""
         return ENOUGH * self.quotations + len(self.shared)
 
     @property
@@ -123,7 +122,7 @@ class StatementWords:
 
     @classmethod
     def of(cls, text: str) -> StatementWords:
-        """Prepare a normalised text."""
+        """Prepare a normalised text for comparison."""
         quoted = []
         for start, end in quotations(text)[:MOST_QUOTATIONS]:
             parts = (words(part) for part in text[start:end].split("..."))
@@ -131,7 +130,8 @@ class StatementWords:
         return cls(words(text), quoted)
 
     def with_content(self, text: str, stem_of: StemOf) -> StatementWords:
-        """Add the content words; in `text` quotations of the post and rules are blanked."""
+        """Add the content words from `text`, in which quotations of the post and rules are
+        blanked."""
         content: dict[str, StatementWord] = {}
         for word in words(text):
             if (stem := stem_of(word)) is not None:
@@ -140,7 +140,7 @@ class StatementWords:
 
 
 def match_quotes(statement: StatementWords, post: PostWords) -> Quotes:
-    """Return the quotations that are in the post, and the spans of all others."""
+    """Return the quotations that are in the post, and the spans of those that are not."""
     located, missing = [], []
     for span, parts in statement.quoted:
         # quoting "the" points at nothing; two words of any kind do
@@ -153,7 +153,7 @@ def match_quotes(statement: StatementWords, post: PostWords) -> Quotes:
 
 
 def match_ngrams(statement: StatementWords, post: PostWords) -> Iterator[QuoteMatch]:
-    """Yield runs of four words that both have, without quotation marks."""
+    """Yield runs of four words that both texts share, even without quotation marks."""
     start = 0
     while start + RUN <= len(statement.words):
         run = statement.words[start : start + RUN]
@@ -178,7 +178,8 @@ def match_words(statement: StatementWords, post: PostWords) -> Iterator[WordMatc
 def facts_of(
     statement: StatementWords, post: PostWords, matched: Quotes | None = None
 ) -> PostFacts:
-    """Return the facts of this post in the statement; `matched` are its quotations, if known."""
+    """Return the facts of this post in the statement. `matched` has its quotations, if they are
+    known."""
     quotes, missing = matched or match_quotes(statement, post)
     marked = [quote.statement for quote in quotes]
     runs = [

@@ -1,8 +1,8 @@
 """Reads a statement with a language model, for other languages or on request.
 
 A model may invent, so its quotes must occur in the statement word for word; otherwise the item
-counts as missing. Its answer replaces the trained reader's and is never merged with it. Facts of
-the post are found without it. The prompt is `readers/items.v1.toml`.
+counts as missing. The model's answer replaces the trained reader's and is never merged with it.
+Facts of the post are found without the model. The prompt is `readers/items.v1.toml`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ INVENTED = "quote-not-found: {items}: the reader's quotes are not in the stateme
 
 
 class ItemQuotations(BaseModel):
-    """Item → the words that state it; other keys are ignored."""
+    """A mapping from each item to the words that state it. Other keys are ignored."""
 
     model_config = ConfigDict(extra="ignore")
     restriction: str | None = None
@@ -47,7 +47,7 @@ class ItemQuotations(BaseModel):
 
 @dataclass(frozen=True)
 class StatementReading:
-    """How a statement was read."""
+    """The result of reading a statement."""
 
     read: ReadStatement
     reader: SorReaderUse | None = None  # of a language model
@@ -57,7 +57,7 @@ class StatementReading:
 
 
 def is_read_by_model(request: SorRequest) -> bool:
-    """True for `llm`, and for `auto` if the trained reader does not know the language."""
+    """True for `llm`, and for `auto` if the trained reader does not support the language."""
     if request.reader_model is None or request.statement is None or request.reader == "rules":
         return False
     return request.reader == "llm" or language_obstacle(request) is not None

@@ -1,4 +1,4 @@
-"""The report of `sor`. Part of the contract: pydantic only."""
+"""The report of `sor`. Part of the contract: imports only pydantic."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class SorItem(Message):
 
 
 class SorNull(Null):
-    """The same statement for other posts, compared by `facts`."""
+    """Scores of the statement for other posts, by `facts`."""
 
     kind: Literal["other posts"] = "other posts"
     win_rate: float | None = Field(
@@ -149,7 +149,7 @@ class SorFaithfulness(Message):
 
 
 class SorResult(ExplainableReport):
-    """The result. Higher is better. It says nothing about legal compliance."""
+    """The result. Higher is better. It is no statement on legality."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: SorComponents

@@ -26,7 +26,7 @@ LONGEST_QUOTATION = 2_000  # characters
 
 @dataclass(frozen=True, slots=True)
 class StatementWord:
-    """A word as written, and `folded`: in lower case, without a possessive ending."""
+    """A word as written. `folded` is the word in lower case and without a possessive ending."""
 
     start: int
     end: int
@@ -39,14 +39,14 @@ class StatementWord:
 
     @property
     def is_content(self) -> bool:
-        """True if the word says something about a post: neither a function nor a generic word."""
+        """True if the word has content: it is neither a function word nor a generic word."""
         if self.folded in FUNCTION_WORDS or self.folded in MONTHS or len(self.folded) < 2:
             return False
         return self.stem not in GENERIC_STEMS
 
 
 def quotations(text: str) -> list[Span]:
-    """Return the insides of quotation marks in order, of 2,000 characters at most."""
+    """Return the spans inside quotation marks in order, each of at most 2,000 characters."""
     spans: list[Span] = []
     closing: dict[str, list[int]] = {}
     last = 0
@@ -67,7 +67,7 @@ def quotations(text: str) -> list[Span]:
 
 
 def mask_spans(text: str, spans: Sequence[Span]) -> str:
-    """Return the text with spaces in place of these characters; all offsets stay."""
+    """Replace the characters of the spans with spaces. All offsets stay the same."""
     parts, last = [], 0
     for start, end in spans:
         parts += [text[last:start], " " * (end - start)]
@@ -87,7 +87,7 @@ def words(text: str) -> list[StatementWord]:
 
 
 def stem(word: str) -> str:
-    """Return the part that the inflections of an English word share; crude."""
+    """Return a rough stem: the part that the inflections of an English word share."""
     if len(word) < 4 or not word.isascii():
         return word
     for ending, replacement, least in _ENDINGS:
@@ -116,7 +116,7 @@ def english_stem(word: StatementWord) -> str | None:
 
 
 def german_stem(word: StatementWord) -> str | None:
-    """Return the part that the inflections of a German word share; crude."""
+    """Return a rough stem: the part that the inflections of a German word share."""
     folded = word.folded
     if len(folded) < 4 or not folded.isalpha() or folded in GERMAN_NO_CONTENT:
         return None

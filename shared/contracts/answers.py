@@ -22,7 +22,7 @@ Details = dict[str, JsonValue]
 
 
 def shown_result(result: Json | None, *, details: bool) -> Json | None:
-    """Return a stored result as the API shows it. The result of an answer holds scores."""
+    """Return a stored result, and any scores inside it, as the API shows them."""
     if result is None:
         return None
     if "resamples" in result:
@@ -65,7 +65,7 @@ def report_type(metrics: tuple[str, ...]) -> type[BaseModel]:
 
 
 def stored_result(shown: Json) -> Json:
-    """Return a result that is shown with its details as it is stored."""
+    """Convert a result shown with its details to its stored form."""
     result = {name: value for name, value in shown.items() if name != "details"}
     if "unscored" in result:
         result["scores"] = [stored_result(score) for score in result["scores"]]

@@ -1,7 +1,5 @@
-"""Messages about many results: batch report requests, and the part that all answers share.
-
-Pydantic only, as `shared.contracts.messages`.
-"""
+"""Messages of batch reports: requests, and the fields that all reports share. Depends on pydantic
+only, as `shared.contracts.messages`."""
 
 from __future__ import annotations
 
@@ -35,8 +33,8 @@ MOST_FURTHER = 5
 
 
 def model_of(answered: str | None, named: str | None, default: str | None) -> str | None:
-    """Return the model of a result; without a call, the model that would have been called. named:
-    by the request; default: the metric's."""
+    """Return the model of a result: `answered` if a call was made, else `named` in the request,
+    else the metric's `default`."""
     return answered or named or default
 
 
@@ -126,7 +124,7 @@ SplitKey = Annotated[
 
 
 class BatchReportRequest(JobRequest):
-    """Selects the results to sum up, and how."""
+    """The results to summarise, and settings."""
 
     batch: Id | None = Field(default=None, description="a batch's id")
     jobs: tuple[Id, ...] | None = Field(
@@ -199,11 +197,9 @@ class BatchReportRequest(JobRequest):
 
 
 class StudyPlan(Message):
-    """How many texts and draws detect the wanted effect, if further texts vary as these do.
-
-    Only texts with a score count. The numbers are for single tests; a correction for
-    several tests needs more.
-    """
+    """The texts and draws needed to detect the wanted effect if new texts vary as these do. Only
+    texts with a score count. The numbers are for single tests; a correction for several tests needs
+    more."""
 
     wanted: WantedEffect
     texts: int | None = Field(

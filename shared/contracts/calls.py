@@ -1,9 +1,9 @@
 """Requests to models and their answers as sent over the wire: plain arrays, no pickles.
 
-An example is sent once. A row (the example with tokens deleted, masked or replaced) is a few
-positions. Every operation of the ports is a message for a call over the queue or for a job. It
-names its answer's type, so that both ends agree. Numbers are JSON floats, which Python writes so
-that they are read back bit for bit. Source: specs "ice" §2.4, §3.
+An example is sent once. Its variations (tokens deleted, masked or replaced) are sent as token
+positions. Every operation is a message for a call over the queue or for a job, and names its
+answer's type. Numbers are JSON floats, which Python reads back bit for bit. Source: specs "ice"
+§2.4, §3.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Texts = Annotated[tuple[Text, ...], Field(max_length=MOST)]
 
 
 class Template(Message):
-    """How a causal language model is asked: `prefix + text + suffix`, then a verbalizer."""
+    """Prompt of a causal language model: `prefix + text + suffix`, then a verbalizer."""
 
     prefix: Text = ""
     suffix: Text = ""
@@ -89,10 +89,8 @@ class Example(Message):
 def sent_texts(
     example: Example, asked: Collection[str], identified: Callable[[str], str]
 ) -> dict[str, str]:
-    """Return placeholder → the user's text for it. identified: returns a text's language.
-
-    Raises BadInput for a pair if the prompt asks about one text, and the reverse.
-    """
+    """Return the example's texts by placeholder. `identified` returns a text's language. Raises
+    BadInput if the prompt needs one text but gets a pair, or the reverse."""
     values = {"text": example.text}
     if example.text_pair is not None:
         values = {"premise": example.text, "hypothesis": example.text_pair}
@@ -109,7 +107,7 @@ def sent_texts(
 
 
 class Tokens(Message):
-    """An example as the model reads it; all tuples have one entry a token."""
+    """An example as the model reads it. Tuples have one entry per token."""
 
     ids: tuple[TokenId, ...]
     parts: tuple[Part, ...] = Field(
@@ -132,7 +130,7 @@ class Tokens(Message):
     )
 
     def read_share(self, example: Example) -> float:
-        """The share of the example that the model reads, in characters, [0, 1]; 1: all of it."""
+        """Return the share of the example's characters that the model reads, in [0, 1]."""
         if not self.truncated:
             return 1.0
         spans = list(zip(self.parts, self.ends, strict=True))
@@ -144,7 +142,7 @@ class Tokens(Message):
 
 
 class Row(Message):
-    """One variation of an example. First `replaced`, then everything but `kept` is deleted."""
+    """A variation of an example: `replaced` applies first, then all but `kept` is deleted."""
 
     kept: tuple[Position, ...] | None = Field(
         default=None, description="positions that stay, ascending; absent: all"
@@ -175,8 +173,8 @@ class WordSpan(Message):
 
 
 class WordRow(Message):
-    """One variation of an example, in words: first masked and replaced, then all but `kept` is
-    deleted."""
+    """A variation of an example in words: masked and replaced first, then cut to the `kept`
+    words."""
 
     kept: tuple[WordPosition, ...] | None = Field(
         default=None, description="words that stay, ascending; absent: all"
@@ -230,7 +228,7 @@ class WordRows(Message):
 
 
 class WordJudgements(Message):
-    """P of the variations of an example, in their order."""
+    """Label probabilities of variations, in their order."""
 
     probabilities: tuple[tuple[float, ...] | None, ...] = Field(
         description="(R, L), rows of sum 1; null: it could not be read"
@@ -272,7 +270,7 @@ class Attributions(Message):
 
 
 class Sampling(Message):
-    """How text is generated."""
+    """Generation settings."""
 
     temperature: float = Field(default=0.6, ge=0, le=5, description="0: greedy")
     top_p: float = Field(default=0.8, gt=0, le=1)
@@ -400,7 +398,7 @@ class Tokenize(Message):
 
 
 class JudgeExamples(Message):
-    """Return label probabilities of examples: (N, L)."""
+    """Return label probabilities, (examples, labels)."""
 
     answer: ClassVar[AnswerType] = AnswerType(Matrix)
     operation: Literal["judge"] = "judge"
@@ -408,7 +406,7 @@ class JudgeExamples(Message):
 
 
 class ReadLabels(Message):
-    """Return label probabilities of examples, with mass, uncertainty and the way they were read."""
+    """Return label probabilities with their total mass, uncertainty and method of reading."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Judgement, ...])
     operation: Literal["judgements"] = "judgements"
@@ -416,7 +414,7 @@ class ReadLabels(Message):
 
 
 class JudgeRows(Message):
-    """Return label probabilities of variations of examples: (R, L) for each example."""
+    """Return label probabilities, (variations, labels) for each example."""
 
     answer: ClassVar[AnswerType] = AnswerType(list[Matrix])
     operation: Literal["judge_rows"] = "judge_rows"
@@ -424,7 +422,7 @@ class JudgeRows(Message):
 
 
 class JudgeWords(Message):
-    """Return label probabilities of variations in words, with the reason for each unread one."""
+    """Return label probabilities of word variations, with the reason for each unread row."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[WordJudgements, ...])
     operation: Literal["judge_words"] = "judge_words"
@@ -432,7 +430,7 @@ class JudgeWords(Message):
 
 
 class Probabilities(Message):
-    """Return a classifier's label probabilities of plain texts: (N, L)."""
+    """Return a classifier's label probabilities: (texts, labels)."""
 
     answer: ClassVar[AnswerType] = AnswerType(Matrix)
     operation: Literal["probabilities"] = "probabilities"
@@ -440,7 +438,7 @@ class Probabilities(Message):
 
 
 class Truncated(Message):
-    """Return, for each text, True if the classifier reads only a part of it: (N,)."""
+    """Return a boolean per text: True if the classifier reads only a part of it."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[bool, ...])
     operation: Literal["truncated"] = "truncated"
@@ -490,7 +488,7 @@ class ScoreCompletions(Message):
 
 
 class Compare(Message):
-    """Return the similarities of pairs, (N,) in [0, 1]."""
+    """Return one similarity per pair, in [0, 1]."""
 
     answer: ClassVar[AnswerType] = AnswerType(Vector)
     operation: Literal["similarities"] = "similarities"

@@ -1,8 +1,6 @@
-"""The checks behind a verdict: their form in a metric, and the derivation of the verdict.
-
-A metric lists its checks, gravest first, and names the checks that it cannot do without. This
-module derives the verdict, its reason, the problems, and the advice for an untested check.
-"""
+"""The checks behind a verdict: their form in a metric, and the derivation of the verdict. A metric
+lists its checks, gravest first, and names the checks that it requires. This module derives the
+verdict, its reason, the problems, and the advice for an untested check."""
 
 from __future__ import annotations
 
@@ -80,17 +78,17 @@ def passed(name: str, sentence: str) -> Check:
 
 
 def failed(name: str, problem: str, sentence: str) -> Check:
-    """Return a check that the explanation fails. problem: a key of the contract's `problems`."""
+    """Return a failed check. `problem` is a key of the contract's `problems`."""
     return Check(name=name, outcome="failed", reason=problem, sentence=fitted(sentence))
 
 
 def inconclusive(name: str, reason: str, sentence: str) -> Check:
-    """Return a check whose test gave no clear result. reason: a key of `ACTIONS`."""
+    """Return an inconclusive check. `reason` is a key of `ACTIONS`."""
     return Check(name=name, outcome="inconclusive", reason=reason, sentence=fitted(sentence))
 
 
 def not_tested(name: str, reason: str, sentence: str) -> Check:
-    """Return a check that could not be tested. reason: a key of `ACTIONS`."""
+    """Return an untested check. `reason` is a key of `ACTIONS`."""
     return Check(name=name, outcome="not_tested", reason=reason, sentence=fitted(sentence))
 
 
@@ -100,10 +98,8 @@ def not_applicable(name: str, sentence: str) -> Check:
 
 
 def undefined(name: str, report: Report, *components: str) -> Check | None:
-    """Return a check that a null component leaves untested; None without a reason for one.
-
-    components: looked up in `reasons`, the first one that has a reason decides.
-    """
+    """Return an untested check with the reason why a component is null, or None. The first of
+    `components` that has an entry in `report.reasons` decides."""
     matching = (
         reason_ for name_ in components for reason_ in report.reasons if reason_.component == name_
     )
@@ -115,10 +111,8 @@ def undefined(name: str, report: Report, *components: str) -> Check | None:
 
 
 def conclude(checks: Iterable[Check], carrying: Collection[str]) -> Finding:
-    """Return the verdict that follows from the checks, which are listed gravest first.
-
-    carrying: the names of the checks without which the metric concludes nothing.
-    """
+    """Return the verdict that follows from the checks, which are listed gravest first. `carrying`
+    holds the names of the checks that a conclusion requires."""
     listed = tuple(checks)
     failures = [check for check in listed if check.outcome == "failed"]
     unanswered = [check for check in listed if check.outcome in ("inconclusive", "not_tested")]
@@ -152,7 +146,7 @@ def _summary(checks: Sequence[Check]) -> str:
 
 
 def fitted(sentence: str) -> str:
-    """Return the sentence, cut after a word where it is longer than `LONGEST_REASON`."""
+    """Return the sentence, cut after a word if longer than `LONGEST_REASON`."""
     if len(sentence) <= LONGEST_REASON:
         return sentence
     beginning = sentence[: LONGEST_REASON - 1]

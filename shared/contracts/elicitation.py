@@ -119,7 +119,7 @@ class ExplanationsOwnPolicy(Message):
 
 
 class ExplanationsGeneration(Message):
-    """Sampling of the answer; the seed is the request's."""
+    """Sampling settings; the seed is the request's."""
 
     temperature: float = Field(default=0.0, ge=0, le=5, description="0: greedy")
     top_p: float = Field(default=1.0, gt=0, le=1)
@@ -141,7 +141,7 @@ class ExplanationsObstacle(Message):
 
 
 class ExplanationsSpan(Message):
-    """A place in `answer`."""
+    """A span of `answer`."""
 
     start: int = Field(ge=0, description="character offset into `answer` (Unicode code points)")
     end: int = Field(ge=0, description="character offset, exclusive")
@@ -166,7 +166,7 @@ class ExplanationsPromptUse(Message):
 
 
 class ExplanationsElicitation(Message):
-    """A model's answer, read."""
+    """A parsed model answer."""
 
     outcome: Outcome = Field(
         description="`refused`: the model would not; `unparsable`: no decision can be read; "
@@ -221,7 +221,7 @@ class ExplanationsProvenance(Message):
 
 
 class Explain(Message):
-    """How the explanation is elicited; as in a request of `/v1/explanations`."""
+    """Settings for eliciting an explanation, as in `/v1/explanations`."""
 
     model: ModelName | None = Field(
         default=None,
@@ -249,8 +249,8 @@ class Explain(Message):
 
 
 def _explained_otherwise(schema: dict[str, Any], request: type[ExplainableRequest]) -> None:
-    """Write the fields that are required unless another field is given. JSON Schema's `anyOf` would
-    create another type in generated clients."""
+    """Add `x-required-unless` to the schema, because JSON Schema's `anyOf` would create another
+    type in generated clients."""
     if request.explained_field is not None:
         schema["x-required-unless"] = {request.explained_field: "explain"}
 
@@ -284,7 +284,7 @@ class ExplainableRequest(LanguageRequest):
 
     @model_serializer(mode="wrap")
     def _as_sent(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Remove the empty explanation that was not sent."""
+        """Omit the empty explanation next to `explain`."""
         values: dict[str, Any] = dump(self)
         if self.explain is not None and self.explained_field is not None:
             values.pop(self.explained_field, None)
@@ -307,19 +307,19 @@ class ExplainableRequest(LanguageRequest):
 
 
 def given_inputs(request: Message) -> dict[str, str]:
-    """Return placeholder of a prompt → text, for those that the request has."""
+    """Return the request's texts by prompt placeholder."""
     fields = ((name, getattr(request, name, None)) for name in INPUTS)
     return {name: text for name, text in fields if isinstance(text, str) and text}
 
 
 def has_own_model(request: Any) -> bool:
-    """Return True if `model` is the metric's own, so that another model explains."""
+    """Return True if the metric itself uses `model` and another model explains."""
     explain = getattr(request, "explain", None)
     return isinstance(explain, Explain) and None not in (explain.model, request.model)
 
 
 def is_needed(request: type[Message], name: str) -> bool:
-    """Return True if a request that brings its explanation must have this field."""
+    """Return True if a request with an explanation must have this field."""
     elicited = issubclass(request, ExplainableRequest) and request.explained_field == name
     return elicited or request.model_fields[name].is_required()
 

@@ -284,7 +284,7 @@ class ModelNotReady(Unavailable):
 
 @contextmanager
 def pointing_into(parent: str, fields: Container[str]) -> Iterator[None]:
-    """Prefix the pointers of refusals in this block that point to one of these fields."""
+    """Add `parent` to pointers of errors in this block that begin in `fields`."""
     try:
         yield
     except BadInput as error:
@@ -295,10 +295,8 @@ def pointing_into(parent: str, fields: Container[str]) -> Iterator[None]:
 
 @contextmanager
 def pointing_to(pointer: str, *, only: Collection[str | None] = ()) -> Iterator[None]:
-    """Make errors raised in this block point to this field of the request.
-
-    only: the pointers that are replaced; None: any.
-    """
+    """Make errors raised in this block point to this field of the request. Replaces the pointers in
+    `only`, or all."""
     try:
         yield
     except BadInput as error:

@@ -1,8 +1,6 @@
-"""An explanation as fields: decision, quotes, target groups, reasons, text.
-
-Fields that are sent need no reader. Requests of metrics have these fields, and a model that
-is asked for an explanation gets them as a JSON schema.
-"""
+"""An explanation as fields: decision, quotes, target groups, reasons, text. Fields that are sent
+need not be extracted from text. Metric requests have these fields; a model asked to explain gets
+them as a JSON schema."""
 
 from __future__ import annotations
 
@@ -101,7 +99,7 @@ class ExplanationFields(Message):
 
     @property
     def is_complete(self) -> bool:
-        """Return True if decision and target groups are given, so that no reader is asked."""
+        """Return True if decision and target groups are given, so no reader is needed."""
         return bool(self.decision) and self.target_groups is not None
 
     @property
@@ -135,7 +133,7 @@ def fields_in(text: str) -> ExplanationFields | None:
 
 
 def _taken_as_fields(sent: Any, info: ValidationInfo) -> Any:
-    """`paper` and `reference` read a string as their sources do."""
+    """Parse a JSON string into fields in variant `robust` only."""
     if not isinstance(sent, str) or info.data.get("variant", "robust") != "robust":
         return sent
     return fields_in(sent) or sent
@@ -160,7 +158,7 @@ def written_out(explanation: str | ExplanationFields) -> str:
 
 
 def schema_for_models() -> dict[str, Any]:
-    """Return the JSON schema to hand to a model: every field is required, as servers want it."""
+    """Return the JSON schema for models. Every field is required, as servers demand."""
     properties: dict[str, Any] = {}
     for name in ("text", "reasons", "quotes", "target_groups", "decision"):
         field = ExplanationFields.model_fields[name]

@@ -1,4 +1,4 @@
-"""Converts results into rows of the results table: their fields, and the surprising ones."""
+"""Converts results into rows of the results table, and marks surprising results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNTESTED = (  # why the verdict is `not_tested`: of a result, or of the first me
 
 @dataclass(frozen=True)
 class SurprisingRules:
-    """The surprising rules of a metric, most surprising first."""
+    """A metric's rules for surprises, most surprising first."""
 
     listed: tuple[SurprisingRule, ...]
     higher_is_better: bool = True
@@ -44,20 +44,18 @@ class SurprisingRules:
 
     @property
     def names(self) -> list[str]:
-        """Return the possible reasons of a line in order."""
+        """Return all rule names in order, then `FAILED`."""
         return [*(rule.name for rule in self.listed), FAILED]
 
     def rank(self, reasons: Sequence[str]) -> int:
-        """Return the position of the most surprising one; if none is, the number of all."""
+        """Return the first position of `reasons` in `names`, or its length if none."""
         return min(map(self.names.index, reasons), default=len(self.names))
 
 
 @dataclass(frozen=True)
 class FactPlan:
-    """The conversion of a metric's results. contract: None for a metric that this version lacks.
-
-    finding: for results without a verdict; token lists are left out.
-    """
+    """Converts a metric's results. `contract` is None if this version lacks it. `finding` serves
+    results without a verdict; it gets no token lists."""
 
     rules: SurprisingRules
     contract: ReportedContract | None = None
@@ -65,7 +63,7 @@ class FactPlan:
 
     @property
     def has_scores(self) -> bool:
-        """Return True if the scores are pushed and counted by the hour."""
+        """Return True if scores are pushed and counted hourly."""
         return self.contract is None or isinstance(self.contract, MetricContract)
 
     @property
@@ -74,7 +72,7 @@ class FactPlan:
 
     @property
     def paths(self) -> dict[str, str]:
-        """Return name → path into a result: dotted, or SQL/JSON, which begins with `$`."""
+        """Return paths into a result by name: dotted, or SQL/JSON beginning with `$`."""
         if self.contract is None:
             return OF_ALL
         facts = self.facts
@@ -90,17 +88,17 @@ class FactPlan:
 
     @property
     def facets(self) -> tuple[tuple[str, str], ...]:
-        """Return (name, SQL/JSON path of its words)."""
+        """Return (name, SQL/JSON path) per facet."""
         return (*UNTESTED, *self.facts.facets)
 
     @property
     def part_names(self) -> list[str]:
-        """Return the names in the order of a row's `parts`."""
+        """Return part names, ordered as a row's `parts`."""
         return [] if self.contract is None else list(self.contract.parts)
 
     @property
     def fingerprint(self) -> str:
-        """A hash that changes with the rows."""
+        """Return a hash of rules and paths."""
         paths = "".join(f"{name}={path};" for name, path in self.paths.items())
         paths += "".join(f"facet {name}={path};" for name, path in self.facets)
         paths += f"model where none was asked={self.contract and self.contract.default_model};"

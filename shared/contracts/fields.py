@@ -12,7 +12,7 @@ from shared.contracts.messages import Message
 
 
 def is_number(hint: Any, kinds: Collection[type] = (int, float)) -> bool:
-    """Return True if a value of this type is of one of these kinds, or null."""
+    """Return True if the type allows only numbers of these kinds, or null."""
     if get_origin(hint) is Annotated:
         return is_number(get_args(hint)[0], kinds)
     if get_origin(hint) is Literal:
@@ -31,7 +31,7 @@ def messages_in(hint: Any) -> Iterator[type[Message]]:
 
 
 def options_of(request: type[Message]) -> dict[str, FieldInfo]:
-    """Return the fields of the request's `options`; {} if it has none, or they are answers."""
+    """Return the fields of the request's `options`; {} unless these are a message."""
     field = request.model_fields.get("options")
     kind = None if field is None else field.annotation
     is_message = isinstance(kind, type) and issubclass(kind, Message)
@@ -49,7 +49,7 @@ def path_of(request: type[Message], name: str) -> str:
 
 
 def merge_fields(fields: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of both, and those of both `options`. Fields of `others` win."""
+    """Merge two requests' fields, and their `options`. Fields of `others` win."""
     merged = {**fields, **others}
     if isinstance(fields.get("options"), Mapping) and isinstance(others.get("options"), Mapping):
         merged["options"] = {**fields["options"], **others["options"]}

@@ -43,7 +43,7 @@ class ConfusionCell(Message):
 
 
 class LabelAccuracy(Message):
-    """One label, over the results whose decision was read."""
+    """Accuracy of one label, over results with a decision."""
 
     label: str
     gold: Count = Field(description="results with this gold label")
@@ -88,8 +88,8 @@ class GoldLabels(Message):
 
 
 class Plausibility(Message):
-    """The passages that explanations rest on, compared with those that people marked (ERASER;
-    DeYoung et al., 2020), over characters. A text without passages on either side is left out."""
+    """The passages that explanations rest on, compared by character with those that people marked
+    (ERASER; DeYoung et al., 2020). Texts with no passage on both sides are left out."""
 
     results: Count = Field(
         description="results where people marked passages, or where the explanation rests on some"

@@ -39,7 +39,7 @@ def has_column(metadata: Mapping[str, str], columns: GoldColumns, name: str) -> 
 
 
 def _person(key: str, columns: GoldColumns) -> str | None:
-    """Return the person whose rating has this key; empty: a list of several; None: no rating."""
+    """Return the person of a rating key. Empty means a list of people; None, no rating."""
     if key == columns.rating:
         return ""
     before, between, after = key.partition(f"{columns.rating}_")
@@ -74,7 +74,7 @@ def gold_spans(metadata: Mapping[str, str], columns: GoldColumns) -> list[Span] 
 
 
 def ratings(metadata: Mapping[str, str], columns: GoldColumns) -> dict[str, float]:
-    """Return person → rating; people in a list are numbered. Raises ValueError."""
+    """Return ratings by person. People in a list get numbers. Raises ValueError."""
     by_person: dict[str, float] = {}
     for key, written in metadata.items():
         person = _person(key, columns)

@@ -1,8 +1,8 @@
-"""A model's judgement of one example: P of its labels, and how it was read.
+"""A model's judgement of one example: label probabilities, and how they were read.
 
-Encoders give P by their head, causal models by their next token, servers by their log-probabilities
-or samples. If P cannot be read it is null with a reason, never a guess. Doubts are warnings.
-Source: specs "models" §4.1, §4.3.
+They come from an encoder's head, a causal model's next token, or a server's log-probabilities or
+samples. If they cannot be read, they are null with a reason. Doubts are warnings. Source: specs
+"models" §4.1, §4.3.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class Judgement(Message):
         return self.mass is not None and self.mass < LOW_MASS
 
     def fine(self) -> Judgement:
-        """Return the judgement, or unread if its votes are too few for small differences: an effect
-        of some percent is not seen below 200 of them (specs "models" §4.3)."""
+        """Return the judgement, or mark it unread if it has fewer than 200 votes: too few to show
+        effects of some percent (specs "models" §4.3)."""
         if self.votes is None or self.votes >= FEWEST_VOTES or self.probabilities is None:
             return self
         detail = (
@@ -107,14 +107,14 @@ class Judgement(Message):
         return unread(self.labels, "votes-too-coarse", detail, reading="votes", mass=self.mass)
 
     def among_labels(self) -> tuple[float, ...]:
-        """Return (L,) probabilities of sum 1, without outputs that stand for no label. Raises
-        DegenerateInput as `demand`."""
+        """Return one probability per label, with sum 1. Raises DegenerateInput if there are
+        none."""
         row = self.unwrap()
         total = sum(row)
         return row if abs(total - 1) < ROUNDING else tuple(value / total for value in row)
 
     def unwrap(self) -> tuple[float, ...]:
-        """Return (L,) probabilities. Raises DegenerateInput with the reason if there are none."""
+        """Return one probability per label. Raises DegenerateInput if there are none."""
         if self.probabilities is None:
             unread = self.unread
             raise DegenerateInput(f"{unread.code}: {unread.detail}" if unread else "not read")
@@ -141,11 +141,9 @@ def unread(
 def normalize(
     shares: Mapping[str, float], reading: Reading, *, uncertainty: float = 0.0
 ) -> Judgement:
-    """Return P from each label's share of the next token's probability.
-
-    shares: label → probability, [0, 1]; their sum is the mass. Below 0.01 of it there is no P,
-    since the model prefers other answers.
-    """
+    """Normalise the labels' shares of the next token's probability. `shares` maps labels to [0, 1].
+    If their sum, the mass, is below 0.01, the judgement is unread, since the model prefers other
+    answers."""
     total = sum(shares.values())
     row = [value / total if total else 0.0 for value in shares.values()]
     judgement = with_mass(tuple(shares), row, total, reading)
@@ -157,7 +155,7 @@ def normalize(
 def with_mass(
     labels: Sequence[str], row: Sequence[float], mass: float, reading: Reading
 ) -> Judgement:
-    """Return (L,) normalised probabilities with their mass before; null below 0.01."""
+    """Return normalised probabilities `row`; unread if their `mass` was below 0.01."""
     if not all(map(math.isfinite, row)):
         return unread(labels, "answer-unread", NO_NUMBER, reading=reading)
     mass = min(1.0, mass)
@@ -171,8 +169,8 @@ def with_mass(
 
 
 def average(each: Sequence[Judgement], reading: Reading) -> Judgement:
-    """Return the mean over drawn reasonings; uncertainty: half the mean's 95 % interval. If none
-    was read, return the first one."""
+    """Return the mean over sampled reasonings, with half its 95 % interval as uncertainty. If none
+    was read, return the first."""
     read = [judgement for judgement in each if judgement.probabilities is not None]
     if not read:
         return each[0]
@@ -189,10 +187,8 @@ def average(each: Sequence[Judgement], reading: Reading) -> Judgement:
 
 
 def from_counts(counts: Mapping[str, int], draws: int) -> Judgement:
-    """Return P as the share of votes; draws: all of them, including those without a label.
-
-    Uncertainty is half the width of the widest label's 95 % interval (Wilson, JASA 1927).
-    """
+    """Return shares of votes as probabilities. `draws` includes answers without a label.
+    Uncertainty is half the width of the widest label's 95 % interval (Wilson, JASA 1927)."""
     read = sum(counts.values())
     labels = tuple(counts)
     if read < max(1.0, NO_MASS * draws):
@@ -222,8 +218,8 @@ def low_mass(model: str, mass: float) -> str:
 
 
 def text_cut(model: str, share: float) -> str:
-    """Return the warning of a truncated text. share: the part of its characters that was read,
-    as `Tokens.read_share`."""
+    """Return the warning for a truncated text. `share` is the part of its characters that was
+    read."""
     return f"text-cut: {model} reads the first {share:.1%} of the text"
 
 
@@ -231,10 +227,8 @@ MOST_EXCESS = 0.05
 
 
 def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator[str]:
-    """Yield warnings for probabilities of parts of texts from a model with larger errors on them.
-
-    asked: (operator, share of the text that stays); for each, the nearest measurement counts.
-    """
+    """Yield warnings if the model's probabilities are less reliable for parts of texts. `asked`
+    holds (operator, share of the text kept). The nearest measurement to each counts."""
     for part in nearest_parts(use, asked):
         if abs(part.excess) > MOST_EXCESS:
             yield (
@@ -245,7 +239,7 @@ def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator
 
 
 def nearest_parts(use: ModelUse, asked: Iterable[tuple[str, float]]) -> list[PartExcess]:
-    """Return the nearest measurement of each (operator, share that stays), without duplicates."""
+    """Return the measurement nearest to each (operator, share kept), without duplicates."""
     nearest = (
         min((part for part in use.on_parts if part.operator == operator),
             key=lambda one: abs(one.kept - share), default=None)

@@ -1,11 +1,11 @@
-"""Labels: the mapping of a model's outputs to canonical labels, and their combination into one P.
+"""Maps a model's outputs to canonical labels, and combines them into one probability.
 
 Metrics ask for canonical labels (`hateful`); a model has outputs (`LABEL_1`, `toxic`). Names are
 compared after case, `_`, `-` and blanks are folded. No numbers here: `shared.models.label_readout`
 computes them. Source: specs "models" §1.1, §1.2.
 
-Beyond that page: models whose outputs are all canonical labels of `nli` or `sentiment`, in any
-spelling, have that task by default. Otherwise nobody could request `ENTAILMENT`.
+In addition, models whose outputs are all canonical labels of `nli` or `sentiment`, in any spelling,
+have that task by default. Otherwise nobody could request `ENTAILMENT`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ EXCLUSIVE_NOWHERE = frozenset({"obscene", "insult", "threat"})  # the Jigsaw col
 
 
 class LabelKeys(Message):
-    """The keys of an entry that say what its labels are."""
+    """The keys of a model entry that define its labels."""
 
     task: Task | None = Field(default=None, description="fixes the canonical labels")
     outputs: tuple[Output, ...] | None = Field(
@@ -113,7 +113,7 @@ class LabelKeys(Message):
 
 @dataclass(frozen=True)
 class Head:
-    """The outputs of a classifier by its configuration."""
+    """A classifier's outputs, from its configuration."""
 
     outputs: tuple[str, ...]  # (K,) names, in order
     problem_type: str | None = None
@@ -121,7 +121,7 @@ class Head:
 
 @dataclass(frozen=True)
 class LabelMapping:
-    """The mapping of (K,) outputs to (L,) canonical labels."""
+    """The mapping of K outputs to L canonical labels."""
 
     task: Task
     outputs: tuple[str, ...]  # (K,)
@@ -132,17 +132,17 @@ class LabelMapping:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return (L,) canonical labels, in the order of the columns of every answer."""
+        """Return the canonical labels, in the column order of every answer."""
         return tuple(self.columns)
 
     @property
     def first(self) -> str:
-        """Return the label of a single output, or of a single threshold."""
+        """Return the label that a single output or threshold refers to."""
         return first_label(self.task, self.labels)
 
     @property
     def by_label(self) -> dict[str, tuple[str, ...]]:
-        """Return label → names of its outputs; none: 1 minus the other."""
+        """Return each label's outputs; empty means 1 minus the other."""
         return {
             label: tuple(self.outputs[column] for column in columns)
             for label, columns in self.columns.items()
@@ -156,7 +156,7 @@ class LabelMapping:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return permanent warnings for every report: an output that means more than its label."""
+        """Return warnings for every report: each names an output wider than its label."""
         if self.task != "hate":
             return ()
         return tuple(
@@ -168,23 +168,20 @@ class LabelMapping:
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """Return label → least P for its decision."""
+        """Return each label's decision threshold."""
         return thresholds(self.threshold, self.first)
 
 
 def thresholds(stated: float | Mapping[str, float] | None, first: str) -> dict[str, float]:
-    """Return `threshold` of an entry by label; a number is `first`'s."""
+    """Return thresholds by label. A single number applies to `first`."""
     if stated is None:
         return {}
     return dict(stated) if isinstance(stated, Mapping) else {first: stated}
 
 
 def predict_label(labels: Sequence[str], row: Sequence[float], least: Mapping[str, float]) -> str:
-    """Return the label that (L,) probabilities decide; without thresholds the first likeliest.
-
-    If several exceed their thresholds, the likeliest of them. If none does, the likeliest label
-    without a threshold.
-    """
+    """Return the most likely label that reaches its threshold. If none does, return the most likely
+    label without a threshold. `row` has one probability per label; the first of equals wins."""
     by_label = dict(zip(labels, row, strict=True))
     over = [label for label in labels if label in least and by_label[label] >= least[label]]
     free = [label for label in labels if label not in least]
@@ -192,7 +189,7 @@ def predict_label(labels: Sequence[str], row: Sequence[float], least: Mapping[st
 
 
 def listed(names: Sequence[str]) -> str:
-    """Format the first of them, and the number of others; strange ones are quoted."""
+    """Format the first names, and the number of others. Odd names are quoted."""
     shown = [
         name if name.isprintable() and 0 < len(name) < SHOWN_CHARACTERS else f"{name[:20]!r}"
         for name in names[:SHOWN]
@@ -207,12 +204,12 @@ def normalize_name(name: str) -> str:
 
 
 def first_label(task: Task, labels: Sequence[str]) -> str:
-    """Return the label of a task that counts as positive: `hateful`; of `free` the first."""
+    """Return a task's positive label: `hateful` for `hate`, the first for `free`."""
     return next((label for label in CANONICAL[task] if label in labels), labels[0])
 
 
 def label_mapping(stated: LabelKeys, head: Head) -> LabelMapping:
-    """Return the mapping of an entry over a head. Raises ValueError if it is ambiguous."""
+    """Map a classifier's outputs to an entry's labels. Raises ValueError if ambiguous."""
     outputs = stated.outputs or head.outputs
     if len(outputs) != len(head.outputs):
         raise ValueError(
@@ -290,7 +287,7 @@ def _activation(
 
 
 def _task(stated: LabelKeys, outputs: Sequence[str]) -> Task:
-    """Return `hate` if a mapping reaches `hateful`; else the task whose labels the outputs are."""
+    """Return `hate` if an output maps to `hateful`, else the task that has these labels."""
     if stated.labels:
         names = set(stated.labels)
         fitting: tuple[Task, ...] = ("hate", "nli", "sentiment")
@@ -307,7 +304,7 @@ def _task(stated: LabelKeys, outputs: Sequence[str]) -> Task:
 def _match_labels(
     task: Task, outputs: Sequence[str], *, policy: bool = True
 ) -> dict[str, tuple[int, ...]]:
-    """Derive the mapping without the user's: by equal name, equal meaning, or a wider one."""
+    """Derive a missing mapping by equal name, equal meaning, or wider meaning."""
     if task == "free":
         return {output: (column,) for column, output in enumerate(outputs)}
     same = {normalize_name(label): label for label in CANONICAL[task]} | SAME_MEANING[task]
@@ -347,7 +344,7 @@ def _columns(stated: LabelKeys, task: Task, outputs: Sequence[str]) -> dict[str,
 def _check_outputs(
     outputs: Sequence[str], columns: Mapping[str, tuple[int, ...]], ignore: Sequence[str]
 ) -> None:
-    """Check that every output has a label or is ignored, and that no other is named."""
+    """Check that each output has a label or is ignored, and no others are named."""
     ignored = set(map(normalize_name, ignore))
     if REST in ignored:
         return

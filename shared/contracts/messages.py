@@ -43,12 +43,12 @@ MAX_TEXT = 20_000  # characters (Unicode code points)
 
 class Word:
     """Marks a string as one of our words, not the caller's text, as in `group: Annotated[str,
-    Word]`. It stays with `do_not_store_text`."""
+    Word]`. `do_not_store_text` keeps it."""
 
 
 class Column:
-    """Marks a few words of the caller in a column of `items.csv`, such as a label; unlike a `Word`
-    they are removed with `do_not_store_text`."""
+    """Marks a few of the caller's words, such as a label, as a column of `items.csv`.
+    `do_not_store_text` removes them."""
 
 
 class Input:
@@ -62,12 +62,12 @@ class Parameter:
 
 
 class CallersWords:
-    """Marks a parameter that may be the caller's own list. With `do_not_store_text` no word of
-    it is kept, although the names of lists in a report are a `Word`."""
+    """Marks a parameter that may be the caller's own list. `do_not_store_text` removes its words,
+    although list names in a report are a `Word`."""
 
 
 def field_type(field: FieldInfo) -> Any:
-    """Return the type of a field with its marks."""
+    """Return the annotated type of a field."""
     return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
 
 
@@ -104,7 +104,7 @@ def _fail_fast(schema: Any) -> None:
 
 
 class Message(BaseModel):
-    """Frozen, closed to unknown fields, and free of NaN and infinity."""
+    """A frozen message without unknown fields, NaN or infinity."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -115,8 +115,8 @@ class Message(BaseModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Read a list up to its first error: a megabyte can have a million, each of which would
-        cost a kilobyte and ten microseconds."""
+        """Stop reading a list at its first error. A megabyte can hold a million errors, each
+        costing a kilobyte and ten microseconds."""
         schema = handler(source)
         _fail_fast(schema)
         return schema
@@ -211,8 +211,8 @@ AnyJob = TypeVar("AnyJob", bound="JobRequest")
 
 
 def with_untrained_languages(asked: AnyJob) -> AnyJob:
-    """Return the request with `accept_untrained_languages`, an API key's default, if the request
-    has that field and does not state it."""
+    """Set `accept_untrained_languages`, the API key's default, unless the request states it or
+    lacks the field."""
     name = "accept_untrained_languages"
     if name not in type(asked).model_fields or name in asked.model_fields_set:
         return asked
@@ -226,7 +226,7 @@ OF_PROVENANCE = frozenset({"model", "variant", "seed"})  # it has fields of its 
 
 
 class PartExcess(Message):
-    """The error of a model's probabilities of parts of texts, beyond chance."""
+    """The error of a model's probabilities on parts of texts, above chance."""
 
     operator: Literal["delete", "mask"] = Field(
         description="the operator applied to the other words"
@@ -437,7 +437,7 @@ class Finding(NamedTuple):
 
 
 def _sent_with_a_verdict(schema: dict[str, Any]) -> None:
-    """Require the members in the schema; they have defaults for results without verdicts."""
+    """Mark the verdict's fields as required in the schema, despite their defaults."""
     names = Finding._fields
     schema["required"] = [*schema.get("required", ()), *names]
     for name in names:

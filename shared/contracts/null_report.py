@@ -1,7 +1,5 @@
-"""The message of a null distribution: random explanations for comparison with an explanation.
-
-All metrics share the message; `shared.statistics` draws and computes the values. Pydantic only.
-"""
+"""A null distribution as a message: scores of random explanations, for comparison. All metrics
+share the message; `shared.statistics` draws and computes the values. Pydantic only."""
 
 from __future__ import annotations
 
@@ -34,11 +32,8 @@ Rate = Annotated[float, Field(ge=0, le=1)]
 
 
 class Null(Message):
-    """Random explanations of the same kind, compared with the explanation.
-
-    All metrics share this message. A metric narrows `kind`, adds its own fields, and
-    defines the scores and their unit.
-    """
+    """Random explanations of the explanation's kind, compared with it. All metrics share this
+    message. A metric narrows `kind`, adds its own fields, and defines the scores and their unit."""
 
     kind: Annotated[str, Word] = Field(
         description="the property that they share with the explanation"
@@ -99,8 +94,8 @@ class Null(Message):
 
 
 class Calibration(Message):
-    """The other texts that `p_calibrated` is based on. It holds on average over texts: for a
-    given text its size may be larger or smaller."""
+    """The other texts that `p_calibrated` is based on. It is valid on average over texts; for one
+    text its error rate may differ."""
 
     basis: Literal["other posts"] = "other posts"
     posts: Count = Field(
@@ -119,7 +114,7 @@ class Calibration(Message):
 
 
 class CalibratedNull(Null):
-    """A null with few placements can be compared with those of other texts."""
+    """A null distribution that draws on other texts if it is small."""
 
     p_calibrated: PValue | None = Field(
         default=None,

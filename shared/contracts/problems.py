@@ -73,8 +73,8 @@ MOST_FAULTS = 1_000  # of one body that are told one by one
 
 
 def validation_problem(error: ValidationError, body: Any) -> Problem:
-    """Return pydantic's errors in this body, with a JSON pointer each; only the number if
-    there are very many."""
+    """Convert pydantic's errors to a problem, with a JSON pointer each, or only their number if
+    very many."""
     if error.error_count() > MOST_FAULTS:
         message = f"{error.error_count():,} fields are not valid, too many to list"
         return invalid([{"loc": (), "type": "too_many", "msg": message}], body)
@@ -98,8 +98,8 @@ def validation_problem(error: ValidationError, body: Any) -> Problem:
 
 
 def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:
-    """Return a 422 from entries of pydantic's shape: `loc`, `type`, `msg` and `ctx`; one entry per
-    position, even if several types of a union reject it."""
+    """Convert errors in pydantic's form (`loc`, `type`, `msg`, `ctx`) to a 422. A position has one
+    entry, even if several types of a union reject it."""
     at: dict[str, list[str]] = {}
     for entry in found:
         location = pointer(body_path(entry["loc"], entry["type"], body))
@@ -145,7 +145,7 @@ def timeout_problem(seconds: float) -> Problem:
 
 
 def endless_attempts(attempts: int) -> Problem:
-    """Return the problem of a job whose last attempt silenced its worker."""
+    """Return the problem of a job whose last attempt hung its worker."""
     return problem(
         TooCostly(
             f"{attempts} attempts ended without a result; in the last one the "
@@ -155,7 +155,7 @@ def endless_attempts(attempts: int) -> Problem:
 
 
 def internal(error_id: str) -> Problem:
-    """Return the problem of our error, with the id of its entry in the log."""
+    """Return the problem of an internal error, with the id of its log line."""
     return problem(ScoringError(f"quote the error id {error_id} when you report this error")) | {
         "error_id": error_id
     }
@@ -163,9 +163,7 @@ def internal(error_id: str) -> Problem:
 
 def to_public(found: Problem, request_id: str | None) -> Problem:
     """Return the problem for a caller, even if it is incomplete (RFC 9457 requires nothing).
-
-    request_id: that of the request that it answers, or that created the job.
-    """
+    `request_id` is the answered request, or the one that created the job."""
     instance = {} if request_id is None else {"instance": INSTANCE + request_id}
     location = parameter(found)
     error = {
@@ -191,7 +189,7 @@ def kind_of(found: Problem) -> str:
 
 
 def parameter(found: Problem) -> str | None:
-    """Return the first invalid place as a dotted path, as in requests.17.text; None: the whole."""
+    """Return the first invalid field as a path, as requests.17.text; None is the whole body."""
     for entry in found.get("errors") or ():
         steps = str(entry["pointer"]).removeprefix("#").split("/")[1:]
         return ".".join(step.replace("~1", "/").replace("~0", "~") for step in steps) or None
@@ -209,7 +207,7 @@ def sentence(found: Problem, place: str | None) -> str:
 
 
 def can_retry(found: Problem) -> bool | None:
-    """Return True if the same request may pass soon; None: the status alone decides."""
+    """Return True if a retry may succeed soon; None if only the HTTP status tells."""
     if found["status"] == 429:
         return kind_of(found) == "rate_limit_error"
     if found["status"] == 503:
@@ -227,8 +225,8 @@ MOST_MEMBERS = 1_000  # of one object in a request
 
 
 def parse_strict(message: type[M], raw: bytes | str, body: Any) -> M:
-    """Return the message. body: the same JSON, decoded. Raises ValidationError, and BadInput for an
-    object with too many members."""
+    """Return the message. `body` is the same JSON, decoded. Raises ValidationError, or BadInput if
+    an object has too many keys."""
     check_object_size(body)
     try:
         return message.model_validate_json(raw, strict=True)
@@ -245,7 +243,7 @@ class RepeatedKey(ValueError):
 
 
 def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object, for JSON's decoder. Raises RepeatedKey."""
+    """Build an object for JSON's decoder. Raises RepeatedKey."""
     members = dict(pairs)
     if len(members) < len(pairs):
         counts = Counter(name for name, _ in pairs)

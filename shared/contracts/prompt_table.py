@@ -1,8 +1,8 @@
 """`[models.prompt]`: how a causal model or a chat server is asked for a label.
 
-Data, the checks without a tokenizer, and the turns of the table, which a tokenizer or a server
+Holds the table, checks that need no tokenizer, and the table's turns, which a tokenizer or server
 encodes. A template's placeholders are expanded once, in pieces. User input is therefore never
-expanded again and can be distinguished from the template. Source: specs "models" §1.3.
+expanded again. Source: specs "models" §1.3.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ QUESTIONS = {
 
 @dataclass(frozen=True)
 class TemplatePart:
-    """A part of a template: its words, or (`inserted`) the value of this placeholder."""
+    """A part of a template: literal words, or the value of placeholder `inserted`."""
 
     text: str
     inserted: str | None = None
@@ -76,10 +76,8 @@ class TemplatePart:
 
 
 def parse_template(template: str, known: Sequence[str] = PLACEHOLDERS) -> tuple[TemplatePart, ...]:
-    """Return the template's words and placeholders (`text` is then empty), in order.
-
-    `{{` and `}}` are braces. Raises ValueError for an unknown placeholder.
-    """
+    """Split a template into words and placeholders (with empty `text`), in order. `{{` and `}}` are
+    braces. Raises ValueError for an unknown placeholder."""
     parts: list[TemplatePart] = []
     position = 0
     for match in _FIELD.finditer(template):
@@ -106,8 +104,8 @@ def escape_template(text: str) -> str:
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> tuple[TemplatePart, ...]:
-    """Fill in the placeholders' values; those for user input stay if they have no value yet. Raises
-    ValueError if another one has none."""
+    """Insert values for placeholders. Those for user input may still lack a value. Raises
+    ValueError if another placeholder lacks one."""
     parts = []
     for piece in parse_template(template):
         if piece.inserted is not None and piece.inserted in values:
@@ -136,7 +134,7 @@ class Shot(Message):
 
     @property
     def values(self) -> dict[str, str]:
-        """Return placeholder → its replacement."""
+        """Return replacements by placeholder."""
         texts = {"text": self.text, "premise": self.premise, "hypothesis": self.hypothesis,
                  LANGUAGE: self.language}  # fmt: skip
         return {name: value for name, value in texts.items() if value is not None}
@@ -214,8 +212,8 @@ class PromptKeys(Message):
 
     @model_serializer(mode="wrap")
     def _drop_unset(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Return the stated keys only. A request is stored and sent as JSON, and keys that it left
-        out must not replace the entry's."""
+        """Return only the keys that were set. A request is stored as JSON, and unset keys must not
+        replace the entry's."""
         values: dict[str, Any] = whole(self)
         return {name: value for name, value in values.items() if name in self.model_fields_set}
 
@@ -227,7 +225,7 @@ class PromptKeys(Message):
 
 
 class PromptTable(PromptKeys):
-    """`[models.prompt]` of an entry."""
+    """A table `[models.prompt]`."""
 
     policy_file: str | None = Field(default=None, min_length=1, description="beside the file")
     categories: dict[CategoryName, CategoryName] | None = Field(
@@ -292,7 +290,7 @@ def _content(root: Path, key: str, file: str) -> str:
 
 
 def override_table(table: PromptTable | None, asked: PromptKeys | None) -> PromptTable | None:
-    """Return a model's table with the request's keys in it. Raises ValueError."""
+    """Override a model's table by the request's keys. Raises ValueError."""
     if asked is None:
         return table
     values = table.model_dump(exclude_unset=True) if table else {}
@@ -316,7 +314,7 @@ def first_reason(error: ValueError) -> str:
 
 
 def find_overlap(verbalizers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """Yield strings of one label that equal, or begin, a string of another, each as a sentence."""
+    """Yield a sentence for each string of a label that equals or begins another label's."""
     strings = [(label, string) for label, forms in verbalizers.items() for string in forms]
     for label, string in strings:
         for other, longer in strings:
@@ -333,13 +331,13 @@ class PromptTurn:
     pieces: tuple[TemplatePart, ...]
 
     def render(self, texts: Mapping[str, str]) -> str:
-        """Return the turn's text. texts: placeholder → its replacement."""
+        """Return the turn's text. `texts` maps placeholders to values."""
         return "".join(texts.get(piece.inserted or "", piece.text) for piece in self.pieces)
 
 
 def task_of(table: PromptKeys | None, stated: Task | None = None) -> Task:
-    """Return the stated task, unless the request has other labels (its own words). Else return the
-    task with the labels of its words, `hate` without any words, `free` for labels of no task."""
+    """Return the stated task if it has the labels of the request. Otherwise return the task that
+    has these labels, `hate` without labels, or `free` if no task has them."""
     labels = {label.casefold() for label in (table and table.verbalizers) or ()}
     if stated is not None and (stated == "free" or labels <= set(CANONICAL[stated])):
         return stated
@@ -348,9 +346,9 @@ def task_of(table: PromptKeys | None, stated: Task | None = None) -> Task:
 
 
 def prompt_turns(table: PromptTable, task: Task | None) -> tuple[PromptTurn, ...]:
-    """Return the turns of the prompt: `system`, each shot with its answer, `user` last. `{labels}`
-    becomes the possible answers, the first of each label. task: as its entry states it. Raises
-    ValueError for an unknown placeholder."""
+    """Return the turns of the prompt: `system`, each shot with its answer, then `user`. `{labels}`
+    becomes the first possible answer of each label. `task` is the entry's. Raises ValueError for an
+    unknown placeholder."""
     if table.policy_file is not None:
         raise ValueError(
             "prompt.policy_file: the file cannot be read here; write its text under `policy`"
@@ -390,7 +388,7 @@ def _render_example(
 
 
 def raw_text(turns: Sequence[PromptTurn], texts: Mapping[str, str]) -> str:
-    """Return the turns as a string for models without a chat, a blank line after each answer."""
+    """Join the turns for models without a chat template, a blank line after each answer."""
     return "".join(
         turn.render(texts) + ("\n\n" if turn.role == "assistant" else "") for turn in turns
     )

@@ -79,7 +79,7 @@ CHOOSE = {
 
 
 def in_words(question: Question) -> str:
-    """Return the caller's words only, one field a line."""
+    """Return the caller's words, one field per line."""
     match question:
         case NliQuestion():
             return f"{question.premise}\n{question.hypothesis}"
@@ -89,7 +89,7 @@ def in_words(question: Question) -> str:
 
 
 def to_prompt(question: Question) -> str:
-    """Return the question for a prompt, one field a line."""
+    """Format a question for a prompt, one field per line."""
     match question:
         case NliQuestion():
             return f"Context: {question.premise}\nStatement: {question.hypothesis}"
@@ -99,7 +99,7 @@ def to_prompt(question: Question) -> str:
 
 
 def format_options(options: Sequence[Option]) -> str:
-    """Return the options for a prompt, one a line."""
+    """Format options for a prompt, one per line."""
     return "\n".join(f"{option.key}. {option.text}" for option in options)
 
 

@@ -1,8 +1,8 @@
 """`do_not_store_text`: keeps numbers and our words, removes the caller's text.
 
-The types of a report classify its strings: a literal or a `Word` is ours; any other string may hold
-text and is blanked. A warning is blanked if it repeats a run of characters of the request, unless
-its type says that it is ours. (The ledger cuts the request itself.) Pure: pydantic alone.
+A report's types classify its strings. A literal or a `Word` is ours; any other string may hold text
+and is blanked. A warning that repeats characters of the request is blanked, unless its type says
+that it is ours. The ledger cuts the request itself. Depends on pydantic only.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ STAYING = ("metadata", "context", "trace", "model", "variant")  # of the request
 
 
 def untold(error: Exception) -> Exception:
-    """Return an error without text for the log: its kind and its place. Messages, also those of its
-    causes, may quote the text."""
+    """Return an error for the log with its type and location only. Its message and causes may quote
+    the caller's text."""
     kind = type(error).__qualname__
     return RuntimeError(f"{kind} (do_not_store_text)").with_traceback(error.__traceback__)
 
 
 def repeats(said: str, sent: Sequence[str]) -> bool:
-    """Return True if `text` has a run of characters of the sent texts, or all of a short one."""
+    """Return True if `said` repeats a long part of a text in `sent`, or all of a short one."""
     ours = [said[start : start + RUN] for start in range(len(said) - RUN + 1)]
     for text in filter(None, sent):
         if len(text) <= RUN:
@@ -57,7 +57,7 @@ def repeats(said: str, sent: Sequence[str]) -> bool:
 
 
 def is_internal(value: str, hint: Any, *, names: bool = True) -> bool:
-    """Return True if the value's type is ours. names: count a `Word` as ours, like a literal."""
+    """Return True if the type marks a value as not the caller's. `names` includes `Word`."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         return value in arguments
@@ -70,15 +70,13 @@ def is_internal(value: str, hint: Any, *, names: bool = True) -> bool:
 
 
 def all_internal(hint: Any) -> bool:
-    """Return True if all possible content of such a container is ours."""
+    """Return True if such a container has none of the caller's text."""
     return is_internal("", last_argument(hint))
 
 
 def sent(request: JobRequest, *, names: bool = True) -> Iterator[str]:
-    """Yield each string of a request that may be text, without our words.
-
-    names: True if a `Word` is ours; in a request it is a name that the caller chose.
-    """
+    """Yield each string of a request that may be the caller's text. If `names` is True, each `Word`
+    is left out, although the caller chose it."""
     for name in type(request).model_fields:
         if name not in STAYING:
             yield from _strings_of_field(request, name, names)
@@ -140,7 +138,7 @@ def _words_in(value: Any) -> Iterator[str]:
 
 
 def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
-    """Return the report as JSON without strings that may be text. Batch reports have no such
+    """Return the report as JSON without strings of the caller. Batch reports have no such
     strings."""
     if isinstance(report, BatchReport):
         return report.model_dump(mode="json")
@@ -175,7 +173,7 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
 
 
 def strip_request(problem: Problem, request: JobRequest) -> Problem:
-    """Return the problem; a detail that repeats the request is removed."""
+    """Return the problem, without a detail that repeats the request."""
     texts = list(sent(request))
     stripped = dict(problem)
     if repeats(stripped["detail"], texts):
@@ -201,7 +199,7 @@ def _model(model: BaseModel, words: Words) -> dict[str, Json]:
 
 
 def _value(value: Any, hint: Any, words: Words) -> Json:
-    """Return a value under its type; a foreign string becomes null if allowed, else empty."""
+    """Return a value for its type. A caller's string becomes null if allowed, else empty."""
     if isinstance(value, BaseModel):
         return _model(value, words)
     if isinstance(value, str):

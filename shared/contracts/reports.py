@@ -53,7 +53,7 @@ class ValueHistogram(Message):
 
 
 def bin_edges(low: float, high: float, bins: int) -> list[float]:
-    """Return the ascending borders of equal bins, bins + 1, as in links of pages."""
+    """Return the `bins` + 1 ascending edges of equal bins, as in links of pages."""
     return [low + (high - low) * index / bins for index in range(bins)] + [high]
 
 
@@ -133,8 +133,8 @@ class ScoreSplit(Message):
 
 
 class ComponentDifference(Message):
-    """One number of two systems, on the texts where both have it. The first is of the report's
-    results, the second of those of `against`. Differences are first - second."""
+    """One number of two systems, on texts where both have it. The first belongs to the report's
+    results, the second to `against`. Differences are first - second."""
 
     component: Annotated[str, Word] = Field(description="`score`, or the component's name")
     pairs: Count = Field(description="pairs where both systems have it")
@@ -174,8 +174,8 @@ class ComponentDifference(Message):
 
 
 class DifferenceBounds(Message):
-    """Bounds on the mean difference of the scores of all pairs. Undefined scores of the first
-    system get the worst value and those of the second the best, and the reverse."""
+    """Bounds on the mean score difference. For `low`, undefined scores get the first system's worst
+    and the second's best value; for `high`, the reverse."""
 
     low: float
     high: float
@@ -239,9 +239,8 @@ class ComparisonSlice(Message):
 
 
 class SystemComparison(Message):
-    """The report's results, first, compared with those of `against`, second. They are paired
-    by `custom_id`, else by text and explained label; several results of one text and label
-    are averaged."""
+    """Compares the report's results (first) with those of `against` (second). They are paired by
+    `custom_id`, else by text and explained label. Results of one text and label are averaged."""
 
     pairs: Count
     unpaired_a: Count = Field(description="results of the report without a partner; left out")

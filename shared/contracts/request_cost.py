@@ -2,8 +2,8 @@
 
 A metric's contract names its `cost`: the request as products of sizes. Each is in tokens that a
 model reads or writes, or in steps of pure computation. No model is loaded and no text is tokenized.
-A product is either a lower bound (`certain`: a request rejected for it could not have succeeded) or
-only likely (it separates heavy from light requests, and rejects none).
+A `certain` product is a lower bound: a request rejected for it could not have succeeded. A likely
+product only separates heavy from light requests.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SPACE = re.compile(r"[ \t\r\n]+")  # what every tokenizer takes for white space
 
 @dataclass(frozen=True)
 class Size:
-    """One factor of the work. `pointer`: the field that reduces it, if there is one."""
+    """One factor of the work. `pointer` is the field that reduces it, if any."""
 
     name: str  # as the caller reads it: "`draws`", "characters of `text`"
     value: float
@@ -35,7 +35,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Reduction:
-    """A number in the request that reduces work not proportional to it."""
+    """A request number that lowers work, though not in proportion."""
 
     name: str  # as the caller reads it
     pointer: str
@@ -45,7 +45,7 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Work:
-    """The product of some sizes, in a unit."""
+    """Work in a unit: a product of sizes."""
 
     sizes: tuple[Size, ...]
     unit: str = TOKENS  # plural
@@ -61,7 +61,7 @@ class Work:
         return prod(size.value for size in self.sizes)
 
     def seconds(self, tokens_per_second: float) -> float:
-        """Return the approximate seconds of one worker."""
+        """Return approximate seconds on one worker."""
         each = 1 / tokens_per_second if self.seconds_each is None else self.seconds_each
         return self.amount * each
 
@@ -73,7 +73,7 @@ Cost = Callable[[Any, int], Sequence[Work]]  # request, tokens that its model su
 
 @dataclass(frozen=True)
 class Excess:
-    """Work above a limit. share: the part of it that fits, if the other products stay unchanged."""
+    """Work above a limit. `share` is the part that fits if other products stay unchanged."""
 
     work: Work
     share: float
@@ -82,14 +82,14 @@ class Excess:
 
 @dataclass(frozen=True)
 class WorkLimit:
-    """The limit of one request: seconds, at a model's speed; and rows of served models."""
+    """The limits of a request: seconds at a model's speed, and rows for servers."""
 
     seconds: float
     tokens_per_second: float
     server_rows: float = inf
 
     def expected_time(self, works: Sequence[Work]) -> float:
-        """Return the expected seconds of a request, certain and likely work together."""
+        """Return a request's expected seconds, for certain and likely work."""
         return sum(work.seconds(self.tokens_per_second) for work in works)
 
     def check(self, works: Sequence[Work]) -> None:
@@ -99,7 +99,7 @@ class WorkLimit:
             raise self._to_error(excess, [work for work in works if work.certain])
 
     def passes(self, works: Sequence[Work]) -> bool:
-        """Return True if `check` accepts them."""
+        """Return True if `check` would pass."""
         return self._excess(works) is None
 
     def _excess(self, works: Sequence[Work]) -> Excess | None:
@@ -117,7 +117,7 @@ class WorkLimit:
         return None
 
     def _to_error(self, excess: Excess, works: Sequence[Work]) -> TooCostly:
-        """Return the request's work, the limit, and the value needed for each number."""
+        """Return an error with the work, the limit, and a value for each number."""
         largest = excess.work
         product = " × ".join(f"{_number(size.value)} {size.name}" for size in largest.sizes)
         lower = [
@@ -141,7 +141,7 @@ class WorkLimit:
         )
 
     def _max_value(self, one: Reduction) -> int:
-        """Return the largest value within this limit; 0: there is none."""
+        """Return the largest value within this limit, or 0 if none."""
         values = range(1, one.value)
         return bisect_left(values, True, key=lambda value: not self.passes(one.works(value)))
 

@@ -39,7 +39,7 @@ SECONDS_A_RANKING = 1.2e-7  # the same where each resample is ranked: areas unde
 
 @dataclass(frozen=True, kw_only=True)
 class FormField:
-    """An input of `/try`; other fields of a request are JSON there."""
+    """An input of `/try`. Other fields are entered as JSON there."""
 
     name: str
     label: str
@@ -50,8 +50,8 @@ class FormField:
 
 @dataclass(frozen=True, kw_only=True)
 class SurprisingRule:
-    """A result that deserves a second look. path: SQL/JSON (SQL:2016, section 9.46) into the
-    report, evaluated by PostgreSQL; a match means a surprising result."""
+    """A rule for results that need a second look. PostgreSQL evaluates `path` (SQL/JSON, SQL:2016,
+    section 9.46) on the report; a match is surprising."""
 
     name: str
     path: str
@@ -60,9 +60,9 @@ class SurprisingRule:
 
 @dataclass(frozen=True, kw_only=True)
 class RivalGroup:
-    """Results that are compared with chance separately, since another outcome is desired.
-    path: dotted, into a batch report, to their means. wanted: the desired outcome, if it
-    differs from beating the random rivals. better: part → better direction for these."""
+    """Results compared with chance separately, since another outcome is desired. The dotted `path`
+    leads to their means in a batch report. `wanted` is the outcome, unless it is beating random
+    rivals. `better` maps parts to their better direction."""
 
     path: str
     name: str
@@ -72,7 +72,7 @@ class RivalGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class GainWords:
-    """The words for a mean gain over many results; 0 is no effect. path: dotted, into a report."""
+    """Words for a mean gain over results; 0 is no effect. `path` leads into a report."""
 
     path: str
     closer: str
@@ -81,16 +81,15 @@ class GainWords:
 
 @dataclass(frozen=True, kw_only=True)
 class FactPaths:
-    """The data of a table of results: dotted paths into a report, or a request.
+    """Dotted paths into a report or a request, for a table of results.
 
-    parts: paths of a report's parts; none: every number of its `components`. chance: path
-    of the share of random rivals that are beaten. text, decision_sent: of a request;
-    more_texts: alternative texts. chance_score: expected score by chance; None: it depends
-    on the text. rivals: of `chance`, number of results for "RIVALS[0] better than
-    RIVALS[1]". score_range: for reports without one. groups: of results, if `chance` over
-    all would show which of them are many. gain: the main number of a batch report, if it is
-    a gain. caveats: first words of warnings that the finding repeats. facets: (name,
-    SQL/JSON path of words in a report), filters of tables in addition to all columns.
+    Without `parts`, every number of `components` is a part. `chance` leads to the share of random
+    rivals that are beaten; `rivals` are the words for "RIVALS[0] better than RIVALS[1]". `text`,
+    `more_texts` and `decision_sent` lead into the request. `chance_score` is None if it depends on
+    the text. `score_range` serves reports without one. `groups` are compared with chance
+    separately. `gain` is the main number of a batch report, if it is a gain. `caveats` are first
+    words of warnings that the finding repeats. `facets` holds (name, SQL/JSON path of words in a
+    report) of further filters.
     """
 
     score: str = "score"
@@ -117,11 +116,10 @@ class FactPaths:
 class ElicitedExplanation:
     """A model's answer from which a metric's request is made.
 
-    inputs: placeholder → text, as `text`, or `premise` and `hypothesis`. answer: text after
-    the reasoning; tokens: those of the answer, empty if unknown. explanation: the
-    explaining part of the answer. policy: the request's, if it names one. judge: the model
-    that decided, if it can also judge with `judge_labels`. turns: the answered prompt, with
-    `{text}` for the text and braces doubled; empty without a text. style: of the question.
+    `inputs` maps placeholders to texts. `answer` follows the reasoning; `tokens` are its tokens, if
+    known. `explanation` is its explaining part. `policy` is the request's, if any. `judge` is the
+    model that decided, if it can also judge with `judge_labels`. `turns` is the answered prompt,
+    with `{text}` for the text and braces doubled; empty without a text. `style` is the question's.
     """
 
     inputs: Mapping[str, str]
@@ -138,14 +136,14 @@ class ElicitedExplanation:
     style: Literal["chat", "raw"] = "chat"
 
     def judged_by(self, *labels: str) -> dict[str, str]:
-        """Return field `model` of a request → labels that its judge needs; none: its default."""
+        """Return a request's `model` field if `judge` has these labels, else {}."""
         fits = self.judge is not None and set(labels) <= set(self.judge_labels)
         return {"model": self.judge} if fits and self.judge is not None else {}
 
 
 @dataclass(frozen=True, kw_only=True)
 class FurtherRequest:
-    """A request of another service that follows from a request."""
+    """A request to another service, derived from a request."""
 
     pointer: str  # the field that asks for it
     contract: ServiceContract
@@ -186,7 +184,7 @@ class ServiceContract:
         return f"/v1/{self.name}"
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """Return the request's work. reads: the fewest tokens of a text that its model reads."""
+        """Return the work of a request whose model reads at least `reads` tokens of a text."""
         return () if self.cost is None else self.cost(request, reads)
 
 
@@ -209,11 +207,11 @@ class BatchReportContract(ServiceContract):
 
     @cached_property
     def corrections(self) -> dict[str, str]:
-        """Return p-value of the report → its correction for several tests."""
+        """Map p-values of the report to their corrections for several tests."""
         return dict(_corrections(self.report, ""))
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """Return the work that the request shows: that of listed jobs, but not that of a batch."""
+        """Return the work of listed jobs; that of a batch is unknown from the request."""
         if not isinstance(request, BatchReportRequest):
             return ()
         systems = (*((request.against,) if request.against else ()), *request.further)
@@ -223,10 +221,8 @@ class BatchReportContract(ServiceContract):
     def work_over(
         self, request: JobRequest, results: int, judgements: int = 0, gold: int = 0
     ) -> Sequence[Work]:
-        """Return the work of a report on many results: every draw of every bootstrap.
-
-        gold: number of results with people's labels.
-        """
+        """Return the work of a report on many results: every draw of every bootstrap. `gold` counts
+        results with people's labels."""
         if not isinstance(request, BatchReportRequest):
             return ()
         draws = Size("`resamples`", request.resamples, "/resamples", least=100)
@@ -264,35 +260,33 @@ class ReportedContract(ServiceContract):
     finding: Callable[[Any], Finding] | None = None  # of a report; absent: nothing is concluded
 
     def judged_text(self, request: object) -> str | None:
-        """Return the text for comparisons of judged texts; None if none is kept.
-
-        request: of this service; if its texts are deleted, the rest of it.
-        """
+        """Return the text for comparisons of judged texts; None if none is kept. `request` may lack
+        its texts if they were deleted."""
         fields = [getattr(request, name, None) for name in self.clustered_by]
         texts = [normalize_text(text) for text in map(_join_text, fields) if text]
         return str(texts) if texts else None
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """Return part of the score → its path into a report, in order: dotted, or SQL/JSON."""
+        """Return the path of each part of the score in a report: dotted, or SQL/JSON."""
         return {}
 
     @property
     def score_range(self) -> tuple[float, float] | None:
-        """Return the least and greatest score; None: it depends on the request."""
+        """Return the least and greatest score; None if the request sets them."""
         range_field = self.report.model_fields.get("range")
         if range_field is not None and isinstance(range_field.default, tuple):
             return range_field.default
         return None if self.facts is None else self.facts.score_range
 
     def as_scored(self, request: Any, report: Any) -> Any:
-        """Return the request about the scored texts. report: the job's report. Raises
+        """Return the request about the scored texts. `report` is the job's. Raises
         ValidationError."""
         return request
 
     @property
     def compared(self) -> int:
-        """Return the numbers of a result used to compare systems and people."""
+        """Count the numbers of a result used to compare systems and people."""
         return 1
 
     @cached_property
@@ -340,7 +334,7 @@ class MetricContract(ReportedContract):
 
     def as_scored(self, request: Any, report: Any) -> Any:
         """Return the request with its elicited explanation, or unchanged if none was elicited or
-        kept. report: of its job. Raises ValidationError."""
+        kept. Raises ValidationError."""
         elicitation = getattr(report, "elicitation", None)
         if self.elicited is None or elicitation is None or not elicitation.explanation:
             return request
@@ -365,7 +359,7 @@ class MetricContract(ReportedContract):
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """Return part of the score → its dotted path into a report, in order."""
+        """Return the dotted path of each part of the score in a report."""
         if self.facts.parts:
             return {path.rpartition(".")[2]: path for path in self.facts.parts}
         components = next(messages_in(self.report.model_fields["components"].annotation))
@@ -374,7 +368,7 @@ class MetricContract(ReportedContract):
 
     @cached_property
     def not_parameters(self) -> frozenset[str]:
-        """Return `TRANSPORT`, `OF_PROVENANCE`, and texts marked `Input`; others are parameters."""
+        """Return the names of fields that are not parameters, such as texts marked `Input`."""
         fields = (self.request.model_fields | options_of(self.request)).items()
         texts = (name for name, field in fields if Input in field.metadata and has_text(field))
         return frozenset((*TRANSPORT, *OF_PROVENANCE, *texts))
@@ -394,12 +388,12 @@ def _corrections(report: type[Message], path: str) -> Iterator[tuple[str, str]]:
 
 
 def normalize_text(text: str) -> str:
-    """Fold compatible characters, case and spaces, to compare texts."""
+    """Normalise characters, case and spaces, to compare texts."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def _join_text(field: object) -> str:
-    """Return a text, or a message that holds texts, as one string; empty: nothing was kept."""
+    """Return a text, or a message that holds texts, as one string; empty if none is kept."""
     if isinstance(field, Message):
         return field.model_dump_json()
     return field if isinstance(field, str) else ""

@@ -1,7 +1,5 @@
-"""Validation errors in sentences, since pydantic's words name classes of Python.
-
-Kinds of errors and their context: https://docs.pydantic.dev/latest/errors/validation_errors/
-"""
+"""Validation errors as sentences, since pydantic's messages name Python classes. Kinds of errors
+and their context: https://docs.pydantic.dev/latest/errors/validation_errors/"""
 
 from __future__ import annotations
 
@@ -75,7 +73,7 @@ def first_fault(error: ValidationError) -> ErrorDetails:
 
 
 def dotted(found: Mapping[str, Any]) -> str:
-    """Return the place of an entry, as in `requests.0.text`; empty: the whole."""
+    """Return an entry's path, as in `requests.0.text`; empty for the whole."""
     return ".".join(map(str, found["loc"]))
 
 

@@ -1,7 +1,8 @@
-"""Counts attempts at a batch's step before they begin, so that one that kills its scheduler counts.
+"""Counts attempts at a batch's step before they begin, so that an attempt that kills its scheduler
+is counted too.
 
 A process that returns from a step resets the count to 0. A remaining count belongs to processes
-that were killed, or to one that has just begun; hence the pause.
+that were killed, or to one that has just begun. A pause separates the two cases.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def begin(connection: Connection, batch_id: str, seen: int, pause: timedelta) ->
 
 
 def clear(connection: Connection, batch_ids: Collection[str]) -> None:
-    """Reset the counts of these batches: their attempts returned."""
+    """Reset the counts of these batches after their attempts have returned."""
     connection.execute(
         update(batches)
         .where(batches.c.id.in_(batch_ids), batches.c.attempts > 0)

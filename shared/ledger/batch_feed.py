@@ -1,8 +1,8 @@
-"""Batches in progress: a window of their lines has jobs, the rest waits as rows.
+"""Batches in progress. A limited number of their lines have jobs; the other lines wait as rows.
 
-Lines with the same fingerprint share a job. A job is made and its lines marked in one transaction.
-The message is sent after the commit, and a lost message is sent again like any other. The request
-of a line was stored when the file was validated, so that feeding reads no file.
+Lines with the same fingerprint share a job. A job is created and its lines are marked in one
+transaction. The message is sent after the commit, and a lost message is sent again like any other.
+The request of a line was stored when the file was validated, so no file is read here.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def open_batches(connection: Connection) -> list[OpenBatch]:
 
 @dataclass(frozen=True)
 class Load:
-    """The number of a batch's jobs in a metric's batch queue now."""
+    """The number of a batch's open jobs in a metric's batch queue."""
 
     metric: str
     tenant: str
@@ -92,11 +92,9 @@ def open_jobs(connection: Connection) -> list[Load]:
 
 
 def feed(connection: Connection, batch_id: str, count: int, resend_after: timedelta) -> list[str]:
-    """Make jobs of the next waiting lines, at most `count`; return their ids.
-
-    A job is given to every waiting line with the same fingerprint. Return no ids if another
-    scheduler feeds the batch, or if it is no longer in progress.
-    """
+    """Create jobs for the next waiting lines, at most `count`, and return their ids. Waiting lines
+    with the same fingerprint share a job. Returns no ids if another scheduler feeds the batch, or
+    if it is no longer in progress."""
     if not (try_acquire(connection, batch_id) and _acquire_active(connection, batch_id)):
         return []
     is_waiting = and_(batch_lines.c.batch_id == batch_id, batch_lines.c.status == "waiting")
@@ -150,16 +148,15 @@ def feed(connection: Connection, batch_id: str, count: int, resend_after: timede
 
 
 def _acquire_active(connection: Connection, batch_id: str) -> bool:
-    """Return True if the batch is in progress; it stays so until the transaction ends."""
+    """Return True if the batch is in progress. Its status then stays unchanged until the
+    transaction ends."""
     query = select(batches.c.id).where(batches.c.id == batch_id, batches.c.status == "in_progress")
     return connection.execute(query.with_for_update()).one_or_none() is not None
 
 
 def finish_lines(connection: Connection, only: Sequence[str] | None = None) -> int:
-    """Answer the lines whose jobs have ended; return how many. One scheduler does it at a time.
-
-    only: these batches; None: all.
-    """
+    """Copy the outcome of ended jobs to their lines and return the number of lines. Only one
+    scheduler does this at a time. `only` limits it to these batches; None means all batches."""
     in_batches = [] if only is None else [batches.c.id.in_(only)]
     if not connection.execute(select(func.pg_try_advisory_xact_lock(SETTLING))).scalar():
         return 0

@@ -19,7 +19,7 @@ ROWS_AT_ONCE = 200  # fetched; a result can have some 100 kB
 
 
 class FinishedLine(NamedTuple):
-    """A finished line. caller: its own metadata and context."""
+    """A finished line. `caller` holds the line's own metadata and context."""
 
     number: int
     custom_id: str
@@ -31,7 +31,8 @@ class FinishedLine(NamedTuple):
 
 
 class JobLine(NamedTuple):
-    """A line that requested a job. caller: its own metadata and context; None: the job's."""
+    """A line that requested a job. `caller` holds the line's own metadata and context; None means
+    those of the job."""
 
     number: int
     custom_id: str
@@ -39,10 +40,9 @@ class JobLine(NamedTuple):
 
 
 class JobOutcome(NamedTuple):
-    """A job or a batch line with its status, and its result if it has one.
-
-    metadata: the line's own; None: the job's. A job shared by equal lines has that of the first.
-    """
+    """A job or a batch line with its status, and its result if it has one. `metadata` belongs to
+    the line; None means that of the job. A job shared by equal lines has the metadata of the first
+    line."""
 
     job_id: str | None
     custom_id: str | None
@@ -53,7 +53,7 @@ class JobOutcome(NamedTuple):
 
 
 def lines_of_job(connection: Connection, job: Job, most: int) -> list[JobLine]:
-    """Return the first lines of its batch that requested this job."""
+    """Return the first `most` lines of the job's batch that requested this job."""
     rows = connection.execute(
         select(batch_lines.c.number, batch_lines.c.custom_id, batch_lines.c.caller)
         .where(batch_lines.c.batch_id == job.batch_id, batch_lines.c.job_id == job.id)
@@ -64,7 +64,7 @@ def lines_of_job(connection: Connection, job: Job, most: int) -> list[JobLine]:
 
 
 def first_lines(connection: Connection, job_ids: Iterable[str]) -> dict[str, JobLine]:
-    """Return job → the first line of its batch that requested it; jobs without a batch are left
+    """Map each job to the first line of its batch that requested it. Jobs without a batch are left
     out."""
     is_line_of_job = and_(
         batch_lines.c.batch_id == jobs.c.batch_id, batch_lines.c.job_id == jobs.c.id
@@ -82,7 +82,7 @@ def first_lines(connection: Connection, job_ids: Iterable[str]) -> dict[str, Job
 def list_finished(
     connection: Connection, batch_id: str, number: int, limit: int
 ) -> list[FinishedLine]:
-    """Return the next lines of a batch after this one, in the order of its file."""
+    """Return up to `limit` finished lines after line `number`, in the order of the batch's file."""
     rows = connection.execute(
         select(
             batch_lines.c.number,
@@ -124,7 +124,7 @@ def outcomes_of_batch(connection: Connection, metric: str, batch_id: str) -> Ite
 
 
 def line_metadata(caller: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return a line's metadata. caller: the line's own metadata and context."""
+    """Return a line's metadata. `caller` holds the line's own metadata and context."""
     return (caller or {}).get("metadata") or {}
 
 
@@ -176,10 +176,7 @@ def check_tenant(
     *,
     prefix: str = "",
 ) -> None:
-    """Raises BadInput if the batch or a job is not this tenant's, as if it did not exist.
-
-    place: JSON pointer to it in the request.
-    """
+    """Raise BadInput if the batch or a job is not this tenant's, as if it did not exist."""
     if batch_id is not None:
         batch_ids = select(batches.c.id).where(batches.c.id == batch_id, batches.c.tenant == tenant)
         if connection.execute(batch_ids).scalar_one_or_none() is None:

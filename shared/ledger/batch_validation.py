@@ -1,8 +1,8 @@
-"""Batches during validation: how far a file was read, and its faults.
+"""Batches during validation: the position reached in the file, and the faults found.
 
-A step is one transaction. Lines, faults and the position in the file move together, so another
-scheduler continues where a dead one stopped. The file is read while no row is locked. A store that
-hangs therefore blocks no cancel, expiry or count.
+A step is one transaction. Lines, faults and the position in the file are saved together, so another
+scheduler can continue after a crash. No row is locked while the file is read. A file store that
+hangs therefore blocks no cancellation, expiry or count.
 """
 
 from __future__ import annotations

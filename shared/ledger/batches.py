@@ -1,8 +1,9 @@
-"""Batches from creation to end; when all lines are answered or given up, the files are written.
+"""Batches from creation to end. When every line is answered or given up, the files are written.
 
-`ending` is the status after the files are written. File ids follow from the batch's id, so a
-scheduler that writes again writes the same files. Functions for many batches take `only`: the
-batches to process, or None for all. A caller can thus try them one by one if all together fail.
+`ending` is the status after the files are written. File ids are derived from the batch's id, so a
+scheduler that writes again writes the same files. Functions for many batches take `only`, the
+batches to process, or None for all. A caller can thus retry batches one by one if processing all
+together fails.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ class NewBatch:
 
 @dataclass(frozen=True)
 class DueBatch:
-    """A batch with something to do, and its tenant."""
+    """A batch that needs processing, and its tenant."""
 
     id: str
     tenant: str
@@ -142,7 +143,7 @@ class DueBatch:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of a line or of the file. param: a JSON pointer into the line."""
+    """An error in a line or in the file. `param` is a JSON pointer into the line."""
 
     code: str
     message: str
@@ -151,7 +152,7 @@ class Fault:
 
 
 class LineResult(NamedTuple):
-    """A line of the batch and its job, if it ever had one."""
+    """A line of the batch and its job, if a job was created for it."""
 
     custom_id: str
     number: int
@@ -161,16 +162,14 @@ class LineResult(NamedTuple):
 
 
 def due_batches(connection: Connection, *conditions: ColumnElement[bool]) -> list[DueBatch]:
-    """Return the batches that meet this condition, oldest first."""
+    """Return the batches that meet all conditions, oldest first."""
     query = select(batches.c.id, batches.c.tenant).where(*conditions).order_by(batches.c.id)
     return [DueBatch(*row) for row in connection.execute(query)]
 
 
 def try_acquire(connection: Connection, batch_id: str) -> bool:
-    """Keep other schedulers off this batch until the transaction ends; return False if one has it.
-
-    No row is locked: cancelling and counting do not wait.
-    """
+    """Lock the batch against other schedulers until the transaction ends; return False if one holds
+    it. No row is locked, so cancelling and counting do not wait."""
     turn = func.pg_try_advisory_xact_lock(func.hashtextextended(batch_id, 0))
     return bool(connection.execute(select(turn)).scalar())
 
@@ -182,11 +181,9 @@ def batch_of(row: Row[Any]) -> Batch:
 def make(
     connection: Connection, new: NewBatch, *, key: str | None, owner: Owner = ANYBODY
 ) -> tuple[Batch, bool]:
-    """Create a batch, or return the existing batch of a known key; and whether it existed.
-
-    Raises KeyReused if the key belongs to another request, and QuotaExceeded if the owner has too
-    many open batches.
-    """
+    """Create a batch, or return the existing batch of a known key. The second value is True if it
+    existed. Raises KeyReused if the key belongs to another request, and QuotaExceeded if the owner
+    has too many open batches."""
     take_batch_turn(connection, owner)
     values = {
         "metric": new.metric,
@@ -233,7 +230,7 @@ def _find_previous(
 
 
 def find_by_key(connection: Connection, tenant: str, key: str | None) -> Batch | None:
-    """Return the tenant's batch of this key, with any values."""
+    """Return the tenant's batch of this key, regardless of its other values."""
     if key is None:
         return None
     query = select(*SHOWN).where(batches.c.tenant == tenant, batches.c.key == key)
@@ -253,7 +250,7 @@ def find(connection: Connection, batch_id: str, *, tenant: str | None = None) ->
 
 
 def page_of(connection: Connection, page: Slice) -> tuple[list[Batch], bool]:
-    """Return the batches of a page, and whether others follow."""
+    """Return the batches of a page, and True if more follow."""
     rows, more = fetch_page(connection, select(*SHOWN), batches, page)
     return [batch_of(row) for row in rows], more
 
@@ -262,8 +259,8 @@ RECENT = 5  # batches for the median time of a line
 
 
 def seconds_per_line(connection: Connection, tenant: str, metric: str) -> float | None:
-    """Return the median over the tenant's last batches of this metric, or None if none has
-    ended."""
+    """Return the median seconds per line over the tenant's recent batches of this metric, or None
+    if none has ended."""
     took = func.extract("epoch", batches.c.completed_at - batches.c.in_progress_at)
     recent = (
         select((took / batches.c.total).label("seconds"))
@@ -293,8 +290,8 @@ def cancel(connection: Connection, batch_id: str, *, tenant: str | None = None) 
 def report_of(
     connection: Connection, batch: Batch, metric: str, resend_after: timedelta
 ) -> Accepted:
-    """Return the job that reports on this batch. Create it at the first call, or if the last one
-    failed through a fault of the service."""
+    """Return the job that reports on this batch. A new job is created at the first call, and after
+    a failure that the service caused."""
     held = select(batches.c.report_job_id).where(batches.c.id == batch.id).with_for_update()
     job_id = connection.execute(held).scalar_one()
     if job_id is not None:
@@ -333,7 +330,7 @@ def open_batches(connection: Connection) -> list[DueBatch]:
 
 
 def finish_answered(connection: Connection, only: Only = None) -> int:
-    """Move batches with only answered lines on to their files; return how many."""
+    """Prepare batches whose lines are all answered for writing their files; return how many."""
     return _turn(
         connection,
         (batches.c.status == "in_progress", ANSWERED, *of(only)),
@@ -342,10 +339,8 @@ def finish_answered(connection: Connection, only: Only = None) -> int:
 
 
 def expire(connection: Connection, only: Only = None) -> int:
-    """Give up waiting and running lines of late batches; return how many are ready for their files.
-
-    A job that ended just before is settled first: its line counts.
-    """
+    """Give up waiting and running lines of overdue batches; return how many batches are ready for
+    their files. A job that ended just before keeps its result."""
     late = (
         batches.c.status.in_(("validating", "in_progress")),
         batches.c.expires_at <= func.now(),
@@ -383,7 +378,8 @@ def list_to_write(connection: Connection) -> list[DueBatch]:
 
 
 def take_to_write(connection: Connection, batch_id: str) -> Batch | None:
-    """Return the batch whose files are to be written, or None if another scheduler writes them."""
+    """Lock and return the batch whose files are to be written, or None if another scheduler writes
+    them."""
     if not try_acquire(connection, batch_id):
         return None
     row = connection.execute(
@@ -439,11 +435,9 @@ def close(connection: Connection, batch: Batch, output: str | None, error: str |
 
 
 def fail(connection: Connection, batch_id: str, fault: Fault) -> str | None:
-    """Fail the batch for this reason; return its new status, or None if it had ended.
-
-    A batch in progress keeps its results: its files are written first. During validation there are
-    no results, and if the files cannot be written none can be shown.
-    """
+    """Fail the batch for this reason; return its new status, or None if it had ended. A batch in
+    progress keeps its results, so its files are written first. A batch that is being validated has
+    no results. If writing the files fails, no results can be shown."""
     row = connection.execute(
         select(*SHOWN).where(batches.c.id == batch_id, batches.c.status.in_(OPEN)).with_for_update()
     ).one_or_none()
@@ -472,7 +466,7 @@ def fail(connection: Connection, batch_id: str, fault: Fault) -> str | None:
 
 
 def set_waiting(connection: Connection, batch_id: str, reason: str) -> None:
-    """Record why the batch's next step waits; the step clears it when done."""
+    """Record why the batch's next step waits. The step clears the reason when it is done."""
     is_news = batches.c.waits.is_distinct_from(reason)
     connection.execute(
         update(batches)
@@ -489,13 +483,13 @@ def count_waiting(connection: Connection) -> int:
 
 
 def delete_waiting(connection: Connection, batch_id: str) -> None:
-    """Delete the lines without a job: they hold texts, and nobody will feed them."""
+    """Delete the lines without a job. They hold texts, and no job will be created for them."""
     is_waiting = batch_lines.c.status == "waiting"
     connection.execute(delete(batch_lines).where(batch_lines.c.batch_id == batch_id, is_waiting))
 
 
 def fail_batch(connection: Connection, batch: Batch, errors: list[dict[str, Any]]) -> None:
-    """Fail the batch without files; change only its own row."""
+    """Fail the batch without files. Only the batch's own row changes."""
     values = {"status": "failed", "failed_at": func.now(), "ending": None, "errors": errors}
     if _turn(connection, (batches.c.id == batch.id, batches.c.status.in_(OPEN)), values):
         counts = {"total": batch.total, "completed": batch.completed, "failed": batch.failed}

@@ -1,8 +1,6 @@
-"""Many jobs of one call: all are committed, or none.
-
-One Idempotency-Key covers the whole call. While the first call with a key runs, a second one gets
-an error instead of waiting. The jobs are inserted with one statement.
-"""
+"""Many jobs created by one call. Either all of them are committed, or none. One Idempotency-Key
+covers the whole call. While the first call with a key runs, a second call gets an error instead of
+waiting. The jobs are inserted with one statement."""
 
 from __future__ import annotations
 
@@ -79,7 +77,7 @@ class JobState(NamedTuple):
 
 @dataclass(frozen=True)
 class AcceptedJobs:
-    """Committed jobs, in the order of their requests, and whether an earlier call made them."""
+    """Committed jobs in the order of their requests, and whether an earlier call created them."""
 
     states: list[JobState]
     replayed: bool
@@ -92,11 +90,9 @@ class AcceptedJobs:
 def accept_all(
     connection: Connection, new: NewJobs, *, key: str | None, owner: Owner = ANYBODY
 ) -> AcceptedJobs:
-    """Create the jobs, or return the existing ones of a known key.
-
-    Raises StillRunning, KeyReused if the key belongs to another call, QuotaExceeded if not all may
-    be open, and Unavailable if a private text has no key.
-    """
+    """Create the jobs, or return the existing jobs of a known key. Raises StillRunning, and
+    KeyReused if the key belongs to another call. Raises QuotaExceeded if not all jobs may be open,
+    and Unavailable if private texts cannot be encrypted without a key."""
     ids = sorted(new_id() for _ in new.requests)  # in the order of the requests
     earlier = None if key is None else _claimed(connection, new, key, owner, ids)
     if earlier is not None:
@@ -109,7 +105,8 @@ def accept_all(
 def _claimed(
     connection: Connection, new: NewJobs, key: str, owner: Owner, ids: list[str]
 ) -> list[str] | None:
-    """Return the ids of the call that had the key first, or None if the key is ours now."""
+    """Return the job ids of the call that used the key first, or None if this call now holds the
+    key."""
     name = func.hashtextextended(f"idempotency {owner.tenant} {key}", 0)
     if not connection.execute(select(func.pg_try_advisory_xact_lock(name))).scalar_one():
         raise StillRunning("its jobs are still being stored; send the request again in a moment")
@@ -161,7 +158,7 @@ def _insert(connection: Connection, new: NewJobs, tenant: str, ids: list[str]) -
 def states_of(
     connection: Connection, ids: Sequence[str], tenant: str | None = None
 ) -> list[JobState]:
-    """Return the states of these jobs in this order. Raises UnknownJob, which points at missing
+    """Return the states of these jobs in this order. Raises UnknownJob with pointers to the missing
     jobs."""
     query = select(jobs.c.id, jobs.c.metric, jobs.c.status).where(*_among(ids, tenant))
     states = {row.id: JobState(*row) for row in connection.execute(query)}
@@ -170,7 +167,7 @@ def states_of(
 
 
 def find_all(connection: Connection, ids: Sequence[str], tenant: str | None = None) -> list[Job]:
-    """Return these jobs in this order. Raises UnknownJob, which points at missing jobs."""
+    """Return these jobs in this order. Raises UnknownJob with pointers to the missing jobs."""
     query = select(*SHOWN).where(*_among(ids, tenant))
     by_id = {row.id: job_of(row) for row in connection.execute(query)}
     check_known(ids, by_id)
@@ -189,7 +186,7 @@ def _among(ids: Sequence[str], tenant: str | None) -> list[ColumnElement[bool]]:
 
 
 def check_known(ids: Sequence[str], existing: Collection[str]) -> None:
-    """Raises UnknownJob, which points at the unknown jobs."""
+    """Raise UnknownJob with pointers to the ids that do not exist."""
     missing = [number for number, job_id in enumerate(ids) if job_id not in existing]
     if missing:
         first = ids[missing[0]][:64]

@@ -1,8 +1,8 @@
-"""The next job of a queue: tenants take turns, and within a tenant the oldest job is first.
+"""Selects the next job of a queue. Tenants take turns, and each tenant's oldest job comes first.
 
-A message only says that a job waits in its queue. This module decides which job the worker takes,
-so ten thousand jobs of one tenant delay another tenant's job by one turn. A job that was tried
-before needs its own message: it waits for its back-off, or is on trial.
+A message only says that a job waits in its queue. This module decides which job the worker takes.
+Ten thousand jobs of one tenant thus delay another tenant's job by one turn. A job that was tried
+before needs its own message, because it waits for its back-off or gets its last attempt alone.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class MetricQueue(NamedTuple):
 class ClaimOrder:
     """A worker's state when it requests the next job of a queue.
 
-    again:  the message was sent again, for a job that may have been tried.
-    served: tenants, least recently served first; other tenants go before them.
-    full:   tenants that hold their share of the worker and get no more now.
+    `again` is True if the message was sent again, for a job that may have been tried. `served`
+    lists tenants, least recently served first; tenants not listed go before them. `full` lists
+    tenants that use their whole share of the worker and get no more now.
     """
 
     queue: MetricQueue
@@ -68,9 +68,9 @@ class ClaimOrder:
 
 
 def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
-    """Select the id of the job that a message about the job `JOB_ID` lets a worker take, or null. A
-    repeated message means its own job, if that job was tried. Any other message may stand for any
-    job, since its own job may have been taken in another's turn and wait to be tried again."""
+    """Select the id of the job that a worker may take for a message about the job `JOB_ID`, or
+    null. A repeated message refers to its own job, if that job was tried. Any other message may
+    lead to any job, because its own job may already have been taken for another message."""
     lost, gone_back = (_tried(free) for free in (and_(*EXPIRED), IS_QUEUED))
     fair = _fair(queue).scalar_subquery()
     if again:
@@ -79,9 +79,9 @@ def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
 
 
 def next_jobs(queue: MetricQueue) -> ColumnElement[Any]:
-    """Select the ids of at most `COUNT` jobs for messages about the jobs `JOB_IDS`. Lost jobs among
-    the named ones come first, then fresh jobs in equal shares per tenant, oldest first. Only the
-    selected rows are locked."""
+    """Select the ids of at most `COUNT` jobs for messages about the jobs `JOB_IDS`. Jobs in
+    `JOB_IDS` whose lease has expired come first. Untried jobs follow in equal shares per tenant,
+    oldest first. Only the selected rows are locked."""
     lost = select(jobs.c.id).where(jobs.c.id == any_(JOB_IDS), jobs.c.attempts > 0, *EXPIRED)
     waiting = _tenants(queue)
     order = _turns(waiting)
@@ -102,7 +102,7 @@ def next_jobs(queue: MetricQueue) -> ColumnElement[Any]:
 
 
 def waits(connection: Connection, queue: MetricQueue) -> bool:
-    """Return True if an untried job of this queue waits."""
+    """Return True if an untried job waits in this queue."""
     return bool(connection.execute(select(exists().where(*_fresh(queue)))).scalar())
 
 
@@ -119,13 +119,13 @@ def oldest(connection: Connection, queue: MetricQueue, count: int) -> list[str]:
 
 
 def _tried(free: ColumnElement[bool]) -> ScalarSelect[Any]:
-    """Select the named job if it was tried before and is free in this way."""
+    """Select the job `JOB_ID` if it was tried before and meets the condition `free`."""
     return select(jobs.c.id).where(jobs.c.id == JOB_ID, jobs.c.attempts > 0, free).scalar_subquery()
 
 
 def _fair(queue: MetricQueue) -> Select[Any]:
-    """Select the oldest fresh job of the tenant whose turn it is; skip rows locked by other
-    workers."""
+    """Select the oldest untried job of the tenant whose turn it is. Rows locked by other workers
+    are skipped."""
     order = _turns(_tenants(queue))
     job = lateral(
         select(jobs.c.id)
@@ -139,7 +139,7 @@ def _fair(queue: MetricQueue) -> Select[Any]:
 
 
 def _turns(waiting: CTE) -> Subquery:
-    """Select the tenants that may get more now, in the order of their turns."""
+    """Select the tenants that may get more jobs now, in the order of their turns."""
     tenant = waiting.c.tenant
     return (
         select(tenant)
@@ -151,20 +151,22 @@ def _turns(waiting: CTE) -> Subquery:
 
 
 def _tenants(queue: MetricQueue) -> CTE:
-    """Select the tenants with a fresh job in this queue, with one index lookup each."""
+    """Select the tenants with an untried job in this queue, with one index lookup each."""
     tenants = select(_first_tenant(queue).label("tenant")).cte("waiting", recursive=True)
     after = _first_tenant(queue, jobs.c.tenant > tenants.c.tenant)
     return tenants.union_all(select(after).where(tenants.c.tenant.is_not(None)))
 
 
 def _first_tenant(queue: MetricQueue, *after: ColumnElement[bool]) -> ScalarSelect[Any]:
-    """Select in the order of the index of fresh jobs, so that no other row is read."""
+    """Select the first tenant in the order of the index of untried jobs, so that no other row is
+    read."""
     fresh = select(jobs.c.tenant).where(*_fresh(queue), *after)
     return fresh.order_by(jobs.c.tenant, jobs.c.id).limit(1).scalar_subquery()
 
 
 def _fresh(queue: MetricQueue) -> tuple[ColumnElement[bool], ...]:
-    """Return conditions with literals: the planner must see that the partial index covers them."""
+    """Return the conditions for untried jobs. They use literals, so that the planner can use the
+    partial index."""
     return (
         jobs.c.metric == queue.metric,
         IS_QUEUED,

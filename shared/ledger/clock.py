@@ -1,8 +1,6 @@
-"""The database's clock, by which leases and deadlines are measured, and its steps.
-
-Schedulers note in one row when they last compared the clock with a monotonic one. After a step that
-row is far off. No lease and no batch expires until a scheduler has moved the deadlines.
-"""
+"""The database's clock, which measures leases and deadlines, and its jumps. Schedulers record in
+one row when they last compared the clock with a monotonic clock. After a jump this row is far from
+the current time. No lease and no batch expires until a scheduler has moved the deadlines."""
 
 from __future__ import annotations
 
@@ -30,7 +28,8 @@ IS_STEADY = ~exists().where(~IS_RECENT)  # also if no scheduler ever compared th
 
 
 def note_steady(connection: Connection) -> tuple[datetime, bool]:
-    """Return the database's time, and whether the last note is recent; if it is, renew it."""
+    """Return the database's time, and True if the last record of a steady clock is recent. A recent
+    record is renewed."""
     connection.execute(insert(clock).values(id=True).on_conflict_do_nothing())
     noted = update(clock).where(IS_RECENT).values(seen_at=func.now()).returning(_seen)
     seen = connection.execute(noted).scalar_one_or_none()
@@ -40,7 +39,7 @@ def note_steady(connection: Connection) -> tuple[datetime, bool]:
 
 
 def note(connection: Connection) -> bool:
-    """Note that the clock is steady again. Return False if another scheduler has just done so."""
+    """Record that the clock is steady again. Return False if another scheduler has just done so."""
     noted = update(clock).where(~IS_RECENT).values(seen_at=func.now()).returning(_seen)
     return connection.execute(noted).one_or_none() is not None
 
@@ -48,11 +47,9 @@ def note(connection: Connection) -> bool:
 def move_deadlines(
     connection: Connection, step: timedelta, lease: timedelta, resend_after: timedelta
 ) -> None:
-    """Move all deadlines by `step`, after the clock was set forwards or back.
-
-    Running jobs get a whole lease, since some workers renewed theirs after the step. lease,
-    resend_after: the usual terms of a job.
-    """
+    """Move all deadlines by `step`, after the clock was set forwards or back. Running jobs get a
+    whole lease, because some workers renewed theirs after the step. `lease` and `resend_after` are
+    the usual durations for a job."""
     connection.execute(update(jobs).where(IS_RUNNING).values(lease_expires_at=func.now() + lease))
     soon = func.now() + resend_after
     connection.execute(update(jobs).where(IS_OPEN, jobs.c.resend_at > soon).values(resend_at=soon))

@@ -1,4 +1,5 @@
-"""The connection pool to the ledger, one per process; its transactions, JSON and pages."""
+"""The connection pool to the ledger, one per process, with helpers for transactions, JSON and
+pages."""
 
 from __future__ import annotations
 
@@ -53,8 +54,8 @@ def session_name() -> str:
 
 
 def connect(url: str, *, pool_size: int = 10) -> Engine:
-    """Return an engine for this address. Idle connections are checked before use, so it survives
-    a restart of the server."""
+    """Return an engine for this address. Idle connections are checked before use, so the engine
+    survives a restart of the server."""
     engine = create_engine(
         sqlalchemy_url(url),
         pool_size=pool_size,
@@ -70,9 +71,8 @@ def connect(url: str, *, pool_size: int = 10) -> Engine:
 
 
 def encode_json(value: Any) -> str:
-    """Return JSON in which U+0000 and lone surrogates are U+FFFD, as in HTML; no offset moves.
-
-    PostgreSQL stores these characters, but cannot query a document that contains one.
+    """Return JSON in which U+0000 and lone surrogates are replaced by U+FFFD, as in HTML. Offsets
+    stay valid. PostgreSQL stores these characters, but cannot query a document that contains one.
     """
     text = json.dumps(value)
     if "\\u0000" not in text and "\\ud" not in text:
@@ -86,9 +86,7 @@ def _rests(_connection: Any, record: ConnectionPoolEntry) -> None:
 
 def _check(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
     """Check that an idle connection still works. `pool_pre_ping` would check every connection.
-
-    Under load none is idle, which saves a round trip per transaction.
-    """
+    Under load no connection is idle, which saves a round trip per transaction."""
     if time.monotonic() - record.info.get(RESTED, math.inf) < REST_SECONDS:
         return
     try:
@@ -105,7 +103,8 @@ def ledger() -> Engine:
 
 @contextmanager
 def transaction(engine: Engine) -> Iterator[Connection]:
-    """Run a transaction; raises Unavailable if the server is away, restarts or is overloaded."""
+    """Run a transaction. Raises Unavailable if the server is unreachable, restarts or is
+    overloaded."""
     try:
         with engine.begin() as connection:
             yield connection
@@ -133,7 +132,7 @@ def _autocommit(engine: Engine) -> Engine:
 
 
 def _is_unavailable(error: DBAPIError) -> bool:
-    """Return True if the server is at fault, not the statement, which may succeed later."""
+    """Return True if the server caused the error, so that the statement may succeed later."""
     state = str(getattr(error.orig, "sqlstate", None) or "")[:2]
     if isinstance(error, OperationalError | InterfaceError):
         return state != TOO_MUCH
@@ -144,7 +143,8 @@ def _is_unavailable(error: DBAPIError) -> bool:
 
 @dataclass(frozen=True)
 class Slice:
-    """The page of a list request; ids sort by time. tenant: None means all tenants."""
+    """The page of a list request. Ids sort by time. With `tenant` None the page covers all
+    tenants."""
 
     limit: int
     after: str | None = None
@@ -158,7 +158,7 @@ class Slice:
 def fetch_page(
     connection: Connection, query: Select[Any], table: Table, page: Slice
 ) -> tuple[list[Row[Any]], bool]:
-    """Return the rows of this page, and whether others follow."""
+    """Return the rows of this page, and True if more follow."""
     newest_first = page.order == "desc"
     query = query.order_by(table.c.id.desc() if newest_first else table.c.id)
     if page.tenant is not None:

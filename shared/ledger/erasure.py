@@ -1,8 +1,8 @@
-"""Deletes jobs at request, with everything that holds their texts.
+"""Deletes jobs on request, together with everything that holds their texts.
 
-Three steps, so that an interrupted deletion can be repeated: select the jobs, blank their lines in
-the files of their batches, delete the rows. Rows that refer to a job are deleted with it. Equal
-lines of a batch share a job and are deleted together.
+An interrupted deletion can be repeated, because it has three steps: select the jobs, blank their
+lines in the files of their batches, delete the rows. Rows that refer to a job are deleted with it.
+Equal lines of a batch share a job and are deleted together.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class StillOpen(ScoringError):
 
 @dataclass
 class FileLines:
-    """Lines to blank: by their number in an input file, by `custom_id` in an output file."""
+    """Lines to blank. Lines of an input file are given by number, lines of an output file by
+    `custom_id`."""
 
     size: int = 0  # bytes of the file
     numbers: set[int] = field(default_factory=set)
@@ -63,7 +64,8 @@ class FileLines:
 
 @dataclass(frozen=True)
 class Erasure:
-    """Ended jobs to delete. open: matching jobs that have not ended, or whose batch has not."""
+    """Finished jobs to delete. `open` holds matching jobs that have not ended, or whose batch has
+    not ended."""
 
     jobs: Sequence[str]
     lines: Mapping[str, Sequence[int]]  # batch → numbers
@@ -72,7 +74,7 @@ class Erasure:
 
 
 def of_job(connection: Connection, job_id: str, tenant: str) -> Erasure:
-    """Select one job. Raises UnknownJob, StillOpen."""
+    """Select one job. Raises UnknownJob, or StillOpen if it has not ended."""
     job = find(connection, job_id, tenant=tenant)
     is_line_of_job = and_(batch_lines.c.batch_id == job.batch_id, batch_lines.c.job_id == job_id)
     erasure = _select(connection, tenant, jobs.c.id == job_id, is_line_of_job)
@@ -82,7 +84,7 @@ def of_job(connection: Connection, job_id: str, tenant: str) -> Erasure:
 
 
 def of_metadata(connection: Connection, tenant: str, metadata: Mapping[str, str]) -> Erasure:
-    """Select the jobs and batch lines with all of these keys and values."""
+    """Select the jobs and batch lines whose metadata has all of these keys and values."""
     return _select(
         connection,
         tenant,
@@ -145,11 +147,9 @@ def _select(
 
 
 def blank_lines(store: FileStore, erasure: Erasure) -> None:
-    """Overwrite the lines in their files with spaces. Raises FileStoreAway.
-
-    Sizes and line numbers stay, so that readers of the file find their place, and readers of JSON
-    Lines skip blank lines.
-    """
+    """Overwrite the lines in their files with spaces. Raises FileStoreAway. File sizes and line
+    numbers stay the same, so readers of the file keep their position. Readers of JSON Lines skip
+    blank lines."""
     for file_id, lines in erasure.files.items():
         read = store.open_read(file_id, size=lines.size)
         with read as source, store.open_write(file_id) as target:
@@ -161,7 +161,7 @@ def blank_lines(store: FileStore, erasure: Erasure) -> None:
 
 
 def delete_rows(connection: Connection, erasure: Erasure) -> None:
-    """Delete the jobs and lines, and count the lines at their batches."""
+    """Delete the jobs and lines, and record the number of deleted lines in their batches."""
     for batch_id, numbers in erasure.lines.items():
         for column, number in (
             (batch_lines.c.batch_id, batch_lines.c.number),

@@ -1,11 +1,12 @@
 """The bytes of files, in a folder or in any object store that fsspec supports.
 
-The ledger says which files exist. A blob is complete before its row appears, and its row is deleted
-before the blob. Unreadable bytes are therefore away, not deleted.
+The ledger records which files exist. A blob is complete before its row is inserted, and its row is
+deleted before the blob. If the bytes cannot be read, the store is therefore unreachable and the
+file is not deleted.
 
 A blob is written in `incoming` and then moved. In a folder, `incoming` is created when this
-database uses the folder for the first time, and never again. An empty mount point lacks it, so
-nothing is written there while the disk is away.
+database uses the folder for the first time, and never again. An empty mount point has no
+`incoming`, so nothing is written there while the disk is missing.
 """
 
 from __future__ import annotations
@@ -39,8 +40,7 @@ logger = telemetry.logger(__name__)
 
 
 def store_error(error: Exception) -> FileStoreAway:
-    """Return the service's error for one of the operating system or of an object store's
-    library."""
+    """Convert an error of the operating system or of an object store's library to FileStoreAway."""
     if isinstance(error, OSError) and error.errno in FULL:
         return StorageFull("there is no space left for files; try again later")
     if isinstance(error, FileNotFoundError):
@@ -64,7 +64,7 @@ def store_errors() -> Iterator[None]:
 
 
 class FileStore:
-    """The blobs under one URL, by the id of their file."""
+    """The blobs under one URL. Each blob is identified by the id of its file."""
 
     def __init__(self, url: str, engine: Engine) -> None:
         self._system, self._root = cast(tuple[fsspec.AbstractFileSystem, str], url_to_fs(url))
@@ -74,7 +74,7 @@ class FileStore:
         self._is_known = False  # the folder is noted in the database
 
     def check(self) -> None:
-        """Raise FileStoreAway if the store cannot be used now. Blocks."""
+        """Raise FileStoreAway if the store cannot be used now. This call blocks."""
         try:
             self._make_once()
             with store_errors():
@@ -108,10 +108,8 @@ class FileStore:
 
     @contextmanager
     def open_read(self, file_id: str, start: int = 0, *, size: int) -> Iterator[IO[bytes]]:
-        """Read the blob of a file with a row, from byte `start` on.
-
-        size: bytes of the whole file. Raises FileStoreAway, also at the end of a shorter blob.
-        """
+        """Read the blob of an existing file, from byte `start` on. `size` is the number of bytes of
+        the whole file. Raises FileStoreAway, also if the blob ends before `size`."""
         with store_errors():
             raw = self._system.open(self._path(file_id), "rb")
             raw.seek(start)
@@ -125,29 +123,25 @@ class FileStore:
                 yield piece
 
     def remove(self, file_id: str) -> None:
-        """Remove the blob of a file without a row.
-
-        One that cannot be removed now is a stray, which the scheduler removes after a day.
-        """
+        """Remove the blob of a file whose row is deleted. If the blob cannot be removed now, the
+        scheduler removes it after a day."""
         self._remove(self._path(file_id))
 
     def list_by_age(self, age: timedelta) -> Iterator[str]:
-        """Yield the ids of blobs written longer ago than this. Raises FileStoreAway."""
+        """Yield the ids of blobs written longer than `age` ago. Raises FileStoreAway."""
         for path in self._older(self._root, OURS, age):
             yield path.rsplit("/", 1)[-1].removesuffix(SUFFIX)
 
     def remove_unfinished(self, age: timedelta) -> None:
-        """Remove blobs whose writing began longer ago than `age`: their writer died. Raises
-        FileStoreAway."""
+        """Remove incomplete blobs whose writing began longer than `age` ago, because their writer
+        died. Raises FileStoreAway."""
         for path in self._older(self._incoming, UNFINISHED, age):
             self._remove(path)
 
     def _find_root(self) -> None:
-        """Raise if the folder or the bucket is not there.
-
-        Keys of a bucket may be limited to the store's prefix, which is empty at first: then the
-        bucket itself may not be asked for, and to be refused is an answer.
-        """
+        """Raise an error if the folder or the bucket does not exist. Credentials may be limited to
+        the store's prefix, which is empty at first. A refused request for the bucket itself
+        therefore counts as a sign that it exists."""
         try:
             self._system.info(self._incoming if self._is_folder else self._root)
         except FileNotFoundError:
@@ -157,7 +151,7 @@ class FileStore:
                 self._system.info(self._root.partition("/")[0])
 
     def _make_once(self) -> None:
-        """Make the folder if this database never used it before."""
+        """Create the folder if this database has never used it."""
         if not self._is_folder or self._is_known:
             return
         with transaction(self._engine) as connection:
@@ -187,7 +181,8 @@ class FileStore:
             logger.warning("file_store.not_removed", file=path, detail=error.detail)
 
     def _unfinished(self, file_id: str) -> str:
-        """Return a path for writing a blob, unique to this writer: each moves a complete blob."""
+        """Return a path for writing a blob that no other writer uses, so that each writer moves a
+        complete blob."""
         return f"{self._incoming}/{file_id}.{secrets.token_hex(8)}"
 
     def _path(self, file_id: str) -> str:
@@ -195,10 +190,8 @@ class FileStore:
 
 
 class _Blob(io.RawIOBase):
-    """A stream of fsspec whose errors count as the store's, not as those of its user.
-
-    bytes_left: how many must still be read; the end of the stream before that is an error.
-    """
+    """A stream of fsspec whose errors are raised as errors of the store. `bytes_left` is the number
+    of bytes still to read. If the stream ends earlier, an error is raised."""
 
     def __init__(self, raw: Any, bytes_left: int = 0) -> None:
         self._raw = raw

@@ -65,7 +65,7 @@ class NewFile:
 
 
 def insert_file(connection: Connection, new: NewFile) -> File:
-    """Insert the row of this file; a second call finds the same file."""
+    """Insert the row of this file. A second call returns the same file."""
     term = kept_for(literal(new.tenant), timedelta(hours=new.kept_hours))
     if new.requested_seconds is not None:
         term = func.least(term, timedelta(seconds=new.requested_seconds))
@@ -88,8 +88,8 @@ def insert_file(connection: Connection, new: NewFile) -> File:
 
 
 def find_by_key(connection: Connection, tenant: str, key: str | None) -> File | None:
-    """Return the tenant's file of this key, and lock the key until the transaction ends. An
-    expired file gives its key away."""
+    """Return the tenant's file of this key, and lock the key until the transaction ends. The key of
+    an expired file can be used again."""
     if key is None:
         return None
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"{tenant} {key}", 0))
@@ -113,7 +113,7 @@ def find(connection: Connection, file_id: str, *, tenant: str | None = None) -> 
 
 
 def names_of(connection: Connection, ids: Sequence[str], tenant: str) -> dict[str, str]:
-    """Return file id → its name at upload; deleted files are left out."""
+    """Return the name at upload of each file id. Deleted files are left out."""
     of_tenant = select(files.c.id, files.c.filename).where(files.c.tenant == tenant, ALIVE)
     rows = connection.execute(of_tenant.where(files.c.id.in_(ids)))
     return {file_id: name for file_id, name in rows}
@@ -122,7 +122,7 @@ def names_of(connection: Connection, ids: Sequence[str], tenant: str) -> dict[st
 def page_of(
     connection: Connection, page: Slice, *, purpose: Purpose | None = None
 ) -> tuple[list[File], bool]:
-    """Return the files of a page, and whether others follow."""
+    """Return the files of a page, and True if more follow."""
     query = select(*SHOWN).where(ALIVE)
     if purpose is not None:
         query = query.where(files.c.purpose == purpose)
@@ -143,10 +143,8 @@ def acquire_file(connection: Connection, file_id: str, *, tenant: str | None = N
 
 
 def delete_unused(connection: Connection, file_ids: Sequence[str]) -> list[str]:
-    """Delete the rows of those files that no open batch reads; return their ids.
-
-    The caller removes their bytes after the commit. A batch that is being created locks its file.
-    """
+    """Delete the rows of those files that no open batch reads; return their ids. The caller removes
+    the bytes after the commit. A batch that is being created locks its file."""
     locked = select(files.c.id).where(files.c.id.in_(file_ids)).with_for_update()
     held = [row.id for row in connection.execute(locked)]
     gone = connection.execute(
@@ -164,12 +162,12 @@ def expired(connection: Connection, limit: int) -> list[str]:
 
 
 def is_new_store(connection: Connection, folder: str) -> bool:
-    """Note that this folder holds files; return True if that was not known before."""
+    """Record that this folder holds files. Return True if it was not recorded before."""
     row = insert(file_stores).values(folder=folder).on_conflict_do_nothing()
     return connection.execute(row.returning(file_stores.c.folder)).one_or_none() is not None
 
 
 def sizes_of(connection: Connection, file_ids: Sequence[str]) -> dict[str, int]:
-    """Return id → bytes; deleted files are left out."""
+    """Return the size in bytes of each file id. Deleted files are left out."""
     rows = connection.execute(select(files.c.id, files.c.bytes).where(files.c.id.in_(file_ids)))
     return {file_id: size for file_id, size in rows}

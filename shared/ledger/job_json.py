@@ -1,4 +1,4 @@
-"""The JSON of a job, as the API, output files of batches and `Local()` of the client show it."""
+"""Formats a job as JSON for the API, the output files of batches and the client's `Local()`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from shared.ledger.jobs import Job
 
 def job_json(job: Job, *, with_request: bool = False, details: bool = False) -> dict[str, Any]:
     """Return the JSON object of a job. `error` has no internal fields. The request is null unless
-    it is asked for and its texts are stored. details: whether a metric's result has its own."""
+    `with_request` is True and its texts are stored. `details` includes the details of a metric's
+    result."""
     is_shown = with_request and not job.request.get("do_not_store_text")
     return {
         "id": job.id,
@@ -42,7 +43,7 @@ def to_timestamp(instant: datetime | None) -> int | None:
 
 
 def job_times(job: Job) -> dict[str, float | None]:
-    """Return the job's durations in fractions of seconds."""
+    """Return the job's durations in seconds, with fractions."""
     left_queue = job.started_at or job.finished_at
     return {
         "queued_seconds": _length(job.created_at, left_queue),

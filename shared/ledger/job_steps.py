@@ -1,7 +1,6 @@
-"""Steps of a running job: model answers so far, fenced by the attempt.
-
-A row lives as long as its job runs: a trigger deletes it at the job's end (`forget_steps`).
-"""
+"""Steps of a running job: the answers that models have given. Only the job's current attempt can
+write them. A row exists as long as its job runs. The trigger `forget_steps` deletes it at the job's
+end."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from shared.ledger.tables import IS_RUNNING, job_steps, jobs
 
 
 class JobStep(NamedTuple):
-    """One step of a job. fingerprint: SHA-256 of the request to the model."""
+    """One step of a job. `fingerprint` is the SHA-256 of the request to the model."""
 
     job_id: str
     name: str
@@ -33,8 +32,8 @@ def find(connection: Connection, step: JobStep) -> str | None:
 
 
 def keep(connection: Connection, step: JobStep, attempt: int, content: str) -> bool:
-    """Save the step's answer over an earlier one; return False if the job is no longer this
-    attempt's."""
+    """Save the step's answer and replace an earlier one. Return False if this attempt no longer
+    holds the job."""
     mine = select(jobs.c.id, literal(step.name), literal(step.fingerprint), literal(content)).where(
         jobs.c.id == step.job_id, jobs.c.attempts == attempt, IS_RUNNING
     )

@@ -1,7 +1,8 @@
-"""Jobs from the gateway's side: accept, look up, list, cancel; and the quotas of a tenant.
+"""Jobs from the gateway's side: accept, look up, list and cancel. Also checks the quotas of a
+tenant.
 
-One idempotency key means one job: a second caller gets the first caller's job. The key is bound to
-a fingerprint of the request. Another request under the same key is an error of the caller. Source:
+Each idempotency key creates one job: a second caller gets the first caller's job. The key is bound
+to a fingerprint of the request. Another request under the same key is the caller's error. Source:
 draft-ietf-httpapi-idempotency-key-header-07.
 """
 
@@ -114,7 +115,7 @@ SHOWN = tuple(
 
 @dataclass(frozen=True)
 class Owner:
-    """A tenant and its quotas; None: no limit."""
+    """A tenant and its quotas. A quota of None means no limit."""
 
     tenant: str = DEFAULT_TENANT
     most_open: int | None = None  # queued and running jobs
@@ -145,9 +146,9 @@ def accept(
 ) -> Accepted:
     """Create a job, or return the existing job of a known key.
 
-    If fifty calls arrive at once, the key's primary key lets one insert through. The others wait
-    for its commit and then read it. Raises KeyReused if the key belongs to another request, and
-    QuotaExceeded if the owner has too many open jobs.
+    If fifty calls arrive at once, the primary key of the key's table lets one insert through. The
+    others wait for its commit and then read it. Raises KeyReused if the key belongs to another
+    request, and QuotaExceeded if the owner has too many open jobs.
     """
     job_id = new_id()
     if key is not None:
@@ -169,11 +170,8 @@ def accept(
 
 
 def _find_previous(connection: Connection, ours: Mapping[str, str]) -> Job | None:
-    """Return the job of this key, or None if the key was just purged, or is ours since its job
-    expired.
-
-    ours: the values of the key's row.
-    """
+    """Return the job of this key. Return None if the key was just purged, or if this call now holds
+    it because its job expired. `ours` holds the values of the key's row."""
     row = connection.execute(
         select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_id).where(*of_key(ours))
     ).one_or_none()
@@ -193,7 +191,7 @@ def _find_previous(connection: Connection, ours: Mapping[str, str]) -> Job | Non
 def find_by_key(
     connection: Connection, tenant: str, key: str, metric: str, request: Mapping[str, Any]
 ) -> Job | None:
-    """Return the job that this key created for the same request, if it may be read."""
+    """Return the job that this key created for the same request, unless the job has expired."""
     columns = idempotency_keys.c
     query = (
         select(*SHOWN)
@@ -206,10 +204,8 @@ def find_by_key(
 
 
 def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
-    """Return a hash of the validated request; spelling and key order do not matter.
-
-    SHA-256, or a keyed hash if a text must not be stored: nobody can then test a guess.
-    """
+    """Return a hash of the validated request. Spelling and key order do not matter. The hash is
+    SHA-256, or a keyed hash if the text must not be stored. Nobody can then test a guessed text."""
     canonical = json.dumps([metric, request], sort_keys=True, ensure_ascii=True)
     if '"do_not_store_text": true' in canonical and (keyed := text_key(canonical, settings())):
         return keyed
@@ -217,13 +213,13 @@ def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
 
 
 def new_id() -> str:
-    """Return `job_` and 32 hex digits: 48 bits of milliseconds, then 80 random bits; ids sort by
+    """Return `job_` and 32 hex digits: 48 bits of milliseconds, then 80 random bits. Ids sort by
     time."""
     return f"{_beginning(time.time())}{secrets.token_hex(10)}"
 
 
 def first_id(moment: datetime) -> str:
-    """Return a lower bound of all ids created from this moment on."""
+    """Return a lower bound of all ids created at `moment` or later."""
     return _beginning(moment.timestamp())
 
 
@@ -232,11 +228,8 @@ def _beginning(seconds: float) -> str:
 
 
 def has_id(job_id: str) -> ColumnElement[bool]:
-    """Return the condition that a job has this id.
-
-    For ids near today the day's limits are literals. With partitions, one plan then serves all ids
-    of a day and need not be made for each id.
-    """
+    """Return the condition that a job has this id. For an id from around today, the limits of its
+    day are written as literals. With partitions, one query plan then serves all ids of a day."""
     is_job = jobs.c.id == job_id
     day = int(match[1], 16) // DAY_MS if (match := MADE_AT.match(job_id)) else 0
     if abs(day - time.time() * 1_000 // DAY_MS) > MOST_DAYS:
@@ -253,7 +246,7 @@ def is_expired(older_than: timedelta) -> ColumnElement[bool]:
 
 
 def is_kept() -> ColumnElement[bool]:
-    """Return the condition that a job may be read: an expired job may not, even if its row
+    """Return the condition that a job may be read. An expired job may not, even if its row
     exists."""
     term = kept_for(jobs.c.tenant, timedelta(hours=settings().retention_hours))
     is_young = jobs.c.finished_at >= func.now() - term
@@ -275,7 +268,7 @@ def insert_job(
     *,
     tenant: str = DEFAULT_TENANT,
 ) -> Job:
-    """Insert a queued job of the current HTTP request. If nobody claims it within
+    """Insert a queued job of the current HTTP request. If no worker claims it within
     `resend_after`, the scheduler sends it again."""
     values: dict[str, Any] = {"id": job_id, "metric": metric, "tenant": tenant, "request": request}
     values |= {"resend_at": func.now() + resend_after, "request_id": request_id()}
@@ -331,10 +324,8 @@ def find(connection: Connection, job_id: str, *, tenant: str | None = None) -> J
 
 @dataclass(frozen=True)
 class JobPage:
-    """The page of a list request: newest first, strictly older than `after`.
-
-    tenant: None means all tenants.
-    """
+    """The page of a list request: newest jobs first, all older than `after`. With `tenant` None the
+    page covers all tenants."""
 
     limit: int
     tenant: str | None = None
@@ -350,15 +341,15 @@ class JobPage:
 
 
 def page_of(connection: Connection, page: JobPage) -> tuple[list[Job], bool]:
-    """Return the jobs of a page, and whether older ones follow."""
+    """Return the jobs of a page, and True if older ones follow."""
     rows, more = _rows_of(connection, page, *SHOWN)
     return [job_of(row) for row in rows], more
 
 
 @dataclass(frozen=True)
 class JobSummary:
-    """A job in one line. score: None if undefined, and if `is_scored` is false. metadata, decision:
-    only where the caller asks for them."""
+    """A job as one line of a list. `score` is None if it is undefined or if `is_scored` is False.
+    `metadata` and `decision` are set only if the caller requests them."""
 
     id: str
     metric: str
@@ -377,8 +368,8 @@ class JobSummary:
 def summary_page(
     connection: Connection, page: JobPage, *more: ColumnElement[Any]
 ) -> tuple[list[JobSummary], bool]:
-    """Return the page without requests and results, which are large. more: the columns of metadata
-    and decision."""
+    """Return the page without requests and results, which are large. `more` holds the columns of
+    metadata and decision."""
     rows, follow = _rows_of(connection, page, *IN_A_LINE, *more)
     return [JobSummary(*row) for row in rows], follow
 
@@ -386,8 +377,8 @@ def summary_page(
 def _rows_of(
     connection: Connection, page: JobPage, *columns: ColumnElement[Any]
 ) -> tuple[Sequence[Any], bool]:
-    """Select ids before rows, so that no result is read only to be sorted. Ids are searched
-    among the youngest, then among all, since they may be in many partitions."""
+    """Select ids before rows, so that no result is read just for sorting. The most recent ids are
+    searched first, because all ids may be spread over many partitions."""
     match = MADE_AT.match(page.after or "")
     day = (int(match[1], 16) if match else int(time.time() * 1_000)) // DAY_MS - 1
     since = jobs.c.id >= literal_column(f"'job_{max(0, day) * DAY_MS:012x}'")
@@ -401,7 +392,7 @@ def _rows_of(
 
 
 def _ids(connection: Connection, page: JobPage, since: ColumnElement[bool]) -> list[str]:
-    """Return one id more than the page holds."""
+    """Return up to one id more than fits the page."""
     criteria = (
         (page.tenant, lambda value: jobs.c.tenant == value),
         (page.after, lambda value: jobs.c.id < value),
@@ -420,10 +411,8 @@ def _ids(connection: Connection, page: JobPage, since: ColumnElement[bool]) -> l
 
 
 def cancel(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:
-    """Cancel an open job at once; a final one is unchanged. Raises UnknownJob.
-
-    A worker that still computes it is fenced off: its job is no longer running when it finishes.
-    """
+    """Cancel an open job at once. A final job stays unchanged. Raises UnknownJob. If a worker still
+    computes the job, its result is rejected because the job is no longer running."""
     of_tenant = true() if tenant is None else jobs.c.tenant == tenant
     # With IS_OPEN the planner may read all open jobs of the tenant, since the index of open jobs
     # looks small until the table is analysed: 13 ms instead of 0.1 ms in a backlog of 9,000.
@@ -440,7 +429,7 @@ def cancel(connection: Connection, job_id: str, *, tenant: str | None = None) ->
 
 
 def open_counts(connection: Connection) -> dict[tuple[str, str], int]:
-    """Return (metric, status) → number of queued or running jobs."""
+    """Return the number of queued or running jobs by (metric, status)."""
     rows = connection.execute(
         select(jobs.c.metric, jobs.c.status, func.count())
         .where(IS_OPEN)
@@ -450,11 +439,11 @@ def open_counts(connection: Connection) -> dict[tuple[str, str], int]:
 
 
 def check_limit(connection: Connection, owner: Owner, count: int = 1) -> None:
-    """Raises QuotaExceeded if this many more open jobs would exceed the quota.
+    """Raise QuotaExceeded if `count` more open jobs would exceed the quota.
 
-    Far below the quota (by a thousand jobs or more) one count is used for a second. Near it, or for
-    many jobs at once, the tenant's commits take turns with a lock until the transaction ends. Only
-    more than a thousand jobs accepted within a second could exceed the quota.
+    If a thousand jobs or more are left of the quota, one count is used for a second. Otherwise, or
+    for many jobs at once, the tenant's transactions take turns with a lock. Only more than a
+    thousand jobs accepted within a second could exceed the quota.
     """
     if owner.most_open is None or (count == 1 and _has_space(owner)):
         return
@@ -479,20 +468,20 @@ def check_limit(connection: Connection, owner: Owner, count: int = 1) -> None:
 
 
 def _count_open(connection: Connection, owner: Owner, more: int) -> tuple[int, float]:
-    """Return the result of `_open`, and remember its count with the jobs that will be added."""
+    """Return the result of `_open`, and remember its count together with the jobs to be added."""
     open_count, oldest_seconds = _open(connection, owner)
     _lately[owner.tenant] = (time.monotonic(), open_count + more)
     return open_count, oldest_seconds
 
 
 def take_batch_turn(connection: Connection, owner: Owner) -> None:
-    """Let the tenant's new batches take turns, until the transaction ends."""
+    """Lock the creation of batches for this tenant until the transaction ends."""
     if owner.most_batches is not None:
         _take_turns(connection, OPEN_BATCHES, owner)
 
 
 def check_batches(connection: Connection, owner: Owner) -> None:
-    """Raises QuotaExceeded if one more open batch is too many; call `take_batch_turn` first."""
+    """Raise QuotaExceeded if the tenant cannot open another batch. Call `take_batch_turn` first."""
     if owner.most_batches is None:
         return
     count = select(func.count()).where(batches.c.tenant == owner.tenant, batches.c.status.in_(OPEN))
@@ -506,11 +495,9 @@ def check_batches(connection: Connection, owner: Owner) -> None:
 
 
 def check_file_limit(connection: Connection, owner: Owner, size: int) -> None:
-    """Raises QuotaExceeded if one more uploaded file of this size, in bytes, is too much.
-
-    Files written by batches count, but are never refused. The tenant's uploads take turns until the
-    transaction ends.
-    """
+    """Raise QuotaExceeded if an upload of `size` bytes would exceed the tenant's file quota. Files
+    written by batches count, but are never refused. The tenant's uploads take turns until the
+    transaction ends."""
     if owner.most_files is None or owner.most_bytes is None:
         return
     _take_turns(connection, STORED_FILES, owner)
@@ -542,7 +529,7 @@ def _take_turns(connection: Connection, policy: str, owner: Owner) -> None:
 
 
 def _has_space(owner: Owner) -> bool:
-    """Return True if a count within the last second left so much room that no new count is
+    """Return True if a count within the last second left so much of the quota that no new count is
     needed."""
     counted_at, count = _lately.get(owner.tenant, (-math.inf, 0))
     is_fresh = time.monotonic() - counted_at < FRESH_SECONDS
@@ -551,10 +538,7 @@ def _has_space(owner: Owner) -> bool:
 
 def _open(connection: Connection, owner: Owner) -> tuple[int, float]:
     """Return the number of open jobs, counted up to the quota, and the age of the oldest in
-    seconds.
-
-    Jobs of batches do not count: they have their own window.
-    """
+    seconds. Jobs of batches are not counted, because batches limit them separately."""
     some = (
         select(jobs.c.created_at)
         .where(

@@ -1,7 +1,7 @@
-"""People's judgements of scores: append-only, each row with its author, time and request.
+"""People's judgements of scores. Rows are only appended, each with its author, time and request.
 
-A change is a new row that supersedes the last one. A withdrawal is a row, too (`withdrawn`), and
-deletes all earlier notes. Per reviewer, job and subject at most one row is current. Judgements are
+A change is a new row that supersedes the last one. A withdrawal is also a row (`withdrawn`), and
+deletes all earlier notes. At most one row per reviewer, job and subject is current. Judgements are
 deleted with their job.
 """
 
@@ -132,7 +132,8 @@ SHOWN = tuple(judgements.c[name] for name in ReviewerJudgement.__dataclass_field
 
 @dataclass(frozen=True)
 class Origin:
-    """The author of a judgement and the request. verified: the key belongs to this person."""
+    """The author of a judgement, and the request. `verified` is True if the API key belongs to this
+    person."""
 
     tenant: str
     reviewer: str
@@ -166,11 +167,11 @@ def new_id() -> str:
 def write(
     connection: Connection, job_id: str, values: Mapping[str, Any], origin: Origin
 ) -> tuple[ReviewerJudgement, bool]:
-    """Write a judgement of this tenant's job; return it, and whether it existed already.
+    """Write a judgement of this tenant's job; return it, and True if it existed already.
 
-    An earlier judgement of the same person on the same subject is superseded. values: the row's,
-    from `verdict` to `source`. Raises NoResultToJudge, QuotaExceeded, and BadInput for a note or a
-    free label on a job whose texts are not kept.
+    An earlier judgement of the same person on the same subject is superseded. `values` holds the
+    row's columns from `verdict` to `source`. Raises NoResultToJudge, QuotaExceeded, and BadInput
+    for a note or a free label on a job whose texts are not kept.
     """
     job = connection.execute(
         select(
@@ -206,7 +207,8 @@ def write(
 def emit_event(
     connection: Connection, judgement: ReviewerJudgement, metric: str, tenant: str
 ) -> None:
-    """Queue the event for the tenant's endpoints, in the transaction that writes the judgement."""
+    """Queue the judgement's event for the tenant's endpoints, in the transaction that writes the
+    judgement."""
     body = {"id": judgement.id, "object": "judgement", "job_id": judgement.job_id, "metric": metric}
     body |= {
         name: getattr(judgement, name) for name in ("verdict", "about", "reviewer", "verified")
@@ -215,7 +217,7 @@ def emit_event(
 
 
 def withdraw(connection: Connection, judgement_id: str, origin: Origin) -> ReviewerJudgement:
-    """Withdraw a judgement and delete its notes; repeating it changes nothing. Raises
+    """Withdraw a judgement and delete its notes. A second call changes nothing. Raises
     UnknownJudgement."""
     old = find(connection, judgement_id, origin.tenant)
     connection.execute(
@@ -235,10 +237,9 @@ def withdraw(connection: Connection, judgement_id: str, origin: Origin) -> Revie
 def _find_same(
     connection: Connection, job_id: str, values: Mapping[str, Any], origin: Origin
 ) -> ReviewerJudgement | None:
-    """Return this person's current judgement if it says the same: a repeated request adds no row.
-
-    The first judgement for a queue, and the first blind one for it, always gets its own row.
-    """
+    """Return this person's current judgement if it has the same content, so that a repeated request
+    adds no row. The first judgement for a queue, and the first blind one for it, always gets its
+    own row."""
     query = select(*SHOWN).where(*_mine(job_id, str(values["about"]), origin), judgements.c.current)
     row = connection.execute(query).one_or_none()
     if row is None:
@@ -253,8 +254,8 @@ def _find_same(
 
 
 def _mine(job_id: str, about: str, origin: Origin) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions for one person on one subject; an unverified name is another person
-    than the verified one."""
+    """Return the conditions for one person on one subject. An unverified name counts as another
+    person than the same name verified."""
     return (
         judgements.c.tenant == origin.tenant,
         judgements.c.job_id == job_id,
@@ -292,7 +293,7 @@ def find(connection: Connection, judgement_id: str, tenant: str) -> ReviewerJudg
 
 @dataclass(frozen=True)
 class JudgementFilter:
-    """A selection of a tenant's judgements. history: include superseded and withdrawn ones."""
+    """A selection of a tenant's judgements. `history` includes superseded and withdrawn ones."""
 
     tenant: str
     job_id: str | None = None
@@ -317,7 +318,7 @@ class JudgementFilter:
 def page_of(
     connection: Connection, selection: JudgementFilter, limit: int, after: str | None = None
 ) -> tuple[list[ReviewerJudgement], bool]:
-    """Return the page, newest first, and whether others follow."""
+    """Return the page of judgements, newest first, and True if more follow."""
     query = select(*SHOWN).where(*selection.filters).order_by(judgements.c.id.desc())
     if after is not None:
         query = query.where(judgements.c.id < after)
@@ -333,7 +334,7 @@ def count_of(connection: Connection, selection: JudgementFilter) -> int:
 def count_by_job(
     connection: Connection, tenant: str, ids: Sequence[str]
 ) -> dict[str, dict[str, int]]:
-    """Return job → verdict → number of current judgements of its score."""
+    """Count the current judgements of each job's score by verdict."""
     counts: dict[str, dict[str, int]] = {}
     query = (
         select(judgements.c.job_id, judgements.c.verdict, func.count())
@@ -360,10 +361,7 @@ def list_current(
     connection: Connection, ids: Sequence[str], queue_id: str | None
 ) -> list[tuple[str, str, str, float | None, bool]]:
     """Return (job, reviewer, verdict, human score, blind) of the current judgements of these jobs'
-    scores, by id.
-
-    queue_id: only those given for this queue.
-    """
+    scores, ordered by id. With `queue_id` only judgements made for this queue are returned."""
     query = select(
         judgements.c.job_id,
         judgements.c.reviewer,
@@ -397,8 +395,9 @@ class JudgementState(NamedTuple):
 
 
 def state_of(connection: Connection, selection: JudgementFilter) -> JudgementState:
-    """Return a value that differs after a change, a withdrawal, or the end of a job. The newest
-    id alone is not enough: transactions overlap, and deleted jobs take their judgements along."""
+    """Return a value that differs once a judgement is changed or withdrawn, or a job has ended. The
+    newest id alone is not enough, because transactions overlap and deleting a job deletes its
+    judgements."""
     number = cast(func.hashtextextended(judgements.c.id, 0), Numeric)  # a sum has no order
     query = select(func.count(), func.sum(number)).where(*selection.filters)
     count, total = connection.execute(query).one()
@@ -406,17 +405,14 @@ def state_of(connection: Connection, selection: JudgementFilter) -> JudgementSta
 
 
 def is_judged(job_id: ColumnElement[Any], selection: JudgementFilter) -> ColumnElement[bool]:
-    """Return the condition that a job has such a judgement."""
+    """Return the condition that a job has a judgement that matches the selection."""
     mine = select(judgements.c.id).where(judgements.c.job_id == job_id, *selection.filters)
     return exists(mine)
 
 
 def opinions_of(job_id: ColumnElement[Any], selection: JudgementFilter) -> ColumnElement[int]:
-    """Return the number of current judgements of a job's score; `count_by_job` gives them by
-    verdict.
-
-    wanted: if it names a batch, they are counted once and not for each of its jobs.
-    """
+    """Return the number of current judgements of a job's score. `count_by_job` returns them by
+    verdict. If the selection names a batch, they are counted once and not for each of its jobs."""
     counted = (
         select(judgements.c.job_id, func.count().label("given"))
         .where(*selection.filters, judgements.c.about == SCORE)

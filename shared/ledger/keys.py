@@ -1,4 +1,5 @@
-"""API keys: shown once and stored as SHA-256. 256 random bits need no slower hash."""
+"""API keys are shown once and stored as SHA-256. Their 256 random bits make a slower hash
+unnecessary."""
 
 from __future__ import annotations
 
@@ -57,12 +58,9 @@ api_keys = Table(
 
 @dataclass(frozen=True)
 class Key:
-    """A key without its secret.
-
-    requests_per_minute: None means the setting's value.
-    accept_untrained_languages: default of its requests.
-    reviewer: the author of its judgements; None: the request names the author.
-    """
+    """An API key without its secret. With `requests_per_minute` None the setting's value applies.
+    `accept_untrained_languages` is the default for requests with this key. `reviewer` is the author
+    of its judgements; with None the request names the author."""
 
     id: str
     tenant: str
@@ -82,8 +80,8 @@ SHOWN = tuple(api_keys.c[name] for name in Key.__dataclass_fields__)
 
 @dataclass(frozen=True)
 class NewKey:
-    """The values of a new key. lasts: None means until revoked. reviewer: the person who judges
-    with it."""
+    """The values of a new key. With `lasts` None the key is valid until revoked. `reviewer` is the
+    person who judges with it."""
 
     tenant: str
     name: str
@@ -95,7 +93,7 @@ class NewKey:
 
 
 def hash_key(presented: str) -> str:
-    """Return 64 hex digits, all that the ledger stores of a key."""
+    """Return 64 hex digits. The ledger stores nothing else of a key's secret."""
     return hashlib.sha256(presented.encode()).hexdigest()
 
 
@@ -140,7 +138,7 @@ def _valid(connection: Connection, which: ColumnElement[bool]) -> Key | None:
 
 
 def all_of(connection: Connection, tenant: str | None = None) -> list[Key]:
-    """Return all keys, or a tenant's, oldest first, with revoked ones."""
+    """Return all keys, or a tenant's keys, oldest first and including revoked ones."""
     query = select(*SHOWN).order_by(api_keys.c.created_at, api_keys.c.id)
     if tenant is not None:
         query = query.where(api_keys.c.tenant == tenant)
@@ -148,7 +146,7 @@ def all_of(connection: Connection, tenant: str | None = None) -> list[Key]:
 
 
 def revoke(connection: Connection, key_id: str) -> Key | None:
-    """Revoke this key; repeating it changes nothing. Return None if there is no such key."""
+    """Revoke this key. A second call changes nothing. Return None if there is no such key."""
     connection.execute(
         update(api_keys)
         .where(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None))
@@ -159,5 +157,6 @@ def revoke(connection: Connection, key_id: str) -> Key | None:
 
 
 def has_any(connection: Connection) -> bool:
-    """Return True if a key was ever created; revoking the last key does not open the service."""
+    """Return True if a key was ever created. Revoking the last key does not open the service to
+    everybody."""
     return bool(connection.execute(select(exists(select(api_keys.c.id)))).scalar())

@@ -1,8 +1,6 @@
-"""Jobs from the worker's side: claim by compare-and-set, renew, and finish behind a fence.
-
-A claim is (job, attempt). Every later write of a worker names its attempt, so a worker that was
-thought dead can change nothing when it returns.
-"""
+"""Jobs from the worker's side: claim by compare-and-set, renew, and finish if the claim is still
+valid. A claim is (job, attempt). Every later write of a worker names its attempt. A worker that was
+thought dead can therefore change nothing when it returns."""
 
 from __future__ import annotations
 
@@ -65,10 +63,8 @@ ONE_AT_A_TIME = func.pg_advisory_xact_lock(func.hashtextextended("last attempts"
 
 @dataclass(frozen=True)
 class Claim:
-    """The right to finish one job, until the lease ends.
-
-    tried: number of attempts, including this one, without attempts that only waited.
-    """
+    """The right to finish one job, until the lease ends. `tried` is the number of attempts,
+    including this one, without attempts that only waited."""
 
     job_id: str
     attempt: int
@@ -93,11 +89,10 @@ def claim(
     max_attempts: int,
     turn: ClaimOrder | None = None,
 ) -> Claim | None:
-    """Claim the job if it is queued, or running on an expired lease; else return None.
+    """Claim the job if it is queued, or running on an expired lease. Return None otherwise.
 
-    A job that lost all its workers gets its last attempt only while no other job of its queue has
-    its last one: a duplicate message must not bring suspects together. turn: claim the job of this
-    queue whose turn it is, instead of exactly that job.
+    If all workers of a job died, it gets its last attempt only while no other job of its queue has
+    its last attempt. With `turn` the next job of this queue is claimed instead of exactly this job.
     """
     terms = ClaimTerms(lease, max_attempts)
     claimed = claim_free(connection, job_id, terms, turn)
@@ -107,8 +102,8 @@ def claim(
 def claim_free(
     connection: Connection, job_id: str, terms: ClaimTerms, turn: ClaimOrder | None = None
 ) -> Claim | None:
-    """Claim like `claim`, with one statement, but no job on its last attempt after it lost its
-    workers."""
+    """Claim a job as `claim` does, with one statement. A job whose workers all died is not claimed
+    for its last attempt."""
     values = _values(job_id, terms)
     if turn is None:
         return _claimed(connection, CLAIM_OF_JOB, values)
@@ -120,10 +115,8 @@ def claim_free(
 def claim_several(
     connection: Connection, job_ids: Sequence[str], terms: ClaimTerms, turn: ClaimOrder
 ) -> list[Claim]:
-    """Claim jobs of one queue with one statement; the messages must not be repeated ones.
-
-    Returns at most one claim per message. Use `claim` for messages without a claim.
-    """
+    """Claim jobs of one queue with one statement. The messages must not be repeated ones. Returns
+    at most one claim per message. Use `claim` for messages that got no claim."""
     values = {
         JOB_IDS.key: list(job_ids),
         COUNT.key: len(job_ids),
@@ -136,8 +129,8 @@ def claim_several(
 
 
 def claim_suspect(connection: Connection, job_id: str, terms: ClaimTerms) -> Claim | None:
-    """Claim a job that lost all its workers for its last attempt, if no other job of the queue
-    is in its last attempt. Holds a lock until the transaction ends."""
+    """Claim a job for its last attempt after all its workers died, unless another job of the queue
+    is in its last attempt. A lock is held until the transaction ends."""
     values = _values(job_id, terms)
     if connection.execute(SUSPECT, values).first() is None:
         return None
@@ -170,8 +163,7 @@ def _claim_of(row: Row[Any]) -> Claim:
 
 
 def _on_trial() -> ColumnElement[bool]:
-    """Return the condition that another job of the same metric and queue has its last attempt
-    now."""
+    """Return the condition that another job of the same metric and queue is in its last attempt."""
     other = jobs.alias("other")
     return (
         exists()
@@ -187,8 +179,7 @@ def _on_trial() -> ColumnElement[bool]:
 
 
 def renew(connection: Connection, claims: Collection[Claim], *, lease: timedelta) -> set[str]:
-    """Extend these leases; return the ids that are still ours (neither cancelled nor taken
-    over)."""
+    """Extend these leases. Return the ids of jobs that were neither cancelled nor taken over."""
     rows = connection.execute(
         update(jobs)
         .where(*_among(claims))
@@ -199,24 +190,22 @@ def renew(connection: Connection, claims: Collection[Claim], *, lease: timedelta
 
 
 def still_claimed(connection: Connection, claims: Collection[Claim]) -> set[str]:
-    """Return the ids that are still ours (neither cancelled nor taken over)."""
+    """Return the ids of jobs that were neither cancelled nor taken over."""
     rows = connection.execute(select(jobs.c.id).where(*_among(claims)))
     return {row.id for row in rows}
 
 
 def succeed(connection: Connection, claim: Claim, result: Mapping[str, Any]) -> bool:
-    """Finish with a result; return False if the claim is no longer ours."""
+    """Finish the job with a result. Return False if the claim is no longer valid."""
     return _finish(connection, claim, SUCCESS, result)
 
 
 def succeed_several(
     connection: Connection, ended: Sequence[tuple[Claim, Mapping[str, Any]]]
 ) -> set[str]:
-    """Finish several claims with one statement; return their ids.
-
-    Included are claims that are still ours, that owe no event and that nobody else has locked.
-    Finish the others with `succeed`.
-    """
+    """Finish several claims with one statement; return their job ids. Only claims that are still
+    valid, that need no event and whose row nobody has locked are finished. Finish the others with
+    `succeed`."""
     values = {
         IDS.key: [claim.job_id for claim, _ in ended],
         ATTEMPTS.key: [claim.attempt for claim, _ in ended],
@@ -226,23 +215,21 @@ def succeed_several(
 
 
 def fail(connection: Connection, claim: Claim, error: Mapping[str, Any]) -> bool:
-    """Finish with a problem; return False if the claim is no longer ours."""
+    """Finish the job with a problem. Return False if the claim is no longer valid."""
     return _finish(connection, claim, FAILURE, error)
 
 
 def release(connection: Connection, claim: Claim, *, resend_after: timedelta) -> bool:
-    """Return the job to the queue; the scheduler sends it again after this time."""
+    """Return the job to the queue. The scheduler sends it again after `resend_after`."""
     return _requeue(connection, claim, resend_after, {})
 
 
 def wait(
     connection: Connection, claim: Claim, *, model: Mapping[str, str], resend_after: timedelta
 ) -> bool:
-    """Return the job to the queue until this model is ready; the attempt does not count.
-
-    model: `model` and `detail`. The attempt's number is used up nevertheless, since it is the
-    fence.
-    """
+    """Return the job to the queue until this model is ready; the attempt does not count. `model`
+    has the keys `model` and `detail`. The attempt's number is still used up, because it identifies
+    the claim."""
     waiting = {"waiting_for": dict(model), "waits": jobs.c.waits + 1}
     return _requeue(connection, claim, resend_after, waiting)
 
@@ -316,7 +303,7 @@ def _claim_where(*conditions: ColumnElement[bool]) -> ReturningUpdate[Any]:
 
 @lru_cache(maxsize=64)
 def next_claim(metric: str, batch: bool, *, again: bool) -> ReturningUpdate[Any]:
-    """Return the update that claims the job of this queue whose turn it is."""
+    """Return the update that claims the next job of this queue."""
     job = next_job(MetricQueue(metric, batch), again=again)
     return _claim_where(jobs.c.id == job, *FREE).returning(UNSYNCED)
 
@@ -328,7 +315,8 @@ def next_claims(metric: str, batch: bool) -> ReturningUpdate[Any]:
 
 
 def _end_of(status: str, column: str) -> ReturningUpdate[Any]:
-    """Return the update that ends the job `JOB_ID`, fenced by its attempt, with this column."""
+    """Return the update that ends the job `JOB_ID` with this status and column, if the attempt
+    still holds it."""
     final = {"status": status, column: DOCUMENT}
     return (
         update(jobs)
@@ -339,8 +327,8 @@ def _end_of(status: str, column: str) -> ReturningUpdate[Any]:
 
 
 def _several_successes() -> ReturningUpdate[Any]:
-    """Return the update. It waits for no lock, so these updates and renewals never wait for each
-    other."""
+    """Return the update for several successes. It waits for no lock, so these updates and renewals
+    never wait for each other."""
     unnested = func.unnest(IDS, ATTEMPTS, RESULTS)
     successes = unnested.table_valued("id", "attempt", "result", name="told").render_derived()
     mine = (

@@ -1,9 +1,10 @@
-"""Turn the jobs into partitions of a day each, so that retention drops days instead of deleting
-rows: `python -m shared.ledger.partition_jobs`.
+"""Splits the jobs table into partitions of one day each, so that retention drops days instead of
+deleting rows: `python -m shared.ledger.partition_jobs`.
 
-The service goes on: jobs are locked for a moment, no row is copied, and the existing table becomes
-the first partition. A second run does nothing. An interrupted run leaves the ledger unchanged and
-can be repeated. docs/guide/capacity.md says what partitions cost, and how to go back.
+The service keeps running. Jobs are locked only briefly, no row is copied, and the existing table
+becomes the first partition. A second run does nothing. An interrupted run leaves the ledger
+unchanged and can be repeated. docs/guide/capacity.md describes the cost of partitions and how to go
+back.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class NotPartitioned(Exception):
 
 
 def partition_jobs(engine: Engine, retention: timedelta, now: datetime) -> None:
-    """Convert the table. kept: the retention of jobs. Raises NotPartitioned."""
+    """Convert the table. `retention` is how long jobs are kept. Raises NotPartitioned."""
     until = midnight(now) + FOLLOWING
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as guard:
         guard.detach()  # its lock ends with its session
@@ -104,7 +105,7 @@ def partition_jobs(engine: Engine, retention: timedelta, now: datetime) -> None:
 
 
 def _check(connection: Connection, retention: timedelta) -> None:
-    """Raises NotPartitioned if the conversion is impossible or harmful."""
+    """Raise NotPartitioned if the conversion is impossible or harmful."""
     script = ScriptDirectory.from_config(configuration(connection.engine))
     if MigrationContext.configure(connection).get_current_revision() != script.get_current_head():
         raise NotPartitioned("migrate first: python -m shared.ledger.migrate")
@@ -127,8 +128,8 @@ def _check(connection: Connection, retention: timedelta) -> None:
 
 
 def _bound(engine: Engine, until: datetime) -> None:
-    """Add a validated constraint, without which the swap would scan all rows under its lock. It
-    is always removed again, since it would refuse the jobs of later days."""
+    """Add a validated constraint, without which the swap would scan all rows under its lock. It is
+    always removed again, because it would reject the jobs of later days."""
     bound = f"CHECK (id < '{first_id(until)}') NOT VALID"
 
     def add(connection: Connection) -> None:
@@ -149,7 +150,8 @@ def _bound(engine: Engine, until: datetime) -> None:
 
 
 def _patiently(engine: Engine, step: str, work: Callable[[Connection], None]) -> None:
-    """Retry until the lock is free at once, since waiting for it would block other processes."""
+    """Repeat `work` until its lock is free at once, because waiting for the lock would block other
+    processes."""
     for tried in range(TRIES):
         if in_short_lock(engine, work):
             logger.info("partition_jobs.step_done", step=step)
@@ -163,7 +165,7 @@ def _patiently(engine: Engine, step: str, work: Callable[[Connection], None]) ->
 
 
 def _swap(connection: Connection, until: datetime) -> None:
-    """Make the table the first partition of a new table of its name, in one transaction."""
+    """Make the table the first partition of a new table of the same name, in one transaction."""
     referring = ", ".join(column.table.name for column in REFERRING)
     connection.execute(text(f"LOCK TABLE jobs, {referring} IN ACCESS EXCLUSIVE MODE"))
     indexes, triggers, grants = (connection.execute(q).all() for q in (INDEXES, TRIGGERS, GRANTS))

@@ -1,17 +1,17 @@
-"""Jobs in partitions of a day each, after `shared.ledger.partition_jobs`.
+"""Jobs in partitions of one day each, after `shared.ledger.partition_jobs`.
 
 Ids begin with the milliseconds of their creation, so a day is a range of ids and the id stays the
-primary key. Jobs outside the existing days (a clock was far off, or no partition was made) are in
-the default partition `jobs_rest` and are deleted row by row. When all jobs of a partition have
-ended and have rows in `result_facts`, a constraint seals it. PostgreSQL then skips it in searches
-for open jobs.
+primary key. Jobs outside the existing days are in the default partition `jobs_rest` and are deleted
+row by row. This happens if a clock was far off or a partition is missing. When all jobs of a
+partition have ended and have rows in `result_facts`, a constraint seals it. PostgreSQL then skips
+it in searches for open jobs.
 
 References to jobs have no foreign keys here. To detach a referenced partition, PostgreSQL would
 join it with all referring tables under a lock that stops the service. Instead a trigger deletes the
-rows that refer to a deleted job, and rows that refer to a partition are deleted before it.
+rows that refer to a deleted job. Rows that refer to a partition are deleted before the partition.
 
-All changes wait at most `LOCK_TIMEOUT` for their locks, so that nobody queues behind them for long.
-The next round tries again.
+All changes wait at most `LOCK_TIMEOUT` for their locks, so that other processes do not wait long
+behind them. The next round tries again.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True)
 class JobPartition:
-    """Ids in [lower, upper); lower: empty for the first one."""
+    """A partition with the ids in [lower, upper). `lower` is empty for the first partition."""
 
     name: str
     lower: str
@@ -119,7 +119,8 @@ def is_partitioned(connection: Connection) -> bool:
 
 
 def partitions(connection: Connection) -> list[JobPartition]:
-    """Return the first partition and those of days, oldest first, without the default partition."""
+    """Return the first partition and the partitions of days, oldest first, without the default
+    partition."""
     rows = []
     for row in connection.execute(PARTITIONS, {"seal": SEAL}):
         limits = re.findall(r"'(job_[0-9a-f]{12})'", row.bounds)
@@ -134,11 +135,9 @@ def midnight(moment: datetime) -> datetime:
 
 
 def in_short_lock(engine: Engine, work: Callable[[Connection], bool | None]) -> bool:
-    """Run `work` in a separate transaction; return True if it was done.
-
-    It was not done if `work` returns False, if another process changes the layout, or if a lock was
-    not free in time. Raises Unavailable.
-    """
+    """Run `work` in a separate transaction. Return True if it was done. Returns False if `work`
+    returns False, if another process changes the layout, or if a lock was not free in time. Raises
+    Unavailable."""
     try:
         with transaction(engine) as connection:
             if not _try_lock(connection, LAYOUT):
@@ -200,7 +199,8 @@ def _seal(engine: Engine, part: JobPartition) -> bool:
 
 
 def _close(connection: Connection, part: JobPartition) -> bool:
-    """Forbid open jobs and jobs without facts in the partition; return False if it holds one."""
+    """Forbid open jobs and jobs without facts in the partition. Return False if it holds such a
+    job."""
     connection.execute(text(f"LOCK TABLE {part.name} IN ACCESS EXCLUSIVE MODE"))
     job = _rows(part.name).c
     is_owed = and_(job.batch_id.is_(None), ~job.has_facts)
@@ -215,11 +215,8 @@ def _close(connection: Connection, part: JobPartition) -> bool:
 def forget_referring(
     connection: Connection, reference: Column[str], older_than: timedelta, after: str
 ) -> str | None:
-    """Delete the next rows that refer to expired or deleted jobs; return the last job's id, or None
-    if there are no more.
-
-    own: a column of `REFERRING`.
-    """
+    """Delete the next rows that refer to expired or deleted jobs. Return the last job's id, or None
+    if there are no more. `reference` is a column of `REFERRING`."""
     over = or_(jobs.c.id.is_(None), is_expired(older_than))
     query = (
         select(reference)
@@ -234,7 +231,7 @@ def forget_referring(
 
 
 def drop_expired(engine: Engine, older_than: timedelta, now: datetime) -> int:
-    """Drop the partitions without a job to keep; return how many."""
+    """Drop the partitions that hold no job to keep; return how many."""
     with transaction(engine) as connection:
         existing = partitions(connection)
     old = [part for part in existing if part.is_sealed and part.upper <= first_id(now - older_than)]
@@ -242,8 +239,8 @@ def drop_expired(engine: Engine, older_than: timedelta, now: datetime) -> int:
 
 
 def _drop(engine: Engine, part: JobPartition, older_than: timedelta) -> bool:
-    """Drop the partition; return True if it is gone. Its jobs are final, so checking needs no
-    lock."""
+    """Drop the partition; return True if it no longer exists. All its jobs are final, so checking
+    needs no lock."""
     job = _rows(part.name)
     of_batch = exists().where(batches.c.id == job.c.batch_id).correlate(job)
     term = kept_for(job.c.tenant, older_than)
@@ -277,7 +274,7 @@ def _detach(connection: Connection, part: JobPartition) -> None:
 
 
 def remove_boundary(engine: Engine) -> None:
-    """Remove the constraint of an interrupted conversion, which would refuse new jobs later."""
+    """Remove the constraint that an interrupted conversion left. It would reject new jobs later."""
     left = text("""
         SELECT count(*) FROM pg_constraint WHERE conrelid = to_regclass('jobs') AND conname = :name
     """)
@@ -301,14 +298,15 @@ def drop_boundary(connection: Connection) -> None:
 
 
 def adopt(engine: Engine) -> None:
-    """Remove the foreign keys of tables that a migration has added: partitions need none."""
+    """Remove the foreign keys of tables that a migration has added, because partitions do without
+    them."""
     with transaction(engine) as connection:
         if is_partitioned(connection):
             replace_foreign_keys(connection)
 
 
 def replace_foreign_keys(connection: Connection) -> None:
-    """Replace the foreign keys to jobs by a function that deletes as they did."""
+    """Replace the foreign keys to jobs by a trigger function with the same deletions."""
     keys = text("""
         SELECT conrelid::regclass::text AS referring, conname FROM pg_constraint
         WHERE contype = 'f' AND conparentid = 0 AND confrelid = to_regclass('jobs')

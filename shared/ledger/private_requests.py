@@ -1,9 +1,9 @@
 """Encrypts requests with `do_not_store_text` while their line waits or their job is open.
 
 PostgreSQL writes each version of a row to its write-ahead log and keeps old versions until vacuum.
-A text written in clear would stay in files after the job has ended. So only the fields that are
-kept anyway are written in clear, and the whole request encrypted. A trigger drops the encrypted
-part when the job ends (`forget_text`).
+Plain text would stay in files after the job has ended. Therefore only the fields that are kept
+anyway are written as plain text, and the whole request is encrypted. The trigger `forget_text`
+drops the encrypted part when the job ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ ENCRYPTED = "encrypted"  # the field of a stored request that holds all of it
 
 
 class RequestJson(TypeDecorator[Any]):
-    """A request as JSON: encrypted in the database if private, in clear for the reader."""
+    """A request as JSON. If private, it is encrypted in the database and decrypted for the
+    reader."""
 
     impl = JSON(none_as_null=True)
     cache_ok = True
@@ -37,12 +38,12 @@ class RequestJson(TypeDecorator[Any]):
         return decrypted(value) if isinstance(value, Mapping) else value
 
     def coerce_compared_value(self, op: Any, value: Any) -> Any:
-        """Treat a field, as in `request["model"]`, like a field of JSON."""
+        """Treat a field such as `request["model"]` like a field of JSON."""
         return self.impl_instance.coerce_compared_value(op, value)
 
 
 def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the request as it may be written. Raises Unavailable without a key."""
+    """Return the request in the form to be stored. Raises Unavailable without an encryption key."""
     if not request.get("do_not_store_text"):
         return request
     sealer = secret_sealer(settings())
@@ -56,7 +57,7 @@ def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def check_encryption_key(request: JobRequest) -> None:
-    """Raises BadInput if the request is private and no key is configured."""
+    """Raise BadInput if the request is private and no encryption key is configured."""
     if request.do_not_store_text and secret_sealer(settings()) is None:
         raise BadInput(
             "`do_not_store_text` is not available, because TOUCHSTONE_SECRET_KEYS is "
@@ -66,7 +67,7 @@ def check_encryption_key(request: JobRequest) -> None:
 
 
 def decrypted(stored: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the original request, or the stored one if no key opens it or its job ended."""
+    """Return the original request, or the stored one if no key decrypts it or its job ended."""
     sealer = secret_sealer(settings()) if ENCRYPTED in stored else None
     if sealer is None:
         return stored
@@ -78,7 +79,7 @@ def decrypted(stored: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def check_readable(request: Mapping[str, Any]) -> None:
-    """Raises Unavailable if this process has no key for the request's encrypted part."""
+    """Raise Unavailable if this process has no key for the request's encrypted part."""
     if ENCRYPTED in request:
         raise Unavailable(
             "no key in TOUCHSTONE_SECRET_KEYS decrypts the request; add the key that it "

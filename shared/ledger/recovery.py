@@ -1,4 +1,4 @@
-"""Jobs from the scheduler's side: finds lost jobs again."""
+"""Jobs from the scheduler's side: finds jobs whose message or worker was lost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SESSIONS = table(
 
 
 def queued_count(connection: Connection, queue: MetricQueue) -> int:
-    """Return how many jobs of this queue wait to be claimed, without those that wait for a
+    """Return how many jobs of this queue wait to be claimed, excluding those that wait for a
     model."""
     return connection.execute(
         select(func.count()).where(IS_QUEUED, ~IS_WAITING, *queue.job_filters)
@@ -36,14 +36,15 @@ def queued_count(connection: Connection, queue: MetricQueue) -> int:
 def take_waiting(
     connection: Connection, queue: MetricQueue, *, limit: int, again_after: timedelta
 ) -> list[str]:
-    """Take at most `limit` jobs of this queue that should check for their model now."""
+    """Take at most `limit` jobs of this queue that are due to check for their model."""
     return _take(connection, (IS_WAITING, *queue.job_filters), limit=limit, again_after=again_after)
 
 
 def take_unclaimed(
     connection: Connection, queue: MetricQueue, *, limit: int, again_after: timedelta
 ) -> list[str]:
-    """Take at most `limit` queued jobs of this queue whose message seems lost, oldest first."""
+    """Take at most `limit` queued jobs of this queue whose message was probably lost, oldest
+    first."""
     return _take(
         connection,
         (IS_QUEUED, ~IS_WAITING, *queue.job_filters),
@@ -60,7 +61,8 @@ def take_orphans(
     again_after: timedelta,
     max_attempts: int,
 ) -> list[str]:
-    """Take running jobs of this queue with an expired lease, without suspects."""
+    """Take running jobs of this queue whose lease has expired and that have more than one attempt
+    left."""
     innocent = tried_attempts < max_attempts - 1
     conditions = (*EXPIRED, innocent, *queue.job_filters)
     return _take(connection, conditions, limit=limit, again_after=again_after)
@@ -69,11 +71,11 @@ def take_orphans(
 def take_suspect(
     connection: Connection, queue: MetricQueue, *, again_after: timedelta, max_attempts: int
 ) -> list[str]:
-    """Take the oldest suspect of this queue, unless another one is on trial or it is too early.
+    """Take the oldest suspect of this queue, unless another suspect runs or it is too early.
 
-    A suspect is a job that lost all its workers and has one attempt left. One suspect may kill
-    workers, and jobs beside it die with it. So each gets its last attempt without other suspects,
-    and only the guilty one uses it up.
+    A suspect is a job whose workers all died and that has one attempt left. A suspect may kill its
+    worker, and other jobs on that worker then fail too. Each suspect therefore gets its last
+    attempt without other suspects.
     """
     trial = (IS_RUNNING, jobs.c.lease_expires_at >= func.now())
     on_trial = select(jobs.c.id).where(*trial, tried_attempts >= max_attempts, *queue.job_filters)
@@ -95,10 +97,8 @@ def fail_exhausted(
     error: Mapping[str, Any],
     silent_for: timedelta | None = None,
 ) -> list[tuple[str, str]]:
-    """End the jobs whose last attempt also died; return (id, metric) of each.
-
-    silent_for: only those whose worker is alive, but has been silent for this long.
-    """
+    """End the jobs whose last attempt also lost its worker; return (id, metric) of each. With
+    `silent_for` only jobs are ended whose worker is alive, but has been silent for this long."""
     silent = () if silent_for is None else (_is_silent(silent_for),)
     rows = connection.execute(
         update(jobs)
@@ -117,10 +117,9 @@ def fail_exhausted(
 
 
 def _is_silent(silent_for: timedelta) -> ColumnElement[bool]:
-    """Return the condition that the claiming process has sessions here, but none was active lately.
-
-    A dead process has no session; a working one is active every second while it holds a claim.
-    """
+    """Return the condition that the claiming process has database sessions, but none was active
+    lately. A dead process has no session. A working process is active every second while it holds a
+    claim."""
     ours = select(SESSIONS.c.pid).where(SESSIONS.c.application_name == jobs.c.claimed_by)
     spoke = ours.where(SESSIONS.c.state_change > func.now() - silent_for)
     return and_(ours.exists(), ~spoke.exists())

@@ -1,4 +1,4 @@
-"""Idempotency keys: one request per key, and one job or call while its jobs are kept."""
+"""Idempotency keys: one request per key, and one job or call as long as its jobs are kept."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ class KeyReused(BadInput):
 
 
 def take_over_key(connection: Connection, ours: Mapping[str, Any], expired: str) -> bool:
-    """Give this key of an expired job to our job; return False if another caller got it.
-
-    expired: the id of the expired job.
-    """
+    """Assign the key of an expired job to this job; return False if another caller got it first.
+    `expired` is the id of the expired job."""
     updated = connection.execute(
         update(idempotency_keys)
         .where(*of_key(ours), idempotency_keys.c.job_id == expired)

@@ -1,8 +1,9 @@
 """The results table: one small row per line or job, written once it has ended.
 
-Decoding 50,000 results for each look would take seconds. The scheduler writes the rows; a page that
-comes earlier writes those of its batch. Equal lines share a job, and each has its row. PostgreSQL
-evaluates the rules for surprising results, again when the rules have changed.
+Decoding 50,000 results for each page view would take seconds. The scheduler writes the rows; a page
+that is opened earlier writes the rows of its batch. Equal lines share a job, and each line has its
+row. PostgreSQL evaluates the rules for surprising results, and evaluates them again when they
+change.
 """
 
 from __future__ import annotations
@@ -66,10 +67,8 @@ Plans = Callable[[str], FactPlan | None]  # by metric; None: nothing is shown of
 def write_of_lines(
     connection: Connection, plans: Plans, most: int, batch_id: str | None = None
 ) -> int:
-    """Write the rows of the next ended lines without one; return how many.
-
-    batch_id: only this batch; None: all.
-    """
+    """Write rows for the next ended lines that have none; return how many. `batch_id` limits this
+    to one batch; None means all batches."""
     query = (
         select(
             batch_lines.c.batch_id.label("source"),
@@ -101,7 +100,7 @@ def write_of_lines(
 
 
 def write_job_rows(connection: Connection, plans: Plans, most: int) -> int:
-    """Write the rows of the next ended jobs without a batch; return how many."""
+    """Write rows for the next ended jobs without a batch; return how many."""
     query = (
         select(
             jobs.c.id.label("source"),
@@ -124,7 +123,7 @@ def write_job_rows(connection: Connection, plans: Plans, most: int) -> int:
 
 
 def update_rows(connection: Connection, metric: str, plan: FactPlan, most: int) -> int:
-    """Rewrite rows that were made by other rules; return how many."""
+    """Rewrite rows that were made with outdated rules; return how many."""
     facts, rules = result_facts.c, plan.fingerprint
     stale = (
         select(*(facts[name] for name in (*KEY, "job_id", "batch_id", "custom_id", "status")))
@@ -139,7 +138,7 @@ def update_rows(connection: Connection, metric: str, plan: FactPlan, most: int) 
 
 
 def _write_new(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> None:
-    """Write new rows; push their scores and add them to their hours."""
+    """Write new rows, push their scores, and add them to the hourly sums."""
     scores = _write(connection, plans, lines)
     enqueue_scores(connection, scores)
     by_metric: defaultdict[str, list[Facts]] = defaultdict(list)
@@ -173,7 +172,8 @@ def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list
 
 
 def _ended_score(plan: FactPlan, line: Facts, row: Facts, job: Row[Any]) -> FinishedScore:
-    """Return the score with the line's own trace; a job of equal lines has another's."""
+    """Return the score with the trace of its own line. A job shared by equal lines may have another
+    trace."""
     trace = job.request if row["batch_id"] is None else line.get("caller")
     error = job.error if row["status"] == FAILED else None
     return FinishedScore(
@@ -187,7 +187,8 @@ def _ended_score(plan: FactPlan, line: Facts, row: Facts, job: Row[Any]) -> Fini
 
 
 def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> dict[str, Row[Any]]:
-    """Return id → the job with the values that the paths select in its result, and its reasons."""
+    """Map each id to the job's row: the values selected from its result by the paths, and its
+    reasons."""
     document = (
         select(jobs.c.id, DOCUMENT.label("document"))
         .where(jobs.c.id.in_(list(ids)))
@@ -233,13 +234,13 @@ def _value_at(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
 
 
 def _without_tokens(document: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Remove the tokens, which are most of an answer and are in no finding."""
+    """Remove the token lists, which make up most of an answer and are not used for the finding."""
     path = literal(["elicitation", "tokens"], ARRAY(String))
     return type_coerce(func.jsonb_set(document, path, literal([], JSONB), False), JSONB)
 
 
 def _reasons(rules: SurprisingRules, document: ColumnElement[Any]) -> Any:
-    """Return the names of the matching rules, in their order."""
+    """Return the names of the matching rules, in the order of the rules."""
     rule = (
         func.unnest(
             literal([rule.name for rule in rules.listed], ARRAY(String)),
@@ -254,7 +255,7 @@ def _reasons(rules: SurprisingRules, document: ColumnElement[Any]) -> Any:
 
 
 def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
-    """Return the row of a line. job: None if it never had one, or no longer has."""
+    """Return the row of a line. `job` is None if the line has no job, or has it no longer."""
     request: Mapping[str, Any] = {} if job is None else job.request
     reasons = [FAILED] if line["status"] == FAILED else list((job and job.reasons) or ())
     fields = {name: line.get(name) for name in (*KEY, "job_id", "batch_id", "custom_id", "status")}
@@ -278,7 +279,8 @@ def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
 
 
 def _metadata(line: Facts, request: Mapping[str, Any]) -> dict[str, str]:
-    """Return the line's own metadata; a job of equal lines has that of the first."""
+    """Return the line's own metadata. A job shared by equal lines has the metadata of the first
+    line."""
     if "metadata" in line:  # of a row that is written anew
         metadata: dict[str, str] = line["metadata"]
         return metadata
@@ -324,7 +326,7 @@ def _facets(plan: FactPlan, status: str, job: Row[Any] | None) -> list[str]:
 
 
 def _snippet(plan: FactPlan, request: Mapping[str, Any]) -> str | None:
-    """Return the beginning of the text, or of several texts in turn."""
+    """Return the beginning of the text. Several texts are joined."""
     if plan.contract is None or request.get("do_not_store_text"):
         return None
     value = request.get(plan.facts.text)

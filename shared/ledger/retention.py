@@ -1,4 +1,4 @@
-"""Deletes old rows in portions, and lists input files that must not keep their text."""
+"""Deletes old rows in portions, and lists input files whose text must not be kept."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def purge_jobs(connection: Connection, older_than: timedelta, tenant: str | None
 
 
 def latest_id(older_than: timedelta) -> str:
-    """Return an upper bound for the ids of jobs that ended longer ago than this."""
+    """Return an upper bound for the ids of jobs that ended more than `older_than` ago."""
     return first_id(datetime.now(UTC) - older_than + CLOCKS)
 
 
@@ -71,10 +71,8 @@ def oldest_batch(
 
 
 def purge_batch(connection: Connection, batch_id: str) -> int:
-    """Delete some jobs of this batch or, after the last, the batch with its lines; return the rows.
-
-    0: another scheduler has it.
-    """
+    """Delete some jobs of this batch. If none is left, delete the batch with its lines. Return the
+    number of deleted rows. Returns 0 if another scheduler has locked the batch."""
     locked = select(batches.c.id).where(batches.c.id == batch_id).with_for_update(skip_locked=True)
     if connection.execute(locked).one_or_none() is None:
         return 0
@@ -86,14 +84,15 @@ def purge_batch(connection: Connection, batch_id: str) -> int:
 
 
 def delete_batch(connection: Connection, batch_id: str) -> int:
-    """Delete this batch with its lines, and leave its jobs, which can no longer be read, to
-    their day's partition. Return the batches; 0: another scheduler has it."""
+    """Delete this batch with its lines. Its jobs can no longer be read and are dropped later with
+    their day's partition. Returns the number of deleted batches, or 0 if another scheduler has
+    locked the batch."""
     some = select(batches.c.id).where(batches.c.id == batch_id).with_for_update(skip_locked=True)
     return connection.execute(delete(batches).where(batches.c.id.in_(some))).rowcount
 
 
 def purge_idempotency(connection: Connection, older_than: timedelta) -> int:
-    """Delete keys of this age; return how many."""
+    """Delete keys older than this; return how many."""
     forgotten = 0
     for table in (batches, files, endpoints, review_queues):
         is_old = table.c.key.is_not(None), table.c.created_at < func.now() - older_than
@@ -102,7 +101,7 @@ def purge_idempotency(connection: Connection, older_than: timedelta) -> int:
 
 
 class FinishedInput(NamedTuple):
-    """A file that no open batch reads, as its ended batch describes it."""
+    """A file that no open batch reads, described by its ended batch."""
 
     batch_id: str
     file_id: str
@@ -112,10 +111,8 @@ class FinishedInput(NamedTuple):
 
 
 def finished_inputs(connection: Connection, limit: int, after: str = "") -> list[FinishedInput]:
-    """Return files with a private line, and files that were not read to their end.
-
-    after: only of batches with a later id.
-    """
+    """Return files with a private line, and files that were not read to their end. Only batches
+    with an id greater than `after` are searched."""
     unread = and_(batches.c.in_progress_at.is_(None), batches.c.read_bytes < files.c.bytes)
     other = batches.alias()
     in_use = exists().where(other.c.input_file_id == files.c.id, other.c.status.in_(OPEN))
@@ -140,7 +137,7 @@ def mark_read(connection: Connection, file: FinishedInput, *, keeps_text: bool) 
 
 
 def purge_idempotency_keys(connection: Connection, older_than: timedelta) -> int:
-    """Delete keys of this age; return how many."""
+    """Delete keys older than this; return how many."""
     gone = connection.execute(
         delete(idempotency_keys).where(idempotency_keys.c.created_at < func.now() - older_than)
     )
@@ -148,6 +145,6 @@ def purge_idempotency_keys(connection: Connection, older_than: timedelta) -> int
 
 
 def purge_deliveries(connection: Connection, older_than: timedelta) -> int:
-    """Delete ended deliveries of this age; return how many."""
+    """Delete ended deliveries older than this; return how many."""
     old = deliveries.c.ended_at < func.now() - kept_for(deliveries.c.tenant, older_than)
     return connection.execute(delete(deliveries).where(old)).rowcount

@@ -1,7 +1,9 @@
-"""A score as other tools take it: OpenTelemetry's log event, Langfuse's score, Phoenix' annotation.
+"""Converts a score to the formats of other tools: OpenTelemetry log events, Langfuse scores,
+Phoenix annotations.
 
-Pure: a `ScoreRecord` becomes one JSON object of the format, and some of these the body of one
-request. A record has numbers, ids and our own words: no text of anybody can leave by it.
+The functions are pure. A `ScoreRecord` becomes one JSON object of the format, and one or more
+objects form the body of a request. A record has only numbers, ids and the service's own words, so
+no user's text is sent.
 
 Sources: OpenTelemetry semantic-conventions-genai, `docs/gen-ai/gen-ai-events.md` (status
 Development, read in November 2026) and OTLP 1.8 (JSON: ids in hex, 64-bit integers as strings);
@@ -40,12 +42,12 @@ SEVERITY_INFO = 9
 
 @dataclass(frozen=True)
 class ScoreRecord:
-    """One number with its subject. score: null if it is undefined or the job failed.
+    """One number to send and its subject. `score` is null if it is undefined or the job failed.
 
-    name: `touchstone.` and the metric; for a part of the score also `.` and the part's
-    name. line: number in a batch, whose equal lines share a job; 0: no batch. verdict: null
-    for a part and for a failed job. facts: `metric_version`, `variant`, `model`, `chance`;
-    null: left out.
+    `name` is `touchstone.` and the metric, and for a part of the score also `.` and the part's
+    name. `line` is the number of the line in a batch, or 0 without a batch; equal lines share a
+    job. `verdict` is null for a part and for a failed job. `facts` holds `metric_version`,
+    `variant`, `model` and `chance`, unless they are null.
     """
 
     name: str
@@ -62,26 +64,23 @@ class ScoreRecord:
 
     @property
     def label(self) -> VerdictWord | None:
-        """The verdict; `not_tested` for a part without a number."""
+        """Return the verdict, or `not_tested` for a part without a number."""
         if self.verdict is None and self.error_type is None and self.score is None:
             return "not_tested"
         return self.verdict
 
     @property
     def ours(self) -> Json:
-        """Return the measurement's properties under short names."""
+        """Return the properties of the score under short names."""
         properties = {"job_id": self.job_id, **self.facts, "verdict": self.verdict}
         return {name: value for name, value in properties.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class ScoreFormat:
-    """The form in which a destination takes scores.
-
-    path: appended to the endpoint's URL.
-    wants: members of a trace, of which it needs one.
-    together: maximum of scores in one request.
-    """
+    """The format in which a destination accepts scores. `path` is appended to the endpoint's URL.
+    `wants` lists fields of a trace; at least one of them is required. `together` is the maximum
+    number of scores in one request."""
 
     path: str
     together: int
@@ -94,7 +93,7 @@ class ScoreFormat:
         return not self.wants or any(getattr(trace, name) for name in self.wants)
 
     def item_text(self, record: ScoreRecord) -> str:
-        """Return the item as it is stored until it is sent."""
+        """Return the item as JSON text, as it is stored until it is sent."""
         return format_value(self.item(record))
 
 
@@ -148,10 +147,9 @@ def logs_body(items: Sequence[str]) -> str:
 
 
 def langfuse_score(record: ScoreRecord) -> Json:
-    """A score's body. Its own id makes a repeat harmless.
-
-    Langfuse takes a trace (with or without an observation in it) or a session, and refuses both.
-    """
+    """Return the body of a Langfuse score. Its id depends only on the score, so sending it twice
+    does no harm. Langfuse accepts a trace (with or without an observation in it) or a session, but
+    not both."""
     name = record.name if record.score is not None else f"{record.name}.status"
     status = "not_tested" if record.error_type is None else "failed"
     value: Json = {"value": status, "dataType": "CATEGORICAL"}
@@ -174,7 +172,8 @@ def langfuse_score(record: ScoreRecord) -> Json:
 
 
 def phoenix_annotation(record: ScoreRecord) -> Json:
-    """An annotation of a span; one of the same span, name and identifier is updated."""
+    """Return an annotation of a span. Phoenix updates an existing annotation with the same span,
+    name and identifier."""
     label = "failed" if record.error_type is not None else record.label
     values = {"score": record.score, "label": label, "explanation": record.explanation or None}
     more = {} if record.error_type is None else {"error_type": record.error_type}
@@ -210,7 +209,7 @@ JOINED = tuple(name for name, one in FORMATS.items() if one.together > 1)
 
 
 def push_url(url: str, name: str) -> str:
-    """Return the endpoint's URL with the format's path, unless it is there already."""
+    """Return the endpoint's URL with the format's path, which is appended unless it is present."""
     path, _, query = FORMATS[name].path.partition("?")
     base = url.rstrip("/").removesuffix(path)
     return f"{base}{path}?{query}" if query else base + path

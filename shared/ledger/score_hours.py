@@ -1,8 +1,8 @@
-"""Scores by hour, metric, version, model and variant: numbers that outlive the jobs.
+"""Scores by hour, metric, version, model and variant. These numbers are kept longer than the jobs.
 
-The hour is that of the job's end. A request that was changed on a page and scored again is an
-experiment, so it is counted separately. A row of `result_facts` is added when it is first written.
-Later rewrites change no past hour.
+A score belongs to the hour in which its job ended. A request that was changed on a page and scored
+again is an experiment, so it is counted separately. A row of `result_facts` is added when it is
+first written. Later rewrites change no past hour.
 """
 
 from __future__ import annotations
@@ -33,19 +33,16 @@ JOB_ID = re.compile("job_[0-9a-f]{32}")
 
 
 def edges_of(contract: ReportedContract | None) -> list[float]:
-    """Return the BINS + 1 ascending edges of the bins of a metric's score."""
+    """Return the `BINS` + 1 ascending edges of the bins of a metric's score."""
     low, high = (None if contract is None else contract.score_range) or UNBOUNDED
     return bin_edges(low, high, BINS)
 
 
 @dataclass
 class ScoreSums:
-    """Sums over some results.
-
-    bins: counts in bins of the metric's range.
-    verdicts: in the order of VERDICTS.
-    edited: further results of edited requests.
-    """
+    """Sums over several results. `bins` counts scores in equal bins of the metric's range.
+    `verdicts` has one count per verdict in the order of `VERDICTS`. `edited` counts results of
+    edited requests, which are not in the other sums."""
 
     results: int = 0
     undefined: int = 0
@@ -89,7 +86,7 @@ class ScoreSums:
 def add_results(
     connection: Connection, rows: Sequence[Mapping[str, Any]], contract: ReportedContract | None
 ) -> None:
-    """Add new rows of `result_facts`, of one metric; rows without a result are not counted."""
+    """Add new rows of `result_facts` of one metric. Rows without a result are not counted."""
     edges = edges_of(contract)
     by_hour: dict[tuple[Any, ...], ScoreSums] = {}
     for row in rows:
@@ -106,7 +103,8 @@ def add_results(
 
 
 def _is_edited(row: Mapping[str, Any]) -> bool:
-    """Return True for a changed request; a caller's own metadata of that name does not count."""
+    """Return True for a request that was changed on a page. A caller's own metadata with the same
+    key does not count."""
     return JOB_ID.fullmatch((row.get("metadata") or {}).get(EDITED) or "") is not None
 
 
@@ -134,8 +132,7 @@ class ScoreSource:
 
 
 def last_hour(connection: Connection, tenant: str, metric: str = "") -> datetime | None:
-    """Return the latest hour with a counted result, of one metric or of any; None: there is
-    none."""
+    """Return the latest hour with a counted result, of one metric or of any, or None."""
     query = select(func.max(HOURS.hour)).where(HOURS.tenant == tenant, HOURS.results > 0)
     if metric:
         query = query.where(HOURS.metric == metric)
@@ -146,7 +143,8 @@ def last_hour(connection: Connection, tenant: str, metric: str = "") -> datetime
 def sums_of(
     connection: Connection, tenant: str, since: datetime, until: datetime
 ) -> dict[ScoreSource, ScoreSums]:
-    """Return the sums of the hours [since, until); some may have edited requests only."""
+    """Return the sums of the hours [since, until) by source. Some sources may have edited requests
+    only."""
     source = [HOURS[name] for name in ScoreSource.__dataclass_fields__]
     rows = connection.execute(_summed(source, tenant, since, until))
     return dict(sorted((ScoreSource(*row[: len(source)]), _read(row)) for row in rows))
@@ -155,7 +153,8 @@ def sums_of(
 def days_of(
     connection: Connection, tenant: str, since: datetime, until: datetime
 ) -> dict[tuple[str, str], dict[datetime, ScoreSums]]:
-    """Return (metric, model) → day → its results, versions and variants together; days ascend."""
+    """Return the results of each day by (metric, model). Versions and variants are added up. Days
+    ascend."""
     day = func.date_trunc("day", HOURS.hour, "UTC").label("day")
     rows = connection.execute(_summed([HOURS.metric, HOURS.model, day], tenant, since, until))
     by_group: dict[tuple[str, str], dict[datetime, ScoreSums]] = {}
@@ -167,7 +166,8 @@ def days_of(
 def _summed(
     by: Sequence[ColumnElement[Any]], tenant: str, since: datetime, until: datetime
 ) -> Select[Any]:
-    """Sum in the database: a month of five models is 3,600 hours with 25 counts each."""
+    """Return a query that sums in the database, because a month of five models has 3,600 hours with
+    25 counts each."""
     numbers = [func.sum(HOURS[name]).label(name) for name in NUMBERS]
     bins = [func.sum(HOURS.bins[number]) for number in range(1, BINS + 1)]
     verdicts = [func.sum(HOURS.verdicts[number]) for number in range(1, len(VERDICTS) + 1)]
@@ -179,7 +179,7 @@ def _summed(
 
 
 def _read(row: Row[Any]) -> ScoreSums:
-    """Return the sums in the last columns of such a row."""
+    """Return the sums in the last columns of a row."""
     counts = [int(count) for count in row[-BINS - len(VERDICTS) :]]
     return ScoreSums(
         int(row.results),
@@ -193,7 +193,7 @@ def _read(row: Row[Any]) -> ScoreSums:
 
 
 def delete_before(connection: Connection, days: int = KEPT_DAYS) -> int:
-    """Delete hours older than this; return the number of rows."""
+    """Delete hours older than `days`; return the number of rows."""
     old = HOURS.hour < func.now() - timedelta(days=days)
     return connection.execute(delete(score_hours).where(old)).rowcount
 
@@ -201,8 +201,8 @@ def delete_before(connection: Connection, days: int = KEPT_DAYS) -> int:
 def first_days(
     connection: Connection, tenant: str, since: datetime
 ) -> dict[tuple[str, str], dict[datetime, str]]:
-    """Return (metric, model) → day → version and variant that scored for the first time that
-    day, after another one. Only days since then."""
+    """Map each (metric, model) to the days since `since` on which another version or variant scored
+    for the first time, with its name."""
     first = func.min(HOURS.hour).label("first")
     key = HOURS.metric, HOURS.model, HOURS.metric_version, HOURS.variant
     rows = connection.execute(

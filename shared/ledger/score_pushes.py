@@ -1,9 +1,9 @@
-"""Scores that are owed to endpoints of other tools' formats.
+"""Scores to send to endpoints that use other tools' formats.
 
-They are owed in the transaction that writes the row of an ended line or job (`result_facts`). The
-row is written once, so each score is owed once, and ending a job needs no extra work. A batch line
-counts like a job. The content is made of numbers, ids and our own words, and is fixed here: every
-attempt sends the same.
+A delivery is created in the transaction that writes the row of an ended line or job in
+`result_facts`. The row is written once, so each score is sent once, and ending a job needs no extra
+work. A batch line counts like a job. The content consists of numbers, ids and the service's own
+words. It is fixed here, so every attempt sends the same content.
 """
 
 from __future__ import annotations
@@ -28,12 +28,8 @@ OUR_FACTS = ("metric_version", "variant", "model", "chance")
 
 @dataclass(frozen=True)
 class FinishedScore:
-    """An ended line or job.
-
-    facts: its row of the results table.
-    parts: name → number.
-    webhook: the only endpoint that gets it, if its request names one.
-    """
+    """An ended line or job. `facts` is its row of the results table. `parts` maps names to numbers.
+    `webhook` is the only endpoint that receives the score, if the request names one."""
 
     facts: Mapping[str, Any]
     parts: Mapping[str, float | None]
@@ -104,14 +100,15 @@ def _matches(endpoint: Row[Any], score: FinishedScore) -> bool:
 
 
 def in_sample(endpoint_id: str, key: str, share: float) -> bool:
-    """Return True if this key is in a share [0, 1] of all; the same key always gives the same
-    answer."""
+    """Return True if this key is in a sample of this share, [0, 1]. The same key always gives the
+    same answer."""
     digest = hashlib.blake2b(f"{endpoint_id} {key}".encode(), digest_size=7).digest()
     return int.from_bytes(digest) < share * 2**56
 
 
 def _deliveries(endpoint: Row[Any], score: FinishedScore) -> Iterator[dict[str, Any]]:
-    """Yield one delivery per number: the score and, if wanted, its parts."""
+    """Yield one delivery for the score and, if the endpoint wants them, one for each of its
+    parts."""
     for record in _records(score, with_parts=endpoint.parts):
         yield {
             "id": f"msg_{secrets.token_hex(16)}",

@@ -1,8 +1,9 @@
-"""The tables. Constraints, not code, ensure that a job has one final state.
+"""The tables of the ledger. Constraints, not code, ensure that a job has one final state.
 
-The bytes of files are in the file store. A batch line has a row from its validation on, and a job
-once it is fed: 50,000 lines are 50,000 small rows, and only a window of them is in the queue. A
-delivery's id is its `webhook-id`, and its body holds the exact bytes that are sent.
+The bytes of files are in the file store. A batch line has a row once it is validated, and a job
+once it is fed to the queue. 50,000 lines are thus 50,000 small rows, and only a limited number of
+them are in the queue. A delivery's id is its `webhook-id`, and its body holds the exact bytes that
+are sent.
 """
 
 from __future__ import annotations

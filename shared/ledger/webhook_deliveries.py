@@ -1,7 +1,6 @@
-"""Webhook deliveries: due ones are taken fairly, outcomes are written, failed ones can be replayed.
-
-A taken delivery is (id, attempt), like a job's claim. Every later write names its attempt, so a
-scheduler that was thought dead changes nothing. All times are the ledger's.
+"""Webhook deliveries: takes due deliveries in fair shares, records outcomes, and replays failed
+deliveries. A taken delivery is (id, attempt), like a job's claim. Every later write names its
+attempt, so a scheduler that was thought dead changes nothing. All times are those of the database.
 """
 
 from __future__ import annotations
@@ -88,7 +87,8 @@ DeliveryStatus = Literal["pending", "succeeded", "failed"]
 
 @dataclass(frozen=True)
 class TenantShare:
-    """The maximum of running requests per endpoint and per tenant, and of deliveries to take."""
+    """Limits on simultaneous requests per endpoint (`each`) and per tenant, and on deliveries taken
+    at once (`most`)."""
 
     each: int
     tenant: int
@@ -97,7 +97,7 @@ class TenantShare:
 
 @dataclass(frozen=True)
 class Delivery:
-    """One attempt to make."""
+    """One attempt to deliver an event."""
 
     id: str
     endpoint_id: str
@@ -113,7 +113,7 @@ class Delivery:
 
 @dataclass(frozen=True)
 class DeliveryRefusal:
-    """The reason why an attempt failed. status: that of the HTTP answer, if there was one."""
+    """The reason why an attempt failed. `status` is that of the HTTP answer, if there was one."""
 
     reason: str
     status: int | None = None
@@ -126,17 +126,15 @@ class DeliveryRefusal:
 
 
 def take(connection: Connection, share: TenantShare, *, lease: timedelta) -> list[Delivery]:
-    """Take the deliveries to attempt now; no other process takes them until the lease ends.
-
-    Deliveries of an endpoint whose format joins scores form one request.
-    """
+    """Take the deliveries that are due now. No other process takes them until the lease ends. If an
+    endpoint's format allows several scores in one request, its deliveries are joined."""
     bound: dict[str, Any] = {"each": share.each, "tenant": share.tenant, "most": share.most}
     bound |= {"lease": lease, "joined": list(JOINED), "together": MOST_TOGETHER}
     return [Delivery(**row._asdict()) for row in connection.execute(TAKE, bound)]
 
 
 def record_success(connection: Connection, together: Sequence[Delivery], status: int) -> int:
-    """Record that one request delivered these; return how many attempts were still ours."""
+    """Record that one request delivered these; return how many of the attempts were still valid."""
     attempts = [(delivery.id, delivery.attempt) for delivery in together]
     ended = connection.execute(
         update(deliveries)
@@ -164,11 +162,12 @@ def record_success(connection: Connection, together: Sequence[Delivery], status:
 def record_error(
     connection: Connection, delivery: Delivery, refusal: DeliveryRefusal, schedule: Sequence[float]
 ) -> After | None:
-    """Record a failed attempt; return its consequence, or None if the delivery is no longer ours.
+    """Record a failed attempt. Return its consequence, or None if the attempt is no longer valid.
 
-    schedule: seconds before each attempt. The next wait is at least that, with a jitter, and as
-    long as the receiver asked, up to 24 h. After the last attempt the delivery has failed. An
-    endpoint is disabled if it answered 410, or if nothing reached it in all that time.
+    `schedule` holds the seconds before each attempt. The next wait is at least that, with jitter,
+    and as long as the receiver requested, up to 24 h. After the last attempt the delivery has
+    failed. An endpoint is disabled if it answered 410, or if no delivery succeeded in all that
+    time.
     """
     last = {"last_status": refusal.status, "last_error": refusal.reason}
     if refusal.status == 410:
@@ -194,7 +193,7 @@ def _disable(
 
 
 def _wait(seconds: float, retry_after: timedelta | None) -> Any:
-    """Return an interval: the schedule's with jitter, or the receiver's, whichever is longer."""
+    """Return the longer of two waits: the schedule's with jitter, or the receiver's."""
     shaken = seconds * (1 - JITTER + 2 * JITTER * func.random(type_=Float))
     requested = min(retry_after or timedelta(0), LONGEST_RETRY_AFTER).total_seconds()
     return func.make_interval(0, 0, 0, 0, 0, 0, func.greatest(shaken, requested))
@@ -210,7 +209,7 @@ def _pause(connection: Connection, endpoint_id: str, retry_after: timedelta | No
 
 
 def _has_no_success(connection: Connection, delivery: Delivery) -> bool:
-    """Return True if nothing reached the endpoint since this delivery was created."""
+    """Return True if no delivery to the endpoint succeeded since this delivery was created."""
     query = text(
         "SELECT endpoint.succeeded_at IS NULL OR endpoint.succeeded_at < delivery.created_at "
         "FROM webhook_deliveries AS delivery "
@@ -225,7 +224,7 @@ def _end(connection: Connection, delivery: Delivery, **values: Any) -> bool:
 
 
 def _write(connection: Connection, delivery: Delivery, **values: Any) -> bool:
-    """Update only the attempt that was taken last, while the delivery is open."""
+    """Update the delivery if this is its latest attempt and it is still open."""
     row = connection.execute(
         update(deliveries)
         .where(
@@ -288,7 +287,7 @@ class DeliveryPage:
 def page_of(
     connection: Connection, endpoint_id: str, tenant: str, page: DeliveryPage
 ) -> tuple[list[DeliveryRecord], bool]:
-    """Return the deliveries of a page, and whether older ones follow. Raises UnknownEndpoint."""
+    """Return the deliveries of a page, and True if older ones follow. Raises UnknownEndpoint."""
     find_endpoint(connection, endpoint_id, tenant)
     order = (deliveries.c.created_at.desc(), deliveries.c.id.desc())
     query = select(*SHOWN).where(deliveries.c.endpoint_id == endpoint_id).order_by(*order)
@@ -305,10 +304,8 @@ def page_of(
 def replay(
     connection: Connection, endpoint_id: str, tenant: str, delivery_id: str
 ) -> DeliveryRecord:
-    """Queue an ended delivery again, with the whole schedule from now.
-
-    Raises UnknownEndpoint, UnknownDelivery, NotReplayable.
-    """
+    """Queue an ended delivery again; the whole schedule starts now. Raises UnknownEndpoint,
+    UnknownDelivery, NotReplayable."""
     _check_enabled(connection, endpoint_id, tenant)
     mine = (deliveries.c.endpoint_id == endpoint_id, deliveries.c.id == delivery_id)
     again = _enqueue(connection, *mine, deliveries.c.status != "pending")

@@ -1,11 +1,11 @@
 """Allowed destinations of webhooks: public unicast addresses by https, and allowed networks.
 
-Pure: checks a URL before any name is resolved. The final check is made at the connection
-(services/scheduler/webhooks.py): there the name is resolved and `DestinationPolicy.allows` checks
-each address.
+The functions are pure and check a URL before its name is resolved. The final check is made when
+connecting (services/scheduler/webhooks.py): there the name is resolved and
+`DestinationPolicy.allows` checks each address.
 
 Sources: the IANA special-purpose address registries (RFC 6890 and its updates); the table of Svix's
-`webhook_http_client.rs`, which names the ways around (NAT64, 6to4, mapped addresses).
+`webhook_http_client.rs`, which lists ways to evade such checks (NAT64, 6to4, mapped addresses).
 """
 
 from __future__ import annotations
@@ -46,14 +46,15 @@ INSIDE = frozenset({"local", "localdomain", "internal", "svc"})  # last labels o
 
 @dataclass(frozen=True)
 class DestinationPolicy:
-    """Allows public addresses by https on these ports, and allowed networks in any way on any
+    """Allows public addresses by https on these ports, and allowed networks with any scheme and
     port."""
 
     allowed: Sequence[Network]
     ports: Sequence[int]
 
     def check(self, url: str) -> Destination:
-        """Return the destination, checked as far as the URL shows. Raises ForbiddenDestination."""
+        """Return the destination after the checks that need only the URL. Raises
+        ForbiddenDestination."""
         destination = read(url)
         address = _parse_host(destination.host)
         if address is not None:
@@ -65,8 +66,8 @@ class DestinationPolicy:
         return destination
 
     def check_address(self, address: Address, destination: Destination) -> None:
-        """Raises ForbiddenDestination if this (canonical) address must not be reached in this
-        way."""
+        """Raise ForbiddenDestination if this canonical address may not be reached with the
+        destination's scheme and port."""
         if is_listed(address, self.allowed):
             return
         if not is_public(address):
@@ -75,11 +76,8 @@ class DestinationPolicy:
 
     async def check_name(self, destination: Destination, resolver: Resolve) -> None:
         """Check that a name resolves into an allowed network, if its scheme, port or form requires
-        one.
-
-        Raises ForbiddenDestination. A name that cannot be resolved passes: nothing can be sent to
-        it.
-        """
+        one. Raises ForbiddenDestination. A name that cannot be resolved passes, because nothing can
+        be sent to it."""
         if _parse_host(destination.host) is not None:
             return  # checked as an address
         with suppress(ForbiddenDestination):
@@ -113,7 +111,7 @@ def policy_of(settings: Settings) -> DestinationPolicy:
 
 @dataclass(frozen=True)
 class Destination:
-    """A parsed URL: its target and scheme."""
+    """A parsed URL: its host, port and scheme."""
 
     scheme: str
     host: str  # ASCII (IDNA); an IPv6 literal without brackets
@@ -127,7 +125,7 @@ class Destination:
 
 
 class ForbiddenDestination(ValueError):
-    """This URL or address is forbidden; the text tells the tenant why."""
+    """This URL or address is forbidden. The message tells the tenant why."""
 
 
 def read(url: str) -> Destination:
@@ -155,10 +153,8 @@ def read(url: str) -> Destination:
 
 
 def _parse_host(host: str) -> Address | None:
-    """Return the host's address, or None for a name. Raises ForbiddenDestination.
-
-    Sockets accept more spellings of an address than we do, and libraries differ.
-    """
+    """Return the host's address, or None for a name. Raises ForbiddenDestination. Sockets accept
+    more spellings of an address than this function does, and libraries differ."""
     if is_localhost(host):
         return LOOPBACK
     try:
@@ -209,10 +205,8 @@ INTERNAL_V6 = tuple(
 
 
 def canonical(text: str) -> Address:
-    """Return the address that a socket would reach: without brackets and zone, mapped ones as IPv4.
-
-    Raises ValueError if the text is no address.
-    """
+    """Return the address that a socket would connect to. Brackets and zone are removed, and mapped
+    addresses become IPv4. Raises ValueError if the text is no address."""
     address = ip_address(text.strip("[]").partition("%")[0])
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         return address.ipv4_mapped
@@ -221,9 +215,7 @@ def canonical(text: str) -> Address:
 
 def ends_in_number(host: str) -> bool:
     """Return True if resolvers may read this name as an IPv4 address: 127.1, 0x7f.1, 2130706433.
-
-    Source: the URL Standard's "ends in a number" checker; inet_aton reads the same.
-    """
+    Source: the URL Standard's "ends in a number" checker; inet_aton accepts the same forms."""
     last = host.lower().rstrip(".").rpartition(".")[2]
     return re.fullmatch(r"[0-9]+|0x[0-9a-f]*", last) is not None
 
@@ -235,18 +227,15 @@ def is_localhost(host: str) -> bool:
 
 
 def is_inside(host: str) -> bool:
-    """Return True if no public name server may know this name: an internal zone, or a name without
-    dots.
-
-    Sources: RFC 6762 (`local`); ICANN, July 2024 (`internal`) and RFC 7085 (names without a dot).
-    `svc` is completed by Kubernetes' resolvers, `localdomain` is in many hosts files.
-    """
+    """Return True if no public name server should know this name: it is in an internal zone, or has
+    no dots. Sources: RFC 6762 (`local`); ICANN, July 2024 (`internal`) and RFC 7085 (names without
+    a dot). Kubernetes' resolvers complete `svc`, and many hosts files have `localdomain`."""
     _, dot, zone = host.lower().rstrip(".").rpartition(".")
     return host.endswith("..") or not dot or zone in INSIDE
 
 
 def is_public(address: Address) -> bool:
-    """Return True if the (canonical) address is public unicast and hides no other address."""
+    """Return True if the canonical address is public unicast and does not embed another address."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in INTERNAL_V4)
     inside = any(address in network for network in INTERNAL_V6)

@@ -1,8 +1,6 @@
-"""The test event of a webhook endpoint: one attempt, made at once by a scheduler.
-
-An endpoint has one test at a time, in its own row. A test is no delivery, appears in no list of
-failures, and does not change the endpoint, which may be disabled or paused.
-"""
+"""The test event of a webhook endpoint: a scheduler makes one attempt at once. An endpoint has one
+test at a time, in its own row. A test is not a delivery and appears in no list of failures. It does
+not change the endpoint, which may be disabled or paused."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ class TestRunning(ScoringError):
 
 @dataclass(frozen=True)
 class TestOutcome:
-    """The outcome of a test. status: that of the HTTP answer, if there was one."""
+    """The outcome of a test. `status` is that of the HTTP answer, if there was one."""
 
     __test__ = False
     delivered: bool
@@ -75,7 +73,8 @@ def request_test(connection: Connection, endpoint_id: str, tenant: str, test_id:
 
 
 def _body(test_id: str, endpoint: Endpoint) -> str:
-    """Return the body; for pushes, a made-up score of an unknown span."""
+    """Return the body of the test event. For score formats it is an example score of an unknown
+    span."""
     if endpoint.format not in FORMATS:
         return body_of(EVENT, {"id": endpoint.id, "object": "webhook_endpoint"})
     digits = test_id.removeprefix("msg_")
@@ -91,7 +90,7 @@ def _body(test_id: str, endpoint: Endpoint) -> str:
 
 
 def take(connection: Connection, most: int) -> list[Delivery]:
-    """Take the tests that nobody has taken yet."""
+    """Take at most `most` tests that no scheduler has taken."""
     selected = (
         select(webhook_tests.c.id)
         .where(
@@ -122,7 +121,7 @@ def take(connection: Connection, most: int) -> list[Delivery]:
 
 
 def cancel(connection: Connection, test_id: str) -> None:
-    """Withdraw a test that nobody waits for, unless it was taken."""
+    """Withdraw a test whose caller no longer waits, unless it was taken."""
     connection.execute(
         delete(webhook_tests).where(
             webhook_tests.c.id == test_id, webhook_tests.c.claimed_at.is_(None)
@@ -146,7 +145,7 @@ def end(connection: Connection, test_id: str, outcome: TestOutcome) -> None:
 
 
 def outcome(connection: Connection, test_id: str) -> TestOutcome | None:
-    """Return the outcome, or None while the test runs or if the endpoint is gone."""
+    """Return the outcome, or None while the test runs or if the endpoint was deleted."""
     row = connection.execute(
         select(webhook_tests.c.status, webhook_tests.c.milliseconds, webhook_tests.c.error).where(
             webhook_tests.c.id == test_id, webhook_tests.c.ended_at.is_not(None)

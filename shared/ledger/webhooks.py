@@ -1,10 +1,10 @@
 """A tenant's webhook endpoints, and the events to deliver to them (Standard Webhooks 1.0.0).
 
 An event creates its deliveries in the transaction that makes it true. Code that ends a job (worker,
-canceller or scheduler) returns `EVENT_COLUMNS` from its update and calls `job_ended`. So no job
-ends without its deliveries, and no delivery exists without an end. The body holds ids, status and
-score, is below 20 kB, and is fixed here: every attempt sends the same bytes under the same
-`webhook-id`. For endpoints of other formats see shared/ledger/score_pushes.py.
+canceller or scheduler) returns `EVENT_COLUMNS` from its update and calls `job_ended`. So each end
+of a job creates its deliveries, and there are no others. The body holds ids, status and score and
+is below 20 kB. It is fixed here: every attempt sends the same bytes under the same `webhook-id`.
+For endpoints of other formats see shared/ledger/score_pushes.py.
 """
 
 from __future__ import annotations
@@ -111,10 +111,9 @@ SHOWN = tuple(
 
 
 def job_ended(connection: Connection, row: Row[Any]) -> int:
-    """Create the deliveries of this ended job; return how many. `row` has `EVENT_COLUMNS`.
-
-    A job of a batch has a delivery only if its line names an endpoint; the batch's end has others.
-    """
+    """Create the deliveries of this ended job; return how many. `row` has `EVENT_COLUMNS`. A job of
+    a batch has a delivery only if its line names an endpoint. The end of the batch has its own
+    deliveries."""
     if not row.listened or (row.batch_id is not None and row.webhook is None):
         return 0
     data = {
@@ -133,7 +132,7 @@ def job_ended(connection: Connection, row: Row[Any]) -> int:
 def batch_changed(
     connection: Connection, batch_id: str, tenant: str, status: str, counts: Mapping[str, int]
 ) -> int:
-    """Create the deliveries of this ended batch; return how many. status: its final one."""
+    """Create the deliveries of this ended batch; return how many. `status` is its final status."""
     data = {"id": batch_id, "object": "batch", "status": status, "request_counts": dict(counts)}
     return enqueue_event(connection, cast(EventType, f"batch.{status}"), tenant, data)
 
@@ -145,10 +144,10 @@ def enqueue_event(
     data: Mapping[str, Any],
     endpoint: str | None = None,
 ) -> int:
-    """Queue this event for the tenant's endpoints that listen to it; return their number.
+    """Queue this event for the tenant's endpoints that subscribe to it; return their number.
 
-    endpoint: the only endpoint that gets the event, if the request named one. Disabled
-    endpoints get nothing. Call it in the transaction that makes the event true. Raises
+    `endpoint` is the only endpoint that receives the event, if the request named one. Disabled
+    endpoints receive nothing. Call this in the transaction that makes the event true. Raises
     ValueError if the body has 20 kB or more.
     """
     body = body_of(event, data)
@@ -169,7 +168,8 @@ def enqueue_event(
 
 
 def body_of(event: EventType | TestType, data: Mapping[str, Any]) -> str:
-    """Return the payload as it is signed and sent. Raises ValueError if it has 20 kB or more."""
+    """Return the payload in the form that is signed and sent. Raises ValueError if it has 20 kB or
+    more."""
     timestamp = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     payload = {"type": event, "timestamp": timestamp, "data": data}
     body = json.dumps(payload, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
@@ -197,7 +197,7 @@ class TooManyEndpoints(ScoringError):
 
 
 def new_id() -> str:
-    """Return `we_` and 32 hex digits: milliseconds, then random bits; ids sort by time."""
+    """Return `we_` and 32 hex digits: milliseconds, then random bits. Ids sort by time."""
     return f"we_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
 
 
@@ -206,9 +206,10 @@ def make_endpoint(
 ) -> Endpoint:
     """Create an endpoint, or return the endpoint of a known key.
 
-    values: url, description, events, secret (sealed); for pushes also format, authorization
-    (sealed), sample, metrics, parts. Raises TooManyEndpoints, and KeyReused if the key made an
-    endpoint with other values. A tenant's calls take turns, so that the limit holds.
+    `values` has url, description, events and secret (encrypted). For score formats it also has
+    format, authorization (encrypted), sample, metrics and parts. Raises TooManyEndpoints, and
+    KeyReused if the key created an endpoint with other values. A tenant's calls take turns, so that
+    the limit holds.
     """
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"webhook-endpoints {tenant}", 0))
     connection.execute(select(turn))
@@ -245,10 +246,8 @@ def endpoints_of(connection: Connection, tenant: str) -> list[Endpoint]:
 def change_endpoint(
     connection: Connection, endpoint_id: str, tenant: str, values: Mapping[str, Any]
 ) -> Endpoint:
-    """Set some of url, description, events, authorization (sealed), sample, metrics and parts.
-
-    Raises UnknownEndpoint.
-    """
+    """Set some of url, description, events, authorization (encrypted), sample, metrics and parts.
+    Raises UnknownEndpoint."""
     if not values:
         return find_endpoint(connection, endpoint_id, tenant)
     changed = update(endpoints).where(*_where(endpoint_id, tenant)).values(**values)
@@ -262,8 +261,8 @@ def enable_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> En
 
 
 def disable_endpoint(connection: Connection, endpoint_id: str, reason: str) -> bool:
-    """Disable the endpoint and fail its open deliveries; return False if it was disabled
-    already."""
+    """Disable the endpoint and fail its open deliveries. Return False if it was already
+    disabled."""
     row = connection.execute(
         update(endpoints)
         .where(endpoints.c.id == endpoint_id, endpoints.c.disabled_at.is_(None))
@@ -292,10 +291,11 @@ def rotate_secret(
     *,
     key: str | None = None,
 ) -> Endpoint:
-    """Set a new secret; the previous one also signs until the overlap ends. Raises UnknownEndpoint.
+    """Set a new secret. The previous secret also signs until the overlap ends. Raises
+    UnknownEndpoint.
 
-    Without an overlap the previous one is deleted, as is any older one: at most two sign. With the
-    key of the last rotation nothing changes, so that a retry does not drop the previous secret.
+    Without an overlap all earlier secrets are deleted; with one, at most two secrets sign. If `key`
+    is that of the last rotation nothing changes, so a retry does not drop the previous secret.
     """
     values: dict[str, Any] = {"secret": sealed, "earlier_secret": None, "earlier_until": None}
     if overlap > timedelta(0):
@@ -316,7 +316,7 @@ def secret_of(connection: Connection, endpoint_id: str) -> str:
 
 
 def delete_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> None:
-    """Delete it with its deliveries. Raises UnknownEndpoint."""
+    """Delete the endpoint with its deliveries. Raises UnknownEndpoint."""
     row = connection.execute(
         delete(endpoints).where(*_where(endpoint_id, tenant)).returning(*SHOWN)
     ).one_or_none()

@@ -1,1 +1,2 @@
-"""Models behind ports: protocols, the models behind them, and the catalogue of models."""
+"""Models: the protocols (ports) that metrics use, their implementations, and the catalogue of
+models."""

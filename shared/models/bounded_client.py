@@ -2,8 +2,8 @@
 
 httpx limits the seconds of each read, but neither the time of the whole answer nor its size. A
 server could send its head byte by byte, `100 Continue` without end, or a small body that unpacks to
-a large one. So the sockets below httpx count, and compressed bodies are refused: the request
-accepts none.
+a large one. The limits are therefore enforced in the sockets below httpx. Compressed bodies are
+rejected, because the request accepts none.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ HEAD_BYTES = 131_072  # two reads of httpcore; h11 rejects a head of more than 1
 
 
 class AnswerRefused(httpx.HTTPError):
-    """The answer is too large or compressed, as its message says."""
+    """The answer is too large or compressed; the message says which."""
 
 
 @dataclass
 class _Limit:
-    """The rest of the limits for the answer to this thread's request."""
+    """The time and bytes left for the answer to this thread's request."""
 
     until: float  # monotonic seconds
     bytes_left: int
@@ -50,7 +50,7 @@ _limit: ContextVar[_Limit] = ContextVar("limit")
 
 
 def bounded_client(timeout: httpx.Timeout, limits: httpx.Limits) -> httpx.Client:
-    """Return a client for `receive`; it uses the proxies of the environment."""
+    """Return a client to use with `receive`. It uses the proxies of the environment."""
     client = httpx.Client(
         timeout=timeout,
         limits=limits,
@@ -67,10 +67,8 @@ def bounded_client(timeout: httpx.Timeout, limits: httpx.Limits) -> httpx.Client
 def receive(
     client: httpx.Client, request: httpx.Request, *, seconds: float, most_bytes: int
 ) -> httpx.Response:
-    """Return the whole answer within `seconds`, from the connection to the last byte.
-
-    Raises AnswerRefused and httpx's errors.
-    """
+    """Return the whole answer within `seconds`, counted from the connection to the last byte.
+    Raises AnswerRefused and httpx's errors."""
     limit = _Limit(time.monotonic() + seconds, HEAD_BYTES, HEAD_BYTES)
     token = _limit.set(limit)
     try:

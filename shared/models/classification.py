@@ -1,12 +1,13 @@
-"""The ports over a classification server, `source = "classify:URL"`: judge and word rows.
+"""The ports over a classification server, `source = "classify:URL"`. Judges texts and variations in
+words.
 
-Supports vLLM, SGLang, TEI, infinity and KServe v2. Raw logits are requested where a server
-has them, and mapped to labels with the entry's mapping and activation, as in process: TEI
-applies softmax to every head of several outputs, even multi-label ones. A server may apply
-an activation, which is detected by requesting the same text both ways. Its values are then
-converted back into logits: log p of a softmax, log p / (1 - p) of sigmoids. Values must fit
-the mapping: rows of sum 1 for a softmax, each in [0, 1] for sigmoids. Texts that are too
-long are rejected by the server and never cut.
+Supports vLLM, SGLang, TEI, infinity and KServe v2. Raw logits are requested if the server has them.
+They are mapped to labels with the entry's mapping and activation, as for models in this process.
+TEI applies softmax to every head of several outputs, even multi-label ones. A server may apply an
+activation, which is detected by requesting the same text both ways. Its values are then converted
+back into logits: log p of a softmax, log p / (1 - p) of sigmoids. Values must fit the mapping: rows
+of sum 1 for a softmax, each in [0, 1] for sigmoids. Texts that are too long are rejected by the
+server and never cut.
 
 Source: specs "models" §4.4; vLLM docs, classify; SGLang docs, classify_models;
 text-embeddings-inference `router/src/http/types.rs`; infinity `fastapi_schemas/pymodels.py`.
@@ -53,12 +54,9 @@ def _cached_classifier(entry: str) -> ServedClassifier:
 
 
 class ServedClassifier(ServerModel):
-    """The port `shared.models.ports.Classifier` over a server.
-
-    Raises Unavailable if the server is away, TextTooLong if it rejects a text for its
-    length, ModelCannot for values that it does not return, BadInput if its outputs fit no
-    mapping.
-    """
+    """The port `shared.models.ports.Classifier` over a server. Raises Unavailable if the server is
+    unreachable, and TextTooLong if it rejects a text for its length. Raises ModelCannot for values
+    that it does not return, and BadInput if its outputs fit no mapping."""
 
     def __init__(self, entry: ModelEntry) -> None:
         super().__init__(entry)
@@ -74,10 +72,8 @@ class ServedClassifier(ServerModel):
 
     @property
     def use(self) -> ModelUse:
-        """The model for the provenance; the server knows its weights' hash, device and dtype.
-
-        Labels are known after the first request.
-        """
+        """The model for the provenance. Only the server knows its weights' hash, device and dtype.
+        Labels are known after the first request."""
         head = self._findings.known
         mapping = head.mapping if head else None
         return ModelUse(
@@ -98,19 +94,20 @@ class ServedClassifier(ServerModel):
         return self.labels
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        """(N, L) probabilities in [0, 1]."""
+        """Return an array of shape (texts, labels) with probabilities in [0, 1]."""
         return self._read([Example(text=text) for text in texts]).probabilities
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return False for each text, since texts that are too long are rejected."""
+        """Return False for each text, because texts that are too long are rejected."""
         return [False] * len(texts)
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        """Return (L,) probabilities for each example."""
+        """Return one probability per label for each example."""
         return list(self._read(examples).probabilities)
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """Return P for each example; a text that is too long is unread."""
+        """Return the label probabilities of each example. A text that is too long is marked
+        unread."""
         if not examples:
             return []
         try:
@@ -134,8 +131,8 @@ class ServedClassifier(ServerModel):
         return self._findings.run(ask)
 
     def _text(self, example: Example, reads_pairs: bool) -> Text:
-        """Return the input by the entry's `input`. Raises BadInput for what the server cannot
-        read."""
+        """Return the input built by the entry's `input`. Raises BadInput for input that the server
+        cannot read."""
         if example.template is not None:
             raise BadInput(
                 "a classifier takes no template; leave out `template`", pointer="/template"
@@ -174,8 +171,8 @@ class _ServedHead:
         self._columns = _order(self.mapping, self._names, raw.names)
 
     def logits(self, texts: Sequence[Text]) -> Floats:
-        """Return (N, K) in the mapping's order. Raises BadInput if activated values fit no
-        mapping."""
+        """Return logits of shape (texts, outputs) in the mapping's order. Raises BadInput if
+        activated values fit no mapping."""
         values = self._query(texts, raw=True).values[:, self._columns]
         return self._to_logits(values) if self.activates else values
 
@@ -206,8 +203,8 @@ class _ServedHead:
             raise BadInput(f"{entry.name!r}: {error}", pointer="/model") from error
 
     def _to_logits(self, values: Floats) -> Floats:
-        """Return the logits of activated values, exact but for a constant, which a softmax
-        ignores."""
+        """Return the logits of activated values. They are exact except for a constant, which a
+        softmax ignores."""
         exclusive = self.mapping.activation == "softmax"
         inside = bool(np.all((values >= -ROUNDING) & (values <= 1 + ROUNDING)))
         if not inside or (exclusive and not _is_normalized(values)):
@@ -236,10 +233,8 @@ def _is_normalized(values: Floats) -> bool:
 def _order(
     mapping: LabelMapping, names: Sequence[str] | None, answered: Sequence[str] | None
 ) -> list[int]:
-    """Return the column of each output of the mapping in an answer.
-
-    Columns match by name, or, if the entry renames LABEL_0, ..., by these numbers.
-    """
+    """Return the column of each output of the mapping in an answer. Columns match by name. If the
+    entry renames LABEL_0 and so on, they match by these numbers."""
     count = len(mapping.outputs)
     if answered is None:
         return list(range(count))
@@ -271,7 +266,7 @@ class ServedOutputs:
 
 @dataclass(frozen=True)
 class ClassificationProtocol:
-    """One kind of server. Raises AnswerUnread for an answer of another shape."""
+    """The protocol of one kind of server. Raises AnswerUnread for an answer of another shape."""
 
     has_raw: bool = True  # can return logits
     reads_pairs: bool = False
@@ -311,7 +306,8 @@ class _Outputs(BaseModel):
 
 @dataclass(frozen=True)
 class VllmClassify(ClassificationProtocol):
-    """`/classify` of vLLM, `/v1/classify` of SGLang: probabilities in the order of `id2label`."""
+    """Uses `/classify` of vLLM or `/v1/classify` of SGLang, which return probabilities in the order
+    of `id2label`."""
 
     path: str = "/classify"
 
@@ -327,7 +323,8 @@ class VllmClassify(ClassificationProtocol):
 
 
 class TeiPredict(ClassificationProtocol):
-    """`/predict` of text-embeddings-inference: named outputs, likeliest first."""
+    """Uses `/predict` of text-embeddings-inference, which returns named outputs, most likely
+    first."""
 
     def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
@@ -339,7 +336,8 @@ class TeiPredict(ClassificationProtocol):
 
 
 class InfinityClassify(ClassificationProtocol):
-    """`/classify` of infinity: named outputs, likeliest first; `raw_scores` may be ignored."""
+    """Uses `/classify` of infinity, which returns named outputs, most likely first. The server may
+    ignore `raw_scores`."""
 
     def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
@@ -352,7 +350,8 @@ class InfinityClassify(ClassificationProtocol):
 
 @dataclass(frozen=True, kw_only=True)
 class KserveInfer(ClassificationProtocol):
-    """`/v2/models/NAME/infer`: texts in, logits out, with the entry's tensor names."""
+    """Uses `/v2/models/NAME/infer`, which takes texts and returns logits, with the entry's tensor
+    names."""
 
     tensors: KserveTensors
 
@@ -397,7 +396,7 @@ def find_protocol(connection: Connection) -> str:
 
 
 def names_of_tei(connection: Connection) -> tuple[str, ...] | None:
-    """Return the names of its outputs in order, or None if it does not state them."""
+    """Return the names of TEI's outputs in order, or None if TEI does not state them."""
     try:
         labels = connection.get_at_root("/info")["model_type"]["classifier"]["id2label"]
         return tuple(str(labels[str(index)]) for index in range(len(labels)))

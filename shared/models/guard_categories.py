@@ -1,7 +1,5 @@
-"""Categories that a guard names with its label (S10, social_bias): evidence, never part of P.
-
-Source: specs "models" §3.1.
-"""
+"""Categories that a guard model names with its label (S10, social_bias). They are evidence and
+never change the probabilities. Source: specs "models" §3.1."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ HATEFUL = "hateful"
 
 
 def named_categories(table: PromptTable | None, answer: str) -> Mapping[str, str]:
-    """Return the guard's categories that occur in its answer as whole words → their description."""
+    """Map the guard's categories that occur in its answer as whole words to their descriptions."""
     categories = (table and table.categories) or {}
     return {
         name: words
@@ -27,17 +25,16 @@ def named_categories(table: PromptTable | None, answer: str) -> Mapping[str, str
 
 
 def is_written(table: PromptTable | None) -> bool:
-    """True if the guard's answer names categories; a guard with one category was asked about it."""
+    """Return True if the guard's answer names categories. A guard with a single category does not
+    name it."""
     return table is not None and len(table.categories or ()) > 1
 
 
 def with_only_category(
     judged: Judgement, table: PromptTable | None, least: Mapping[str, float]
 ) -> Judgement:
-    """Add the only category that the guard was asked about, if it decides for it.
-
-    least: label → P at which the guard's entry decides for it.
-    """
+    """Add the guard's only category if it decides that the text is hateful. `least` maps labels to
+    the probabilities at which the guard's entry decides for them."""
     categories = (table and table.categories) or {}
     if len(categories) != 1 or judged.probabilities is None or HATEFUL not in judged.labels:
         return judged

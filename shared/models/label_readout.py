@@ -1,14 +1,14 @@
 """Converts a head's raw logits to probabilities of canonical labels.
 
-N rows, K outputs, L labels; z logits, T temperature. Source: specs "models" §1.1, §1.2; activations
-as in the Transformers pipeline (`TextClassificationPipeline`).
+There are N rows, K outputs and L labels; z are logits, T is the temperature. Source: specs "models"
+§1.1, §1.2; activations as in the Transformers pipeline (`TextClassificationPipeline`).
 
 softmax: p = softmax(z / T) over all K outputs; P(label) is the sum over its outputs. Ignored
 outputs keep their share: P is not renormalised, and `mass` is its sum.
 
-sigmoid: p = 1 / (1 + exp(-z / T)); of several outputs the largest (`max`), or 1 - prod(1 - p)
-(`any`). With a complement, P(other) = 1 - P(label), without a mass. Otherwise the labels' values
-are divided by their sum, which is the mass.
+sigmoid: p = 1 / (1 + exp(-z / T)). Several outputs of a label are combined by the largest (`max`),
+or by 1 - prod(1 - p) (`any`). With a complement, P(other) = 1 - P(label), and there is no mass.
+Otherwise the labels' values are divided by their sum, which is the mass.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ STEEPEST = 700.0  # beyond it exp overflows; a sigmoid there is within 1e-304 of
 
 @dataclass(frozen=True)
 class LabelReadout:
-    """Probabilities of labels from a head."""
+    """The label probabilities computed from a head."""
 
     probabilities: Floats  # (N, L), in [0, 1]
     mass: Floats | None  # (N,) sum over all labels; None: not defined
 
 
 def softmax(logits: Floats) -> Floats:
-    """Convert (N, K) logits to probabilities; rows sum to 1."""
+    """Convert logits of shape (N, K) to probabilities; rows sum to 1."""
     raised: Floats = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares: Floats = raised / raised.sum(axis=1, keepdims=True)
     return shares
 
 
 def read_labels(logits: Floats, mapping: LabelMapping, temperature: float = 1.0) -> LabelReadout:
-    """Convert (N, K) raw logits to (N, L) probabilities."""
+    """Convert raw logits, (rows, outputs), to probabilities, (rows, labels)."""
     scaled = logits / temperature
     if mapping.activation == "softmax":
         shares = softmax(scaled)
@@ -80,7 +80,8 @@ def _independent(scaled: Floats, mapping: LabelMapping) -> Floats:
 
 
 def of_head(probabilities: Floats, mass: Floats | None, labels: Sequence[str]) -> list[Judgement]:
-    """Return judgements from a head's (N, L) probabilities and their (N,) mass, if defined."""
+    """Return judgements from a head's probabilities, (rows, labels), and the mass of each row, if
+    defined."""
     shares = [None] * len(probabilities) if mass is None else np.minimum(mass, 1.0).tolist()
     judgements = []
     for row, share in zip(probabilities.tolist(), shares, strict=True):

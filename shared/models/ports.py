@@ -1,9 +1,9 @@
-"""The ports: what metrics see of models, bound once per process, and the calls they accept.
+"""The ports: the protocols by which metrics use models. They are bound once per process.
 
 A worker binds one implementation at start (`bind`), and a metric gets it by `models()`. Completions
-for many requests share calls: a prompt is drawn with (seed, `draw`), where `draw` is its index in
-its own request, so prompts of all requests with the same sampling share a call, and each is drawn
-as if its request were alone. For workers only.
+for many requests share calls. A prompt is sampled with (seed, `draw`), where `draw` is its index in
+its own request. Prompts of all requests with the same sampling can thus share a call, and the
+result is the same as for each request alone. For workers only.
 """
 
 from __future__ import annotations
@@ -44,55 +44,51 @@ Floats = NDArray[np.float64]
 
 
 class Judge(Protocol):
-    """Anything that returns probabilities of labels: encoders, causal models, servers of either.
+    """Anything that returns label probabilities: encoders, causal models, or servers of either.
 
-    A causal model has the labels of the example's template, or of its own prompt. Values do
-    not depend on other examples of the call. Raises BadInput for an example that the model
-    cannot judge (a template for an encoder; neither template nor prompt for a causal
-    model), ModelCannot for values that a server does not return
-    (`shared.models.catalogue.entry`), Unavailable if the model cannot answer now.
+    A causal model has the labels of the example's template, or of its own prompt. Values do not
+    depend on other examples of the call. Raises BadInput for an example that the model cannot judge
+    (a template for an encoder; neither template nor prompt for a causal model). Raises ModelCannot
+    for values that a server does not return (`shared.models.catalogue.entry`), and Unavailable if
+    the model cannot answer now.
     """
 
     @property
     def use(self) -> ModelUse:
-        """The model for the provenance: name, revision, hash, device and dtype."""
+        """The model's name, revision, hash, device and dtype, for the provenance."""
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """BCP 47 tags of the languages it was trained on, `*`: all; empty: not stated."""
+        """BCP 47 tags of the languages that the model was trained on. `*` means all; empty means
+        not stated."""
 
     @property
     def abilities(self) -> frozenset[Ability]:
-        """The supported operations, by kind and source."""
+        """The supported operations, which follow from kind and source."""
 
     @property
     def mask_text(self) -> str:
-        """The string that replaces a masked word in rows of words."""
+        """The string that replaces a masked word in variations of a text."""
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
-        """Return the labels, in the order of every answer's columns."""
+        """Return the labels, in the column order of every answer."""
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
         """Return each example's tokens, to which rows and attributions refer."""
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        """Return (L,) probabilities of the labels for each example, in [0, 1], of sum 1."""
+        """Return one probability per label for each example, in [0, 1] with sum 1."""
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """Return P of the labels for each example with its reading and mass, or the reason for
-        none.
-
-        P is equal to that of `judge`.
-        """
+        """Return label probabilities for each example with their reading and mass, or the reason
+        why there are none. The probabilities equal those of `judge`."""
 
     def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
-        """Return (R, L) probabilities for each example, one row per variation."""
+        """Return an array of shape (variations, labels) with probabilities for each example."""
 
     def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
-        """Return P of each example's word variations, each judged as its string.
-
-        Deviates from specs "models" §4.1, (R, L) only: a missing P has its reason.
-        """
+        """Return label probabilities of each example's word variations. Each variation is judged as
+        a string. Deviates from specs "models" §4.1: a missing row has its reason."""
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
@@ -108,29 +104,29 @@ class Classifier(Judge, Protocol):
         """The labels, in the order of the columns of `probabilities`."""
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        """Return (N, L) probabilities in [0, 1]; rows sum to 1.
-
-        A row does not depend on other rows. Texts over the model's length are cut, as `truncated`
-        says. Raises Unavailable if the model cannot answer now.
-        """
+        """Return an array of shape (texts, labels) with probabilities in [0, 1]. Rows sum to 1. A
+        row does not depend on other rows. Texts over the model's length are cut; `truncated`
+        reports these. Raises Unavailable if the model cannot answer now."""
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return (N,) which texts are longer than the model reads."""
+        """Return one boolean per text: True if it is longer than the model reads."""
 
 
 class Writer(Protocol):
-    """A language model that continues text; OpenAI-compatible servers can do this too."""
+    """A language model that continues text. It may be behind an OpenAI-compatible server."""
 
     @property
     def use(self) -> ModelUse:
-        """The model for the provenance: name, revision, hash, device and dtype."""
+        """The model's name, revision, hash, device and dtype, for the provenance."""
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """BCP 47 tags of the languages it was trained on, `*`: all; empty: not stated."""
+        """BCP 47 tags of the languages that the model was trained on. `*` means all; empty means
+        not stated."""
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return a completion of each prompt, drawn with the seed and its `draw` or index."""
+        """Return a completion of each prompt, sampled with the seed and the prompt's `draw` or
+        index."""
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
         """Return token log-probabilities of each completion after its prompt."""
@@ -141,14 +137,14 @@ class LanguageModel(Judge, Writer, Protocol):
 
 
 class Similarity(Protocol):
-    """A model of g(a, b), the similarity of two texts."""
+    """A model that computes the similarity of two texts."""
 
     @property
     def use(self) -> ModelUse:
-        """The model for the provenance: name, revision, hash, device and dtype."""
+        """The model's name, revision, hash, device and dtype, for the provenance."""
 
     def similarities(self, pairs: Sequence[Pair]) -> Floats:
-        """Return (N,) values in [0, 1]; a pair does not depend on other pairs."""
+        """Return one similarity per pair, in [0, 1]. A value does not depend on other pairs."""
 
 
 class Models(Protocol):
@@ -161,30 +157,30 @@ class Models(Protocol):
         """Return the kind of the model."""
 
     def reader_of(self, name: str) -> str | None:
-        """Return the language model that reads explanations for this one, by its entry."""
+        """Return the language model that the entry names as the reader of this model's
+        explanations, or None."""
 
     def judge(self, name: str) -> Judge:
-        """Return the classifier or causal model, in this process, behind the queue or a server."""
+        """Return the classifier or causal model, in this process, over the queue, or behind a
+        server."""
 
     def classifier(self, name: str) -> Classifier:
-        """Return the classifier, for plain texts. Metrics use `judge`."""
+        """Return the classifier for plain texts. Metrics use `judge` instead."""
 
     def language_model(self, name: str) -> LanguageModel:
         """Return the causal model."""
 
     def writer(self, name: str) -> Writer:
-        """Return the causal model, here or behind an OpenAI-compatible server."""
+        """Return the causal model, in this process or behind an OpenAI-compatible server."""
 
     def similarity(self, name: str) -> Similarity:
-        """Return the bi-encoder or cross-encoder."""
+        """Return the similarity model, a bi-encoder or cross-encoder."""
 
 
 class CatalogueModels(ABC):
-    """The base of every binding of `Models`.
-
-    Its methods raise BadInput for an unknown name or another kind of model, ModelNotReady if it is
-    not loaded, or its server is away.
-    """
+    """The base class of all implementations of `Models`. Its methods raise BadInput for an unknown
+    name or another kind of model. They raise ModelNotReady if the model is not loaded, or its
+    server is unreachable."""
 
     def __init__(self, catalogue: Catalogue, states: ModelStates | None = None) -> None:
         self._catalogue = catalogue
@@ -209,7 +205,8 @@ class CatalogueModels(ABC):
         return self.language_model(name)
 
     def _entry(self, name: str, *kinds: ModelKind) -> ModelEntry:
-        """Return the entry; the reader has its own, which no request can name."""
+        """Return the model's entry. The reader of explanations has an entry that no request can
+        name."""
         if name == READER.name:
             return READER
         entry = self._catalogue.of_kind(name, *kinds)
@@ -237,10 +234,8 @@ def models() -> Models:
 
 
 def perform(operation: Any, models: Models, name: str) -> Any:
-    """Return the answer as JSON of the type `operation.answer`.
-
-    Raises BadInput if this kind of model cannot perform the operation.
-    """
+    """Perform an operation on a model. The result is JSON of the type `operation.answer`. Raises
+    BadInput if this kind of model cannot perform the operation."""
     return operation.answer.as_json(_perform(operation, models, name))
 
 
@@ -297,7 +292,7 @@ def describe(models: Models, name: str) -> op.Description:
 
 
 def _of_prompt(model: Judge) -> tuple[str, ...]:
-    """Return the labels of a causal model's own prompt; () if requests bring theirs."""
+    """Return the labels of a causal model's own prompt, or () if requests bring their labels."""
     for example in (op.Example(text=""), op.Example(text="", text_pair="")):
         with suppress(BadInput):
             return model.labels_of(example)
@@ -306,7 +301,7 @@ def _of_prompt(model: Judge) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class PromptOfRequest:
-    """A prompt to complete; `owner` identifies its request in the batch."""
+    """A prompt to complete. `owner` identifies the prompt's request in the batch."""
 
     owner: int
     model: str
@@ -315,7 +310,7 @@ class PromptOfRequest:
 
 
 def generate(prompts: Sequence[PromptOfRequest]) -> list[Completion]:
-    """Return (N,) completions in the order of the prompts. Raises Unavailable and BadInput."""
+    """Return one completion per prompt, in order. Raises Unavailable and BadInput."""
     groups: dict[tuple[str, Sampling], list[int]] = {}
     drawn = _number_samples(prompts)
     for index, prompt in enumerate(prompts):
@@ -331,7 +326,8 @@ def generate(prompts: Sequence[PromptOfRequest]) -> list[Completion]:
 
 
 def _number_samples(prompts: Sequence[PromptOfRequest]) -> list[Prompt]:
-    """Number sampled prompts within their owner, model and sampling; greedy ones stay."""
+    """Number the sampled prompts that share owner, model and sampling. Prompts with temperature 0
+    stay unchanged."""
     counts: Counter[tuple[int, str, Sampling]] = Counter()
     numbered = []
     for row in prompts:

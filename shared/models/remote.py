@@ -1,8 +1,8 @@
 """Models behind the queue: every method of a port is one call to a model worker.
 
-A call is a small message, and its answer comes on a reply list that expires. Both have users' texts
-and are encrypted. A repeated call changes nothing, so a call without an answer by its deadline is
-sent again, at most twice. The model worker performs it on the models of its process
+A call is a small message, and its answer is put in a reply list that expires. Both contain users'
+texts and are encrypted. A repeated call changes nothing, so a call without an answer by its
+deadline is sent again, at most twice. The model worker performs it on the models of its process
 (`handle_call`). Servers are called directly.
 """
 
@@ -87,7 +87,7 @@ logger = telemetry.logger(__name__)
 
 
 class RemoteCall(Message):
-    """A call to a model worker, with the job that it is for."""
+    """A call to a model worker, with the job that needs it."""
 
     id: str
     model: ModelName
@@ -100,7 +100,7 @@ class RemoteCall(Message):
 
 
 class RemoteError(Message):
-    """An error in transport form."""
+    """An error in the form that is sent over the queue."""
 
     error: Literal[
         "AnswerCut", "BadInput", "DegenerateInput", "ModelNotReady", "Unavailable", "ScoringError"
@@ -129,26 +129,24 @@ def service_of(kind: ModelKind) -> ModelService:
 
 
 def task_name(service: ModelService) -> str:
-    """Return the Celery task, and queue, of calls to a model service."""
+    """Return the name of the Celery task, and queue, for calls to a model service."""
     return f"model.{service}"
 
 
 def cancel_key(call_id: str) -> str:
-    """Return the Redis key that exists once nobody waits for the answer."""
+    """Return the Redis key that is set when the caller no longer waits for the answer."""
     return f"withdrawn:{call_id}"
 
 
 def response_list(call_id: str) -> str:
-    """Return the Redis list for the answer."""
+    """Return the name of the Redis list for the answer."""
     return f"reply:{call_id}"
 
 
 @lru_cache(maxsize=MOST_SERVERS)
 def response_client(address: str) -> redis.Redis:
-    """Return connections for blocking reads, whose sockets wait longer than any read.
-
-    address: the Redis with the call's queue (`Settings.redis_of`).
-    """
+    """Return a client for blocking reads, with a socket timeout longer than any read. `address` is
+    the Redis with the call's queue (`Settings.redis_of`)."""
     return client(
         LONGEST_BLOCK_SECONDS,
         patient=True,
@@ -159,7 +157,7 @@ def response_client(address: str) -> redis.Redis:
 
 
 def encode_message(message: Message) -> str:
-    """Return a call or reply in transport form; encrypted, since Redis may write it to a file."""
+    """Encrypt a call or reply for transport, because Redis may write it to a file."""
     sealer = secret_sealer(settings())
     is_public = isinstance(message, RemoteCall) and not message.private
     text = message.model_dump_json(
@@ -169,7 +167,8 @@ def encode_message(message: Message) -> str:
 
 
 def decode_message(message: str | bytes) -> str | bytes:
-    """Return the JSON of a call or reply. Raises Unreadable if no key of this process opens it."""
+    """Return the JSON of a call or reply. Raises Unreadable if no key of this process decrypts
+    it."""
     if message[:1] in ("{", b"{"):
         return message
     sealer = secret_sealer(settings())
@@ -180,7 +179,7 @@ def decode_message(message: str | bytes) -> str | bytes:
 
 @lru_cache(maxsize=MOST_SERVERS)
 def prompt_client(address: str) -> redis.Redis:
-    """Return connections that fail rather than wait."""
+    """Return a client that fails at once instead of waiting."""
     return client(NOTICE_SECONDS, patient=True, url=address)
 
 
@@ -264,7 +263,7 @@ def _send_and_wait(service: ModelService, call: RemoteCall, seconds: float) -> b
 
 
 def _wait(call: RemoteCall, seconds: float, address: str) -> bytes | None:
-    """Return the answer, or None after `seconds`. Raises if the job is stopped."""
+    """Return the answer, or None after `seconds`. Raises JobStopped if the job is stopped."""
     until = time.monotonic() + seconds
     with waiting() as check_wanted:
         while (remaining := until - time.monotonic()) > 0:
@@ -277,7 +276,7 @@ def _wait(call: RemoteCall, seconds: float, address: str) -> bytes | None:
 
 
 def register_model_task(service: ModelService) -> Any:
-    """Register `model.<service>`, whose body is `handle_call`."""
+    """Register the Celery task `model.<service>`, which runs `handle_call`."""
 
     @app.task(name=task_name(service), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
     def task(self: Any, message: str) -> None:
@@ -288,7 +287,7 @@ def register_model_task(service: ModelService) -> Any:
 
 
 def handle_call(message: str) -> None:
-    """Perform one call, unless nobody waits for it."""
+    """Perform one call, unless its caller no longer waits for it."""
     try:
         call = RemoteCall.model_validate_json(decode_message(message))
     except (
@@ -319,7 +318,8 @@ def handle_call(message: str) -> None:
 
 
 class _CancelEvent(threading.Event):
-    """Set once the caller has withdrawn its call; checks Redis at most once a second."""
+    """An event that is set once the caller has withdrawn its call. Redis is checked at most once a
+    second."""
 
     def __init__(self, call: RemoteCall) -> None:
         super().__init__()
@@ -349,7 +349,7 @@ def _run_call(call: RemoteCall) -> CallResponse:
 
 
 def _to_error(error: ScoringError) -> CallResponse:
-    """Return the error under the nearest name of the transport."""
+    """Return the error as the most similar type that can be sent."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in ERRORS)
     refusal = {"error": name, "detail": error.detail, "pointer": error.pointer}
     if isinstance(error, ModelNotReady):
@@ -358,11 +358,8 @@ def _to_error(error: ScoringError) -> CallResponse:
 
 
 def _send(call: RemoteCall, reply: CallResponse) -> None:
-    """Send the reply, again and again while this sending is waited for.
-
-    The work is done, and a caller without a reply waits for its whole deadline before it calls
-    again.
-    """
+    """Send the reply, and retry as long as the caller may wait for it. The work is done, and a
+    caller without a reply would wait for its whole deadline before it calls again."""
     message, target = encode_message(reply), response_list(call.id)
     while True:
         try:
@@ -396,11 +393,12 @@ class RemoteModel:
 
 
 class RemoteJudge(RemoteModel):
-    """The port `Judge`."""
+    """Implements the port `Judge` by calls over the queue."""
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """BCP 47 tags of the languages it was trained on, `*`: all; empty: not stated."""
+        """BCP 47 tags of the languages that the model was trained on. `*` means all; empty means
+        not stated."""
         return self._description.languages
 
     @property
@@ -412,7 +410,7 @@ class RemoteJudge(RemoteModel):
         return self._description.mask_text
 
     def labels_of(self, example: op.Example) -> tuple[str, ...]:
-        """Return the labels, in the order of every answer's columns."""
+        """Return the labels, in the column order of every answer."""
         if example.template is not None:
             return tuple(example.template.verbalizers)
         if example.prompt is not None and example.prompt.verbalizers is not None:
@@ -453,7 +451,7 @@ class RemoteJudge(RemoteModel):
 
 
 class RemoteClassifier(RemoteJudge):
-    """The port `Classifier`."""
+    """Implements the port `Classifier` by calls over the queue."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -468,7 +466,7 @@ class RemoteClassifier(RemoteJudge):
 
 
 class RemoteLanguageModel(RemoteJudge):
-    """The port `LanguageModel`."""
+    """Implements the port `LanguageModel` by calls over the queue."""
 
     def generate(self, prompts: Sequence[op.Prompt], sampling: op.Sampling) -> list[op.Completion]:
         if not prompts:
@@ -486,7 +484,7 @@ class RemoteLanguageModel(RemoteJudge):
 
 
 class RemoteSimilarity(RemoteModel):
-    """The port `Similarity`."""
+    """Implements the port `Similarity` by calls over the queue."""
 
     def similarities(self, pairs: Sequence[op.Pair]) -> Floats:
         values = self._call(op.Compare(pairs=tuple(pairs))) if pairs else ()
@@ -494,7 +492,7 @@ class RemoteSimilarity(RemoteModel):
 
 
 class QueueModels(CatalogueModels):
-    """The port `shared.models.ports.Models` over Redis."""
+    """Implements the port `shared.models.ports.Models` by calls over Redis."""
 
     def classifier(self, name: str) -> Classifier:
         entry = self._entry(name, "classifier")

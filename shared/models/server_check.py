@@ -1,8 +1,6 @@
-"""Tests the abilities of a model server: one record, and its text.
-
-`probe` sends a dozen short requests. `render` formats the record for people, `model_dump_json` for
-machines. A server that is away has a record too, with the reason. Source: specs "models" §5.2.
-"""
+"""Tests the abilities of a model server, and formats the result. `probe` sends a dozen short
+requests. `render` formats the record for people, `model_dump_json` for machines. An unreachable
+server also gets a record, with the reason. Source: specs "models" §5.2."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ def probe(entry: ModelEntry) -> ServerAbilities:
 
 
 def render(record: ServerAbilities) -> str:
-    """Return the record in lines with two columns of abilities, for `touchstone models check`."""
+    """Format the record as lines with two columns of abilities, for `touchstone models check`."""
     owner = f"  owned by {record.owner}" if record.owner else ""
     if record.error is not None:
         return f"{record.name}  {record.source}  {record.served}{owner}\n  unusable: {record.error}"
@@ -142,10 +140,8 @@ def _classifier(entry: ModelEntry) -> dict[str, Any]:
 
 
 def _writes(server: LanguageServer) -> tuple[ServerChoice | None, bool]:
-    """Return a chat's answer, or None without chat, and whether it completes text.
-
-    Raises BadInput if it does neither.
-    """
+    """Return a chat's answer, or None without chat, and True if the server completes text. Raises
+    BadInput if it does neither."""
     body = {"messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 64}
     try:
         answer = server.dialect.complete_chat([{**body, "temperature": 0}])[0]
@@ -167,7 +163,8 @@ def _asked(path: str, **fields: Any) -> dict[str, Any]:
 
 
 def _max_logprobs(server: LanguageServer, path: str) -> int:
-    """Return the number of tokens listed per position, since some servers ignore the field."""
+    """Return the number of tokens listed per position. It is measured, because some servers ignore
+    the field."""
     body = _asked(path, max_tokens=4, temperature=0, logprobs=True, top_logprobs=True)
     [choice] = server.dialect.complete(path, [body])
     positions = choice.logprobs.positions if choice.logprobs else []
@@ -183,7 +180,8 @@ def _repeats(server: LanguageServer, path: str) -> int:
 
 
 def _length(server: LanguageServer) -> int | None:
-    """Return `max_model_len` of vLLM and SGLang, or `meta.n_ctx_train` of llama.cpp."""
+    """Return the context length: `max_model_len` of vLLM and SGLang, or `meta.n_ctx_train` of
+    llama.cpp."""
     try:
         listed = listed_models(server.connection.get("/models"))
     except BadInput:
@@ -215,7 +213,8 @@ def _reading_fields(judgement: Judgement) -> dict[str, Any]:
 
 
 def _judged_metrics(labels: Sequence[str], judgement: Judgement, votes: int = 0) -> dict[str, str]:
-    """Return the metrics that its judgements support. No server shows tokens, so ICE uses words."""
+    """Return the metrics that the server's judgements support. No server shows tokens, so ICE uses
+    words."""
     unread = judgement.unread.code if judgement.unread else None
     coarse = judgement.reading == "votes" and votes < FEWEST_VOTES
     support = {"ICE": f"no P (votes < {FEWEST_VOTES})" if coarse else "words"}
@@ -235,7 +234,7 @@ def _judged_metrics(labels: Sequence[str], judgement: Judgement, votes: int = 0)
 
 
 def _cells(record: ServerAbilities) -> Sequence[tuple[str, str | None]]:
-    """Return (name, value) in the order of the two columns; None: not shown."""
+    """Return (name, value) in the order of the two columns. A value of None is not shown."""
     yes = {True: "yes", False: NONE, None: None}
     of_language_models = [
         ("list models", yes[record.lists_models]),

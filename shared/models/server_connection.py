@@ -1,12 +1,12 @@
 """The connection to one model server: pooling, limits, retries, and its errors.
 
-Pacing (`ServerRateLimiter`): at most the entry's `requests_per_minute` in any sixty seconds, over
-all workers, counted in Redis; earlier requests wait. Without Redis each process counts for itself.
+Rate limit (`ServerRateLimiter`): at most the entry's `requests_per_minute` in any sixty seconds,
+over all workers, counted in Redis. Requests above it wait. Without Redis each process counts alone.
 Retried: failed connections, 429 and 5xx, after `Retry-After` or a growing pause. Not retried: other
 4xx, a used-up quota or credit, and a request that the server accepted but did not answer in time,
-since a second one would double its load. An answer of more than `answer_bytes` is refused
-(`bounded_client`). Redirects are not followed, since they would carry texts and keys elsewhere. No
-message and no log has a key. Source: specs "models" §1, §5.1.
+because a second one would double its load. An answer of more than `answer_bytes` is rejected
+(`bounded_client`). Redirects are not followed, because they would carry texts and keys elsewhere.
+No message and no log contains a key. Source: specs "models" §1, §5.1.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ Json = dict[str, Any]
 
 
 class _RetryError(Exception):
-    """A failure that may be temporary; `after` is the pause that the server asks for."""
+    """A failure that may be temporary. `after` is the pause that the server requests."""
 
     def __init__(self, detail: str, after: float | None = None) -> None:
         super().__init__(detail)
@@ -75,7 +75,7 @@ class _RetryError(Exception):
 
 
 class FieldRefused(BadInput):
-    """The server rejects a request's content; `words` is its whole message."""
+    """The server rejects the content of a request. `words` is the server's whole message."""
 
     def __init__(self, detail: str, *, pointer: str | None, words: str) -> None:
         super().__init__(detail, pointer=pointer)
@@ -83,16 +83,14 @@ class FieldRefused(BadInput):
 
 
 class AnswerUnread(ScoringError):
-    """A server's answer cannot be read, such as a page of a proxy.
-
-    A test of a server's abilities takes it for a no. For a job it is as if the server were away
-    (`readable_answers`). The detail has no words of the server.
-    """
+    """A server's answer cannot be read, such as a page of a proxy. A test of abilities counts it as
+    a missing ability. For a job it counts as an unreachable server (`readable_answers`). The detail
+    repeats nothing of the server's answer."""
 
 
 @contextlib.contextmanager
 def readable_answers(model: str) -> Iterator[None]:
-    """Turn AnswerUnread in this block into Unavailable with the model's name."""
+    """Convert AnswerUnread in this block to Unavailable with the model's name."""
     try:
         yield
     except AnswerUnread as error:
@@ -103,7 +101,7 @@ def readable_answers(model: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Address:
-    """A server's address, headers and query; `$NAME` comes from the environment."""
+    """A server's address, headers and query. `$NAME` is replaced by an environment variable."""
 
     entry: ModelEntry
 
@@ -128,7 +126,7 @@ class Address:
         return self._expand(self.entry.query)
 
     def redacted(self, words: str) -> str:
-        """Return a server's words without the secrets that it was sent."""
+        """Return a server's message without the secrets that were sent to it."""
         names = [] if self.entry.api_key_env is None else [self.entry.api_key_env]
         for value in (*self.entry.headers.values(), *self.entry.query.values()):
             names += VARIABLE.findall(value)
@@ -156,9 +154,9 @@ class Address:
 class Connection:
     """A connection to the server of one entry. Thread-safe.
 
-    Raises Unavailable if the server is away, too busy or rejects the key, TextTooLong if the text
-    is too long, BadInput if it rejects the request (with its words, unless the job is private),
-    AnswerUnread for an answer that is not JSON.
+    Raises Unavailable if the server is unreachable, too busy or rejects the key, and TextTooLong if
+    the text is too long. Raises BadInput if the server rejects the request; the message quotes it
+    unless the job is private. Raises AnswerUnread for an answer that is not JSON.
     """
 
     def __init__(self, entry: ModelEntry) -> None:
@@ -177,23 +175,24 @@ class Connection:
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="server")
 
     def get(self, path: str) -> Any:
-        """Return the answer to a GET below `/v1`."""
+        """Return the answer to a GET request below `/v1`."""
         return self._send("GET", self._address.base + path, [None])[0]
 
     def get_at_root(self, path: str) -> Any:
-        """Return the answer to a GET beside `/v1`, for paths that OpenAI does not have."""
+        """Return the answer to a GET request outside `/v1`, for paths that OpenAI does not have."""
         return self._send("GET", self._root + path, [None])[0]
 
     def post(self, path: str, bodies: Sequence[Json]) -> list[Any]:
-        """Return the answers to requests below `/v1`, in order; they are sent in parallel."""
+        """Return the answers to requests below `/v1`, in order. The requests are sent in
+        parallel."""
         return self._send("POST", self._address.base + path, bodies)
 
     def post_at_root(self, path: str, bodies: Sequence[Json]) -> list[Any]:
-        """Return the answers to requests beside `/v1`."""
+        """Return the answers to requests outside `/v1`, in order."""
         return self._send("POST", self._root + path, bodies)
 
     def _send(self, method: str, url: str, bodies: Sequence[Json | None]) -> list[Any]:
-        """Send in parallel by threads of the pool, in the context of this job."""
+        """Send requests in parallel with threads of the pool, in the context of this job."""
         return wait_all(
             [
                 self._pool.submit(copy_context().run, self._send_with_retry, method, url, body)
@@ -268,7 +267,7 @@ class Connection:
         return FieldRefused(detail, pointer=pointer, words=f"{parameter} {words}")
 
     def _read(self, response: httpx.Response) -> Any:
-        """Return a JSON object, or the list of text-embeddings-inference."""
+        """Return a JSON object, or the list that text-embeddings-inference returns."""
         if response.content.count(b",") > self._most_bytes // BYTES_OF_A_VALUE:
             raise Unavailable(
                 f"the answer from the server of {self.name!r} has too many JSON values"
@@ -287,7 +286,7 @@ class Connection:
 
 
 def listed_models(answer: Any) -> list[Json]:
-    """Return the entries of OpenAI's list of models; [] for another answer."""
+    """Return the entries of OpenAI's list of models, or [] for another answer."""
     listed = answer.get("data") if isinstance(answer, dict) else None
     return (
         [model for model in listed if isinstance(model, dict)] if isinstance(listed, list) else []
@@ -324,7 +323,7 @@ def _message(response: httpx.Response) -> str:
 
 
 def _retry_after(response: httpx.Response) -> float | None:
-    """Return seconds from a number or a date (RFC 9110, 10.2.3); None: unusable."""
+    """Return the seconds given as a number or a date (RFC 9110, 10.2.3), or None if unusable."""
     header = response.headers.get("Retry-After", "")
     try:
         seconds = float(header)
@@ -347,7 +346,7 @@ def _pause(state: RetryCallState) -> float:
 
 
 class _NoQuery(logging.Filter):
-    """Removes queries, which may have a key, from httpx's log of addresses."""
+    """Removes queries from httpx's log of addresses, because they may contain a key."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple):
@@ -393,14 +392,14 @@ class ServerRateLimiter:
         self._lock = threading.Lock()
 
     def wait(self) -> None:
-        """Wait until a request may go, and count it. Raises JobStopped."""
+        """Wait until a request may be sent, and count it. Raises JobStopped."""
         if self._most is None:
             return
         while (seconds := self._too_early(self._most)) > 0:
             pause(seconds)
 
     def _too_early(self, most: int) -> float:
-        """Return the seconds until there is room; 0: the request was counted."""
+        """Return the seconds until a request is allowed, or 0 if it was counted."""
         try:
             _, take = _redis()
             return float(take(keys=[self._key], args=[most, secrets.token_hex(8)])) / 1e6

@@ -1,10 +1,10 @@
 """The last known abilities of each model server: one record for all processes, in Redis.
 
 A worker tests a server when it is first seen, after a change of its entry, daily, and after an
-error that contradicts the record. A lock allows one worker at a time. Other knowledge of a process
-about a server is valid for as long: `ServerState`. If Redis is flushed, servers are tested again.
-Deviates: the specs use a table of the database; like the states, records are not needed by any job.
-Source: specs "models" §2.4, §5.2.
+error that contradicts the record. A lock allows one worker at a time. `ServerState` keeps other
+knowledge of a process about a server for the same time. If Redis is flushed, servers are tested
+again. Deviates: the specs use a table of the database, but no job needs these records. Source:
+specs "models" §2.4, §5.2.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ logger = telemetry.logger(__name__)
 
 
 class ServerAbilities(Message):
-    """The abilities of a server. Null: not tested, since not applicable."""
+    """The abilities of a server. Null means not tested, because the ability does not apply."""
 
     name: str
     source: str = Field(description="the scheme; addresses are not repeated")
@@ -76,19 +76,19 @@ class ServerAbilities(Message):
 
     @property
     def is_usable(self) -> bool:
-        """True if the server answers."""
+        """Return True if the server answers."""
         return self.error is None
 
 
 class ServerRecord(Message):
-    """The abilities with their time and the fingerprint of the entry."""
+    """A server's abilities, with the time of the test and the fingerprint of its entry."""
 
     at: float
     entry: str
     abilities: ServerAbilities
 
     def is_due(self, entry: ModelEntry, now: float) -> bool:
-        """True if the server must be tested again: daily, sooner if it was unusable."""
+        """Return True if the server must be tested again: daily, or sooner if it was unusable."""
         validity = DAY if self.abilities.is_usable else UNUSABLE_SECONDS
         return now - self.at >= validity or self.entry != fingerprint(entry)
 
@@ -99,7 +99,7 @@ def fingerprint(entry: ModelEntry) -> str:
 
 
 def read() -> dict[str, ServerRecord]:
-    """Return model → record; {} if Redis is away."""
+    """Return the record of each model, or {} if Redis is unreachable."""
     records: dict[str, ServerRecord] = {}
     with suppress(RedisError):
         for name, value in board_client().hgetall(RECORDS).items():
@@ -109,11 +109,9 @@ def read() -> dict[str, ServerRecord]:
 
 
 def refresh(entry: ModelEntry, probe: Callable[[ModelEntry], ServerAbilities]) -> bool:
-    """Test the server if its record is due and no other worker tests it; True if it was tested.
-
-    A server that is away leaves the record unchanged, and is reported by its state. Raises
-    RedisError.
-    """
+    """Test the server if its record is due and no other worker tests it. Return True if it was
+    tested. An unreachable server leaves the record unchanged and is reported by its state. Raises
+    RedisError."""
     now = float(board_client().time()[0])
     record = read().get(entry.name)
     if record is not None and not record.is_due(entry, now) and entry.name not in contradicted:
@@ -138,7 +136,8 @@ contradicted: set[str] = set()  # models whose server rejected what it accepted 
 
 
 class ServerState(Generic[Found]):
-    """A server's known properties, for a day or until it rejects what it accepted."""
+    """A server's known properties. They are kept for a day, or until the server rejects something
+    that it accepted before."""
 
     def __init__(self, name: str, find: Callable[[], Found]) -> None:
         self._name, self._find = name, find
@@ -148,12 +147,12 @@ class ServerState(Generic[Found]):
 
     @property
     def known(self) -> Found | None:
-        """The known value, without a request to the server."""
+        """The known value, or None. No request is sent."""
         return self._known
 
     @property
     def value(self) -> Found:
-        """The value, found now if it is unknown or expired. Raises as `find` does."""
+        """The value. It is computed if it is unknown or expired. Raises as `find` does."""
         with self._lock:
             if self._known is None or monotonic() - self._since >= DAY:
                 with readable_answers(self._name):
@@ -161,8 +160,8 @@ class ServerState(Generic[Found]):
             return self._known
 
     def run(self, ask: Callable[[], Answer]) -> Answer:
-        """Return the answer; after an error that contradicts the value, find it again and retry
-        once."""
+        """Return the result of `ask`. After an error that contradicts the value, compute the value
+        again and retry once."""
         known, since = self._known, self._since
         try:
             with readable_answers(self._name):

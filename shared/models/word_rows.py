@@ -1,9 +1,9 @@
 """Variations of a text in words, rendered as strings and judged like any text.
 
-Models behind a server support nothing else, since they show no tokens (`ServerModel`).
+Models behind a server support nothing else, because they show no tokens (`ServerModel`).
 
-A deleted word takes one adjacent blank with it, a space if possible, so that line breaks stay;
-deletion never joins two separate words. Rendering takes linear time. Source: specs "models" §4.2.
+One blank next to a deleted word is deleted too, a space if possible, so that line breaks stay.
+Deletion never joins two separate words. Rendering takes linear time. Source: specs "models" §4.2.
 """
 
 from __future__ import annotations
@@ -30,16 +30,14 @@ Placed = tuple[int, WordSpan]  # a word and its index
 
 class ExampleReader(Protocol):
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """Return P for each example, or the reason for none."""
+        """Return label probabilities for each example, or the reason why there are none."""
 
 
 def judged_words(
     judge: ExampleReader, asked: Sequence[WordRows], mask_text: str
 ) -> list[WordJudgements]:
-    """Return P of each example's variations; equal strings are judged once.
-
-    Too few votes for small differences count as no P (`Judgement.fine`).
-    """
+    """Return label probabilities of each example's variations. Equal strings are judged once. If
+    there are too few votes for small differences, a row counts as unread (`Judgement.fine`)."""
     rendered = [render_rows(rows, mask_text) for rows in asked]
     distinct: dict[tuple[object, ...], Example] = {}
     for examples in rendered:
@@ -58,12 +56,12 @@ def judged_words(
 
 
 def _content(example: Example) -> tuple[object, ...]:
-    """Return a key of the example; template and prompt count by identity."""
+    """Return a key of the example. Template and prompt are compared by identity."""
     return example.text, example.text_pair, id(example.template), id(example.prompt)
 
 
 def render_rows(asked: WordRows, mask_text: str) -> list[Example]:
-    """Return each of the (R,) variations as an example."""
+    """Return each variation as an example."""
     words = list(enumerate(asked.words))
     text_words = [word for word in words if word[1].of == "text"]
     pair_words = words[len(text_words) :]
@@ -100,7 +98,7 @@ def _parts(
 
 
 def _between(before: str, gap: str, deleted: int, after: str) -> str:
-    """Return the rest of a gap in which `deleted` words were deleted."""
+    """Return the remaining part of a gap in which `deleted` words were deleted."""
     if not deleted:
         return gap
     blanks = [index for index, character in enumerate(gap) if character.isspace()]
@@ -117,10 +115,8 @@ def _in_a_word(character: str) -> bool:
 
 
 class ServerModel:
-    """The parts of `shared.models.ports.Judge` that all servers share.
-
-    Words are judged as strings, and operations that no server supports raise ModelCannot.
-    """
+    """The parts of `shared.models.ports.Judge` that all servers share. Variations in words are
+    judged as strings. Operations that no server supports raise ModelCannot."""
 
     def __init__(self, entry: ModelEntry) -> None:
         self._entry = entry
@@ -135,14 +131,15 @@ class ServerModel:
 
     @property
     def mask_text(self) -> str:
-        """The entry's mask, since no server shows its tokenizer's."""
+        """The mask that the entry states, because no server shows its tokenizer's mask."""
         return self._entry.mask_text or MASK_TEXT
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         raise NotImplementedError
 
     def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
-        """Return P of variations, one request each; equal strings are sent once."""
+        """Return label probabilities of variations, with one request each. Equal strings are sent
+        once."""
         return judged_words(self, asked, self.mask_text)
 
     def tokens(self, examples: Sequence[Example]) -> NoReturn:
@@ -150,7 +147,7 @@ class ServerModel:
         raise unsupported_error(self._entry, "token_rows")
 
     def judge_rows(self, asked: Sequence[ExampleRows]) -> NoReturn:
-        """Raise ModelCannot, since no server takes rows of tokens."""
+        """Raise ModelCannot, because no server accepts variations in tokens."""
         raise unsupported_error(self._entry, "token_rows")
 
     def attributions(

@@ -1,9 +1,9 @@
-"""Caches: properties of instances, and functions of callers' texts.
+"""Caches for properties of instances, and for functions of callers' texts.
 
 `cached_property` is that of `functools` since Python 3.12, without a lock. In 3.11 all instances of
 a class share one lock, so a thread that computes or waits for a model blocks all others.
 
-`cache_results` is `lru_cache` bounded by bytes: texts have any length, and a caller that never
+`cache_results` is `lru_cache` with a limit in bytes. Texts have any length, and a caller that never
 repeats a text would fill an ordinary cache.
 """
 
@@ -25,7 +25,8 @@ Asked = ParamSpec("Asked")
 
 
 class cached_property(Generic[Value]):  # noqa: N801 - named after what it stands for
-    """A property that is computed once per instance; two threads at once may compute it twice."""
+    """A property that is computed once per instance. Two simultaneous threads may compute it
+    twice."""
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
         self._compute = compute
@@ -49,8 +50,8 @@ class cached_property(Generic[Value]):  # noqa: N801 - named after what it stand
 
 
 class CachedFunction(Generic[Asked, Value]):
-    """A function with a cache of its last results. Thread-safe: two threads may compute a value
-    twice."""
+    """A function with a cache of its last results. It is thread-safe, but two threads may compute
+    the same value."""
 
     def __init__(
         self, compute: Callable[Asked, Value], most_bytes: int, weigh: Callable[..., int]
@@ -91,9 +92,7 @@ class CachedFunction(Generic[Asked, Value]):
 def cache_results(
     most_bytes: int, weigh: Callable[..., int]
 ) -> Callable[[Callable[Asked, Value]], CachedFunction[Asked, Value]]:
-    """Cache the last results of a function, up to `most_bytes`.
-
-    weigh: the approximate bytes of a result, from the result and the function's arguments. The
-    texts of the arguments are added to it.
-    """
+    """Cache the last results of a function, up to `most_bytes`. `weigh` returns the approximate
+    bytes of a result, given the result and the function's arguments. The size of texts in the
+    arguments is added."""
     return lambda compute: CachedFunction(compute, most_bytes, weigh)

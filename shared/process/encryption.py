@@ -1,10 +1,10 @@
 """Encrypts data that must not be readable in a store, under keys that no store holds.
 
-Fernet (AES-128-CBC with HMAC-SHA256). `TOUCHSTONE_WEBHOOK_KEYS` encrypts endpoint secrets in the
-ledger: signing needs the secret itself, so a hash is not enough. `TOUCHSTONE_SECRET_KEYS` encrypts
-private texts while their job is open, calls to models and their replies in Redis, and page
-sessions. Its last key also hashes texts for `text_key`. Keys are separated by commas; the first
-encrypts, all decrypt, so keys can be rotated (docs/guide/access.md).
+Uses Fernet (AES-128-CBC with HMAC-SHA256). `TOUCHSTONE_WEBHOOK_KEYS` encrypts endpoint secrets in
+the ledger: signing needs the secret itself, so a hash is not enough. `TOUCHSTONE_SECRET_KEYS`
+encrypts private texts while their job is open, calls to models and their replies in Redis, and page
+sessions. Its last key also hashes texts for `text_key`. Keys are separated by commas. The first key
+encrypts and all keys decrypt, so keys can be rotated (docs/guide/access.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SECRET_BYTES = 32  # Standard Webhooks asks for 24 to 64
 
 
 class Unreadable(ValueError):
-    """No key opens this value, it was changed, or it is too old."""
+    """No key decrypts this value, it was changed, or it is too old."""
 
 
 class Sealer:
@@ -32,11 +32,12 @@ class Sealer:
         self._fernet = MultiFernet([Fernet(key.strip()) for key in keys.split(",")])
 
     def seal(self, text: str) -> str:
-        """Return letters, digits, `-`, `_` and `=`, which any store can hold."""
+        """Encrypt the text. The result has only letters, digits, `-`, `_` and `=`, which any store
+        can hold."""
         return self._fernet.encrypt(text.encode()).decode()
 
     def open(self, sealed: str | bytes, *, most_seconds: int | None = None) -> str:
-        """Return the text, if it is at most `most_seconds` old. Raises Unreadable."""
+        """Decrypt the text, if it is at most `most_seconds` old. Raises Unreadable."""
         try:
             return self._fernet.decrypt(sealed, ttl=most_seconds).decode()
         except InvalidToken:
@@ -49,28 +50,23 @@ def _sealer(keys: str) -> Sealer:
 
 
 def sealer_of(settings: Settings) -> Sealer | None:
-    """Return the sealer for webhook secrets, or None without keys, which turns webhooks off.
-
-    Raises ValueError if a key is not a Fernet key.
-    """
+    """Return the sealer for webhook secrets. Without keys return None, which turns webhooks off.
+    Raises ValueError if a key is not a Fernet key."""
     keys = settings.webhook_keys
     return None if keys is None else _sealer(keys.get_secret_value())
 
 
 def secret_sealer(settings: Settings) -> Sealer | None:
-    """Return the sealer for texts, calls and sessions, or None without keys; then no request may
-    set `do_not_store_text`. Raises ValueError if a key is not a Fernet key."""
+    """Return the sealer for texts, calls and sessions. Without keys return None; then no request
+    may set `do_not_store_text`. Raises ValueError if a key is not a Fernet key."""
     keys = settings.secret_keys
     return None if keys is None else _sealer(keys.get_secret_value())
 
 
 def text_key(text: str, settings: Settings) -> str | None:
-    """Return BLAKE2b of the text under a key of this installation, 32 hexadecimal digits, or None
-    without keys.
-
-    The last key is used, so a new first key changes nothing. Without the key nobody can test a
-    guess.
-    """
+    """Return a keyed BLAKE2b hash of the text, 32 hexadecimal digits, or None without keys. The
+    last key is used, so adding a new first key changes nothing. Without the key nobody can test a
+    guessed text."""
     if settings.secret_keys is None:
         return None
     key = hashlib.sha256(settings.secret_keys.get_secret_value().split(",")[-1].strip().encode())
@@ -80,7 +76,7 @@ def text_key(text: str, settings: Settings) -> str | None:
 
 
 def new_secret() -> str:
-    """`whsec_` and 32 random bytes in base64."""
+    """Return `whsec_` and 32 random bytes in base64."""
     return "whsec_" + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 

@@ -1,11 +1,12 @@
-"""Equal bits from matrix products: the processor's needs, and where equal bits are promised.
+"""Bit-identical matrix products: the setting that each processor needs, and where equal bits are
+promised.
 
 Intel's MKL chooses its algorithm by the shape of a product, so the last bits of a row depend on the
 other rows. A strict mode of conditional numerical reproducibility prevents that at the same speed.
 Source: Intel oneMKL Developer Guide, "Reproducibility Conditions". Measured on a Xeon with AMX: 11
 tests of `tests/inference/test_classifier.py` fail without the mode, none with it. On AMD the
-default gives equal bits for products of 16 rows and more. Nothing imported here may load MKL, since
-MKL reads its mode at its first product.
+default gives equal bits for products of 16 rows and more. No module imported here may load MKL,
+because MKL reads its mode at its first product.
 """
 
 from __future__ import annotations
@@ -62,10 +63,8 @@ def ensure_mode() -> None:
 
 
 def mode_for(cpuinfo: str) -> str | None:
-    """Return the mode that MKL needs on this processor, or None if none is needed or would help.
-
-    cpuinfo: `/proc/cpuinfo` of Linux; empty on other systems.
-    """
+    """Return the mode that MKL needs on this processor, or None if no mode is needed or would help.
+    `cpuinfo` is the content of `/proc/cpuinfo` on Linux, and empty on other systems."""
     if vendor_of(cpuinfo) != "intel":
         return None
     flags = set(_field(cpuinfo, "flags").split())
@@ -73,7 +72,7 @@ def mode_for(cpuinfo: str) -> str | None:
 
 
 def vendor_of(cpuinfo: str) -> Vendor:
-    """Return the processor's vendor; `other` if unknown or not x86-64."""
+    """Return the processor's vendor, or `other` if it is unknown or not x86-64."""
     return VENDORS.get(_field(cpuinfo, "vendor_id"), "other")
 
 
@@ -83,12 +82,12 @@ def computes_bfloat16() -> bool:
 
 
 def computes_int8() -> bool:
-    """Return True if the processor multiplies int8 matrices in hardware, in sums of 32 bits."""
+    """Return True if the processor multiplies int8 matrices in hardware and adds up in 32 bits."""
     return bool(INT8 & _flags())
 
 
 def kernel_limit() -> str | None:
-    """Return the limit given to oneDNN, such as `ONEDNN_MAX_CPU_ISA=AVX2`, or None."""
+    """Return the limit set for oneDNN, such as `ONEDNN_MAX_CPU_ISA=AVX2`, or None."""
     limits = ((name, environment_value(name)) for name in LIMITS)
     return next((f"{name}={value}" for name, value in limits if value), None)
 
@@ -101,11 +100,9 @@ class Arithmetic(NamedTuple):
 
 
 def fast_arithmetic(kind: ModelKind) -> Arithmetic:
-    """Return the dtype of `dtype = "fast"` on this processor, for a model of this kind.
-
-    bfloat16 goes before int8: int8 takes five sixths of its time and moves probabilities four to
-    ten times as far (`python -m bench.fast_dtype`, bench/RESULTS.md).
-    """
+    """Return the dtype of `dtype = "fast"` on this processor, for a model of this kind. bfloat16 is
+    preferred to int8. int8 takes five sixths of its time, but changes probabilities four to ten
+    times as much (`python -m bench.fast_dtype`, bench/RESULTS.md)."""
     limit = f", and {limited_by}" if (limited_by := kernel_limit()) else ""
     if flags := sorted(BFLOAT16 & _flags()):
         return Arithmetic("bfloat16", f"this processor multiplies bfloat16 ({flags[0]})")
@@ -122,11 +119,10 @@ def promised(
 ) -> Numerics:
     """Return "bytes" if a row's result never depends on the other rows, else "tolerance".
 
-    device:         torch's name, `cpu` or `cuda:0`.
-    small_products: True if some have fewer than 16 rows; MKL's default is then not enough.
-    runtime:        no runtime but torch promises bytes.
+    `device` is torch's name, `cpu` or `cuda:0`. `small_products` is True if some products have
+    fewer than 16 rows; MKL's default is then not enough. Only the runtime torch promises bytes.
 
-    Call it when a model is loaded: MKL uses the mode of its first product.
+    Call this when a model is loaded, because MKL uses the mode of its first product.
     """
     if device != "cpu" or dtype != "float32" or runtime != "torch":
         return "tolerance"
@@ -139,7 +135,8 @@ def promised(
 
 
 def tolerance(dtype: str) -> float:
-    """Return the largest difference of two probabilities of one row if no bytes are promised."""
+    """Return the largest possible difference between two results for one row if equal bytes are not
+    promised."""
     return TOLERANCES.get(dtype, WIDEST)
 
 
@@ -151,14 +148,14 @@ def _cpuinfo() -> str:
 
 
 def _flags() -> set[str]:
-    """Return the processor's flags that oneDNN, which multiplies, may use."""
+    """Return the processor's flags that oneDNN, the library that multiplies, may use."""
     flags = set(_field(_cpuinfo(), "flags").split())
     limit = (kernel_limit() or "").partition("=")[2].upper()
     return flags & LEFT[limit] if limit in LEFT else flags
 
 
 def _field(cpuinfo: str, name: str) -> str:
-    """Return the first processor's value of this field."""
+    """Return the value of this field for the first processor."""
     for line in cpuinfo.splitlines():
         key, _, value = line.partition(":")
         if key.strip() == name:

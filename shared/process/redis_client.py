@@ -19,16 +19,16 @@ RETRIES = 1  # at once, for readers that do not wait
 
 
 def timeouts(seconds: float) -> dict[str, Any]:
-    """Return the options after which a silent server counts as away."""
+    """Return the options that set the timeout after which a server counts as unreachable."""
     return {"socket_timeout": seconds, "socket_connect_timeout": seconds}
 
 
 def client(seconds: float, *, patient: bool, url: str | None = None, **more: Any) -> redis.Redis:
-    """Return a client for threads; a server that takes longer than `seconds` counts as away.
+    """Return a client for threads. A server that takes longer than `seconds` counts as unreachable.
 
-    patient: retry as often as the library does, with pauses; else once, at once.
-    url:     a service's queues (`Settings.redis_of`); None: the default Redis.
-    more:    options of `redis.Redis`.
+    With `patient` it retries as often as the library does, with pauses; otherwise once, without a
+    pause. `url` is the Redis of a service's queues (`Settings.redis_of`), or None for the default
+    Redis. `more` holds options of `redis.Redis`.
     """
     retry: dict[str, Any] = {} if patient else {"retry": Retry(NoBackoff(), RETRIES)}
     address = url or settings().redis_url.get_secret_value()
@@ -37,12 +37,13 @@ def client(seconds: float, *, patient: bool, url: str | None = None, **more: Any
 
 @lru_cache(maxsize=1)
 def board_client() -> redis.Redis:
-    """Return a client of strings for states that processes share; nobody can wait for them."""
+    """Return a client that decodes answers to strings, for states that processes share. It does not
+    wait long, because no caller can."""
     return client(BOARD_SECONDS, patient=False, decode_responses=True)
 
 
 def async_client(seconds: float, settings: Settings) -> AsyncRedis:
-    """Return a client of strings for the event loop, without retries."""
+    """Return a client for the event loop that decodes answers to strings and does not retry."""
     return AsyncRedis.from_url(
         settings.redis_url.get_secret_value(),
         **timeouts(seconds),

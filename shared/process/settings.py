@@ -1,7 +1,5 @@
-"""Settings: read once at start, frozen, typed.
-
-Only this module and the sources that it reads (`settings_sources`) look at the environment.
-"""
+"""The settings of a process: typed, read once at start, and then unchanged. Only this module and
+the sources that it uses (`settings_sources`) read the environment."""
 
 from __future__ import annotations
 
@@ -286,7 +284,8 @@ class Settings(FromEnvironment):
 
     @property
     def queue_servers(self) -> dict[str, tuple[str, ...]]:
-        """Return address → the services named for it; REDIS_URL, first, serves all others."""
+        """Map each address to the services assigned to it. REDIS_URL comes first and serves all
+        other services."""
         servers: dict[str, tuple[str, ...]] = {self.redis_url.get_secret_value(): ()}
         for service, url in queue_urls(self.queue_redis).items():
             servers[url] = (*servers.get(url, ()), service)
@@ -294,7 +293,7 @@ class Settings(FromEnvironment):
 
     @property
     def threads_for_batches(self) -> int:
-        """Batch jobs of one worker at a time."""
+        """The number of batch jobs that one worker computes at a time."""
         return max(1, self.worker_threads // 2)
 
     @property
@@ -313,12 +312,13 @@ class Settings(FromEnvironment):
 
     @property
     def names_servers(self) -> bool:
-        """True if both stores were named, so that embedded ones are not needed."""
+        """Return True if the addresses of both stores are set, so that embedded stores are not
+        needed."""
         return self.model_fields_set >= {"redis_url", "database_url"}
 
 
 def secret(name: str) -> SecretStr | None:
-    """Return the secret of the environment variable `name`, or of the file that `<name>_FILE`
+    """Return the secret in the environment variable `name`, or in the file that `<name>_FILE`
     names, or None. `models.toml` names such variables for servers' keys."""
     value, path = os.environ.get(name), os.environ.get(f"{name}_FILE")
     if not value and path and Path(path).is_file():
@@ -327,10 +327,8 @@ def secret(name: str) -> SecretStr | None:
 
 
 def environment_default(name: str, value: str) -> None:
-    """Set a variable for libraries that take it in no other way, unless the user has set it.
-
-    Child processes inherit it.
-    """
+    """Set an environment variable for libraries that can be configured in no other way, unless the
+    user has set it. Child processes inherit it."""
     os.environ.setdefault(name, value)
 
 
@@ -361,7 +359,7 @@ def settings() -> Settings:
 
 
 def settings_or_exit() -> Settings:
-    """Return the settings; if some are wrong, exit with status 2 and one line for each."""
+    """Return the settings. If some are invalid, exit with status 2 and one line for each."""
     try:
         return settings()
     except ValidationError as error:
@@ -370,7 +368,8 @@ def settings_or_exit() -> Settings:
 
 
 def unknown_settings() -> list[tuple[str, str | None]]:
-    """Return variables that look like settings but are none, each with the nearest known name."""
+    """Return variables that look like settings but are not, each with the most similar known
+    name."""
     variables = set[str]()
     for name, field in fields_of(Settings) + fields_of(CommandSettings):
         variable = variable_of(name, field)

@@ -1,8 +1,6 @@
-"""Sources of settings: environment variables and files of secrets; and their faults.
-
-A list is written with commas, or as JSON. `<NAME>_FILE` may name a file with a secret, as compose
-and Kubernetes provide. Each fault is one line and never contains a secret.
-"""
+"""Sources of settings (environment variables and files of secrets), and their errors. A list is
+written with commas, or as JSON. `<NAME>_FILE` may name a file with a secret, as compose and
+Kubernetes provide. Each error is one line and never contains a secret."""
 
 from __future__ import annotations
 
@@ -32,17 +30,15 @@ PREFIX = "TOUCHSTONE_"
 
 @dataclass(frozen=True)
 class InvalidFile:
-    """Stands for a secret whose file cannot be read."""
+    """A placeholder for a secret whose file cannot be read."""
 
     fault: str
 
 
 def unprotected_stores(redis_url: str, database_url: str, *queues: str) -> list[str]:
-    """Return why these addresses are unfit for remote stores: no TLS, or no password. Contains no
-    secrets.
-
-    queues: further Redis servers, of `TOUCHSTONE_QUEUE_REDIS`.
-    """
+    """Return the reasons why these addresses are unfit for remote stores: no TLS, or no password.
+    The reasons contain no secrets. `queues` holds further Redis servers, from
+    `TOUCHSTONE_QUEUE_REDIS`."""
     database = parse_qs(urlsplit(database_url).query)
     faults = []
     if _is_unprotected(redis_url):
@@ -67,7 +63,7 @@ SCHEMES = {
 
 
 def nearest(name: str, names: Collection[str]) -> str | None:
-    """Return the setting most like this name; `TOUCHSTONE_REDIS_URL` means `REDIS_URL`."""
+    """Return the most similar setting. `TOUCHSTONE_REDIS_URL` stands for `REDIS_URL`."""
     bare = name.upper().removeprefix(PREFIX)
     return bare if bare in names else next(iter(get_close_matches(name, names, 1)), None)
 
@@ -80,7 +76,7 @@ def validate_url(url: SecretStr, info: ValidationInfo) -> SecretStr:
 
 
 def queue_urls(value: SecretStr | None) -> dict[str, str]:
-    """Parse `SERVICE=URL` pairs with blanks between; return service → address. Raises ValueError
+    """Parse `SERVICE=URL` pairs separated by blanks; return addresses by service. Raises ValueError
     without quoting an address."""
     urls: dict[str, str] = {}
     listed = [] if value is None else value.get_secret_value().split()
@@ -97,7 +93,7 @@ def queue_urls(value: SecretStr | None) -> dict[str, str]:
 
 
 def validate_queue_urls(value: SecretStr | None) -> SecretStr | None:
-    """Raises the ValueError of `queue_urls`."""
+    """Check the pairs. Raises ValueError as `queue_urls`."""
     queue_urls(value)
     return value
 
@@ -121,8 +117,8 @@ NO_ENTRY = {  # error types of list entries
 
 
 def format_errors(error: ValidationError) -> Iterator[str]:
-    """Yield one line per wrong variable: its name and the allowed values. A list entry may be
-    quoted, since it is no secret."""
+    """Yield one line per invalid variable with its name and the allowed values. A list entry may be
+    quoted, because it is no secret."""
     for fault in error.errors(include_url=False):
         if not fault["loc"]:  # the error names several variables
             yield plain(fault)
@@ -142,10 +138,8 @@ T = TypeVar("T")
 
 
 def entries(value: Any) -> Any:
-    """Split the text of a list into its entries; other values are returned unchanged.
-
-    Raises ValueError if it begins as JSON but is not JSON.
-    """
+    """Split the text of a list into its entries. Other values are returned unchanged. Raises
+    ValueError if it begins like JSON but is not valid JSON."""
     if not isinstance(value, str):
         return value
     if not value.lstrip().startswith("["):
@@ -214,7 +208,7 @@ class FromEnvironment(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Put files of secrets before variables, so that setting both is detected as a fault."""
+        """Put files of secrets before variables, so that setting both is detected as an error."""
         return init_settings, SecretFiles(settings_cls), env_settings
 
 
@@ -222,8 +216,8 @@ KEY_BYTES = 32  # of a Fernet key
 
 
 def validate_keys(keys: SecretStr | None) -> SecretStr | None:
-    """Check Fernet keys, separated by commas; return None for an empty variable, as compose leaves
-    it. Raises ValueError if one is not a Fernet key."""
+    """Check Fernet keys that are separated by commas. Return None for an empty variable, which
+    compose sets. Raises ValueError if an entry is not a Fernet key."""
     if keys is None or not keys.get_secret_value().strip():
         return None
     for key in keys.get_secret_value().split(","):

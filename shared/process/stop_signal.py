@@ -1,8 +1,6 @@
-"""A signal handler that sets an event, however many signals arrive.
-
-`Event.set` takes a lock. A second signal can interrupt the first handler inside that lock. Its
-`set` would then wait for a lock of its own thread, and only a kill would end the process.
-"""
+"""A signal handler that sets an event and tolerates repeated signals. `Event.set` takes a lock. A
+second signal can interrupt the first handler inside that lock. Its `set` would then wait for a lock
+of its own thread, and only a kill would end the process."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from collections.abc import Callable
 
 
 def setting(event: threading.Event) -> Callable[..., None]:
-    """Return the handler. It sets the event once; later calls, also nested ones, do nothing."""
+    """Return the handler. It sets the event once; later and nested calls do nothing."""
     is_asked = False
 
     def handler(*_: object, **__: object) -> None:

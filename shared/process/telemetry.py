@@ -100,7 +100,7 @@ def _formatter(
 
 
 def log_context(**fields: str) -> AbstractContextManager[None]:
-    """Add these fields to all log lines of the block, also those of libraries."""
+    """Add these fields to all log lines of the block, including those of libraries."""
     return structlog.contextvars.bound_contextvars(**fields)
 
 
@@ -120,7 +120,7 @@ def request_id() -> str | None:
 
 @contextmanager
 def of_request(request_id: str | None) -> Iterator[None]:
-    """Assign logs, traces and jobs in the block to this request; None: unknown."""
+    """Assign logs, traces and jobs in the block to this request. None means an unknown request."""
     if request_id is None:
         yield
         return
@@ -134,7 +134,7 @@ def of_request(request_id: str | None) -> Iterator[None]:
 
 
 def logger(name: str) -> structlog.stdlib.BoundLogger:
-    """A named logger: `logger(__name__).info("job.finished", job=…)`."""
+    """Return a named logger, used as `logger(__name__).info("job.finished", job=…)`."""
     bound: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger(name)
     return bound
 
@@ -145,7 +145,8 @@ tracer = trace.get_tracer("touchstone", SERVICE_VERSION)
 
 
 def configure_tracing(process: str) -> None:
-    """Export what this process traces. `process`: gateway, scheduler, or a worker's services."""
+    """Export the traces of this process. `process` is gateway, scheduler, or a worker's
+    services."""
     endpoint = settings().otlp_endpoint
     if endpoint is None:
         return

@@ -1,9 +1,9 @@
-"""The queue: Celery over Redis, carrying job ids and nothing else.
+"""The queue: Celery over Redis. Messages contain only job ids.
 
-The ledger is the truth: a message may be lost or arrive twice. A metric has an interactive queue
-and a batch queue. `TOUCHSTONE_QUEUE_REDIS` moves a service's queues, and the calls of its models
-with their replies, to another Redis. A process takes messages from one server (`take_from`) and
-sends to all.
+The ledger is authoritative: a message may be lost or arrive twice. A metric has an interactive
+queue and a batch queue. `TOUCHSTONE_QUEUE_REDIS` moves a service's queues, and the calls of its
+models with their replies, to another Redis. A process receives messages from one server
+(`take_from`) and sends to all.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ AGAIN = "touchstone-again"  # a header: the scheduler sent this message, for thi
 
 
 def options() -> dict[str, Any]:
-    """Return Celery's options: early acknowledgement, no results, JSON only, one message ahead per
-    thread."""
+    """Return Celery's options: early acknowledgement, no results, JSON only, and one prefetched
+    message per thread."""
     return {
         "broker_url": own_address(),
         "accept_content": ["json"],
@@ -66,7 +66,8 @@ def options() -> dict[str, Any]:
 
 
 def sort_queues(queues: Sequence[str]) -> list[str]:
-    """Put calls to models before jobs, which wait for them; keep the order otherwise."""
+    """Put calls to models before jobs, because jobs wait for calls. The order is otherwise
+    unchanged."""
     return sorted(queues, key=lambda queue: not is_call(queue))
 
 
@@ -76,7 +77,8 @@ def is_call(queue: str) -> bool:
 
 
 class CallsFirst(round_robin_cycle):  # type: ignore[misc]  # kombu is not typed
-    """The order in which Celery reads the queues; queues of one kind take turns."""
+    """The order in which Celery reads the queues: calls first. Queues of the same kind take
+    turns."""
 
     def consume(self, n: int) -> list[str]:
         return sort_queues(self.items)[:n]
@@ -84,11 +86,9 @@ class CallsFirst(round_robin_cycle):  # type: ignore[misc]  # kombu is not typed
 
 @dataclass(frozen=True, slots=True)
 class JobMessage:
-    """A message that a job waits.
-
-    trace: of `shared.process.telemetry.inject_trace`, so that the worker's spans join the caller's.
-    again: sent by the scheduler, since the job seems to be lost.
-    """
+    """A message that says that a job waits. `trace` comes from
+    `shared.process.telemetry.inject_trace`, so that the worker's spans join the caller's trace.
+    `again` is True if the scheduler sent the message because the job seemed lost."""
 
     metric: str
     job_id: str
@@ -107,11 +107,9 @@ _taken: list[str] = []  # a worker's address for its messages
 
 
 def take_from(services: Sequence[str]) -> None:
-    """Take the messages of these services in this process; call it before the first message is
-    read.
-
-    Raises ValueError if their queues are not all in one Redis: a consumer has one connection.
-    """
+    """Receive the messages of these services in this process. Call this before the first message is
+    read. Raises ValueError if their queues are not all in one Redis, because a consumer has one
+    connection."""
     by_address: defaultdict[str, list[str]] = defaultdict(list)
     for service in services:
         by_address[settings().redis_of(service)].append(service)
@@ -126,13 +124,15 @@ def take_from(services: Sequence[str]) -> None:
 
 
 def own_address() -> str:
-    """Return the address of the Redis from which this process takes messages; else REDIS_URL."""
+    """Return the address of the Redis from which this process receives messages, by default
+    REDIS_URL."""
     return _taken[0] if _taken else settings().redis_url.get_secret_value()
 
 
 @contextmanager
 def producer(service: str) -> Iterator[Any]:
-    """Yield a producer of Celery messages to this service, or None for the default one."""
+    """Yield a producer of Celery messages to this service, or None if the default producer reaches
+    it."""
     address = settings().redis_of(service)
     if address == own_address():
         yield None
@@ -142,12 +142,12 @@ def producer(service: str) -> Iterator[Any]:
 
 
 def task_name(metric: str) -> str:
-    """Return the Celery task of a service, which also names its interactive queue."""
+    """Return the Celery task of a service, which is also the name of its interactive queue."""
     return f"score.{metric}"
 
 
 def batch_queue_of(metric: str) -> str:
-    """Return the queue that waits while the interactive queue has work."""
+    """Return the batch queue of a metric. It waits while the interactive queue has messages."""
     return batch_queue(task_name(metric))
 
 
@@ -165,13 +165,14 @@ def queue_of(metric: str, *, batch: bool) -> str:
 
 
 def send(metric: str, job_id: str, *, batch: bool = False, again: bool = False) -> None:
-    """Tell a worker that this job waits. Raises Unavailable; the job is safe then."""
+    """Send the message that this job waits. Raises Unavailable; the job is then still in the
+    ledger."""
     send_all([JobMessage(metric, job_id, batch, again=again)])
 
 
 def send_all(messages: Sequence[JobMessage]) -> None:
-    """Send these messages in order, with one command per queue. Raises Unavailable; some may then
-    have been sent."""
+    """Send these messages in order, with one command per queue. Raises Unavailable, although some
+    may have been sent."""
     by_queue: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
     for message in messages:
         by_queue[message.metric, message.batch].append(_encode_message(message))
@@ -187,7 +188,7 @@ def send_all(messages: Sequence[JobMessage]) -> None:
 
 
 def _encode_message(message: JobMessage) -> str:
-    """Return the message as kombu's Redis transport writes it, ten times as fast."""
+    """Return the message in the format of kombu's Redis transport, ten times as fast as kombu."""
     headers, embedded = _envelope(task_name(message.metric))
     message_id = str(uuid4())
     body = json.dumps([[message.job_id], {}, embedded]).encode()
@@ -212,10 +213,9 @@ def _encode_message(message: JobMessage) -> str:
 
 @lru_cache
 def _envelope(task: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return headers and third body part, which all messages of this task share.
-
-    Celery's message protocol, version 2. `send_task` would look up 40 settings for each job.
-    """
+    """Return the headers and the third body part, which are the same for all messages of this task.
+    The format is Celery's message protocol, version 2. `send_task` would look up 40 settings for
+    each job."""
     message = app.amqp.as_task_v2("", task, args=(), argsrepr="()", ignore_result=True)
     return message.headers, message.body[2]
 
@@ -227,22 +227,21 @@ def _redis(address: str) -> redis.Redis:
 
 @lru_cache(maxsize=MOST_SERVERS)
 def _sending_redis(address: str) -> redis.Redis:
-    """Return a client for messages, with one retry: a message may be lost, the job is safe."""
+    """Return a client for sending messages, with one retry. A message may be lost, but the job is
+    in the ledger."""
     return client(SOCKET_SECONDS, patient=False, url=address)
 
 
 @lru_cache(maxsize=MOST_SERVERS)
 def _prompt_redis(address: str) -> redis.Redis:
-    """Return a client for readers that prefer no answer to a wait."""
+    """Return a client for callers that prefer an error to a long wait."""
     return client(PROMPT_SECONDS, patient=False, url=address)
 
 
 def pop(queues: Sequence[str], seconds: float) -> tuple[str, bytes] | None:
-    """Return the next message of the first of these queues that has one. Raises Unavailable.
-
-    queues:  of this process's server (`take_from`).
-    seconds: longest wait, less than SOCKET_SECONDS.
-    """
+    """Return the next message of the first of these queues that has one. Raises Unavailable. The
+    queues must be on this process's server (`take_from`). `seconds` is the longest wait, less than
+    SOCKET_SECONDS."""
     try:
         popped: Any = _redis(own_address()).brpop(list(queues), timeout=seconds)
     except RedisError as error:
@@ -259,7 +258,7 @@ def queue_length(metric: str, *, batch: bool = False) -> int:
 
 
 def queue_lengths(metrics: Sequence[str]) -> dict[tuple[str, bool], int]:
-    """Return (metric, is batch queue) → number of messages. Raises Unavailable soon."""
+    """Return the number of messages by (metric, is batch queue). Raises Unavailable quickly."""
     by_address: defaultdict[str, list[tuple[str, bool]]] = defaultdict(list)
     for metric in metrics:
         by_address[settings().redis_of(metric)] += [(metric, False), (metric, True)]
@@ -276,7 +275,7 @@ def queue_lengths(metrics: Sequence[str]) -> dict[tuple[str, bool], int]:
 
 
 def brokers_away() -> list[str]:
-    """Return the Redis servers that do not respond, named by their services."""
+    """Return the Redis servers that do not respond. Each is described by its services."""
     away = []
     for address, services in settings().queue_servers.items():
         try:

@@ -1,7 +1,8 @@
 """The job that this thread computes: its urgency, deadline and cancellation.
 
-Long computations call `check` between their steps. The micro-batcher reads `current` to choose
-whose rows go first. Without a job (benches, warm-up, tests) there is no context and no early end.
+Long computations call `check` between their steps. The micro-batcher reads `current` to choose the
+order of rows. Without a job (benches, warm-up, tests) there is no context, and a computation is not
+stopped early.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ class Lockable(Protocol):
 
 @dataclass(eq=False)
 class JobContext:
-    """One attempt at one job. Time spent waiting for others to compute extends its deadline.
+    """One attempt at one job. Time spent waiting for other computations extends its deadline.
 
-    attempt: from 1, as in the ledger; None: no job of the ledger.
-    private: the request sets `do_not_store_text`, so logs may not quote it.
-    server_builds: model → its server's build in the last answer to this job.
+    `attempt` counts from 1, as in the ledger; None means that the job is not in the ledger.
+    `private` is True if the request sets `do_not_store_text`, so logs may not quote it.
+    `server_builds` maps each model to its server's build in the last answer to this job.
     """
 
     job_id: str
@@ -53,15 +54,15 @@ class JobContext:
 
     @property
     def party(self) -> Party:
-        """Return the party whose turns this job uses."""
+        """Return the party (kind of queue and tenant) whose turns this job uses."""
         return Party(self.batch, self.tenant)
 
     def extend(self, seconds: float) -> None:
-        """Extend the deadline by the seconds spent in line."""
+        """Extend the deadline by the seconds spent waiting for a turn."""
         self.deadline += seconds
 
     def check(self) -> None:
-        """Raises JobCancelled or DeadlineExceeded if the result is no longer wanted."""
+        """Raise JobCancelled or DeadlineExceeded if the result is no longer needed."""
         if self.cancelled.is_set():
             raise JobCancelled("the job was cancelled while it was computed")
         if time.monotonic() > self.deadline:
@@ -74,7 +75,7 @@ _acting: ContextVar[Party | None] = ContextVar("party", default=None)
 
 @dataclass
 class _TimeLimit:
-    """The remaining seconds for calls without an answer."""
+    """The seconds left for calls without an answer."""
 
     left: float
 
@@ -93,10 +94,8 @@ def is_private() -> bool:
 
 
 def check() -> None:
-    """End the computation if its job was cancelled or is too late; call it between steps.
-
-    Raises JobCancelled or DeadlineExceeded.
-    """
+    """Stop the computation if its job was cancelled or is past its deadline. Call this between
+    steps. Raises JobCancelled or DeadlineExceeded."""
     context = _current.get()
     if context is not None:
         context.check()
@@ -114,7 +113,7 @@ def party() -> Party:
 
 @contextmanager
 def acting_for(whom: Party) -> Iterator[None]:
-    """Act for this party in the block, in a thread that serves many."""
+    """Set the party for the block, in a thread that works for many parties."""
     token = _acting.set(whom)
     try:
         yield
@@ -157,10 +156,8 @@ def pause(seconds: float) -> None:
 
 @contextmanager
 def waiting() -> Iterator[Callable[[], None]]:
-    """Release the interpreter in the block, while this thread waits or uses a device.
-
-    Yields a function that raises JobStopped if the job is no longer wanted.
-    """
+    """Release the interpreter in the block, while this thread waits or uses a device. Yields a
+    function that raises JobStopped if the job is no longer needed."""
     context = _current.get()
     with interpreter.waiting():
         yield (lambda: None) if context is None else context.check
@@ -168,7 +165,8 @@ def waiting() -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def acquire(lock: Lockable) -> Iterator[None]:
-    """Acquire a lock that others may hold for long; the wait ends when the job is stopped."""
+    """Acquire a lock that other threads may hold for long. The wait ends when the job is
+    stopped."""
     with waiting() as still_wanted:
         still_wanted()
         while not lock.acquire(timeout=SLICE_SECONDS):
@@ -181,8 +179,8 @@ def acquire(lock: Lockable) -> Iterator[None]:
 
 @contextmanager
 def limit_wait(seconds: float) -> Iterator[None]:
-    """Send no call twice in the block, and limit the time for all unanswered calls: `seconds` for
-    the first and one second for each further call."""
+    """Send each call only once in the block, and limit the time for all unanswered calls. The limit
+    is `seconds` for the first call and one second for each further call."""
     token = _patience.set(_TimeLimit(seconds))
     try:
         yield
@@ -191,7 +189,7 @@ def limit_wait(seconds: float) -> Iterator[None]:
 
 
 def iter_retries(most: int, seconds: float) -> Iterator[float]:
-    """Yield the seconds to wait for an answer, once per sending of a call."""
+    """Yield the seconds to wait for an answer, once for each time that a call is sent."""
     patience = _patience.get()
     if patience is None:
         yield from [seconds] * most

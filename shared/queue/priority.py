@@ -1,6 +1,6 @@
-"""The order at a device: interactive jobs before batches, then tenants in turn.
+"""The order in which jobs use a device: interactive jobs before batches, then tenants in turn.
 
-Batches always progress: while interactive jobs keep waiting, batches get an eighth of the turns, or
+Batches always progress. While interactive jobs keep waiting, batches get an eighth of the turns, or
 of the time if turns differ in length. Work that cannot be interrupted is kept short while another
 tenant's interactive job may arrive.
 """
@@ -42,7 +42,8 @@ def stand_back() -> None:
 
 
 def standing_back(work: Callable[[], Result]) -> Result:
-    """Run `work` in a thread of lower priority, with this thread's context, and wait for it."""
+    """Run `work` in a thread of lower priority with this thread's context, and wait for its
+    result."""
     context = copy_context()
     with ThreadPoolExecutor(1, "standing-back", stand_back) as pool:
         return pool.submit(context.run, work).result()
@@ -54,11 +55,11 @@ NOBODY = Party(batch=False, tenant="")  # benches, warm-up, tests
 class Shares(Generic[Key]):
     """Weighted fair queueing (Demers, Keshav, Shenker 1989) of waiting keys.
 
-    Next is the key that would finish first if all were served at once. Each key has a clock that
-    its use advances. A key that begins to wait starts at least at the lowest clock, so nobody saves
-    up turns. A turn is expected to cost as much as the last one, and at most one unit.
+    The next key is the one that would finish first if all were served at once. Each key has a clock
+    that its use advances. A key that begins to wait starts at least at the lowest clock, so nobody
+    saves up turns. A turn is expected to cost as much as the key's last one, and at most one unit.
 
-    price: of one unit; twice the price gives half the share.
+    `price` returns the price of one unit for a key. Twice the price gives half the share.
     """
 
     def __init__(self, price: Callable[[Key], float] = lambda _: 1.0) -> None:
@@ -85,13 +86,13 @@ class Shares(Generic[Key]):
         return sorted(dict.fromkeys(waiting), key=finished)
 
     def begin(self, key: Key) -> None:
-        """Record that this key is served now, whether it waited or not."""
+        """Record that this key is served now, even if it did not wait."""
         if key not in self._waiting:
             self._add(key)
         self._now = max(self._now, min(self._clocks[other] for other in {key, *self._waiting}))
 
     def add_cost(self, key: Key, units: float) -> None:
-        """Charge the units that this key has used."""
+        """Add the units that this key has used to its clock."""
         cost = units * self._price(key)
         self._expected[key] = min(cost, self._price(key))
         self._clocks[key] = self._clocks.get(key, self._now) + cost
@@ -108,14 +109,14 @@ class Shares(Generic[Key]):
 
 
 class Turns:
-    """The order of waiting parties: first interactive or batch, then the tenant."""
+    """The order of waiting parties: first by kind (interactive or batch), then by tenant."""
 
     def __init__(self) -> None:
         self._lanes: Shares[bool] = Shares(lambda batch: BATCH_EVERY - 1.0 if batch else 1.0)
         self._parties: dict[bool, Shares[Party]] = {False: Shares(), True: Shares()}
 
     def waits(self, waiting: Iterable[Party]) -> list[Party]:
-        """Set the parties that wait now; return them in the order of service."""
+        """Set the parties that wait now. Return them in the order of service."""
         present = list(waiting)
         self._lanes.waits({party.batch for party in present})
         for lane, parties in self._parties.items():
@@ -131,8 +132,8 @@ class Turns:
         return [party for lane in ranked for party in self._parties[lane].sort(lanes[lane])]
 
     def next(self, waiting: Iterable[Party], units: float = 1.0) -> Party | None:
-        """Return the party that is served now. units: the cost of its turn; 0 if charged
-        afterwards."""
+        """Return the party that is served now. `units` is the cost of its turn, or 0 if it is
+        charged afterwards."""
         ranked = self.waits(waiting)
         if not ranked:
             return None
@@ -142,26 +143,25 @@ class Turns:
         return ranked[0]
 
     def begin(self, whom: Party) -> None:
-        """Record that this party is served now, whether it waited or not."""
+        """Record that this party is served now, even if it did not wait."""
         self._lanes.begin(whom.batch)
         self._parties[whom.batch].begin(whom)
 
     def add_cost(self, whom: Party, units: float) -> None:
-        """Charge a party for a service of so many turns. Its kind (interactive or batch) pays for
+        """Charge a party for a service of `units` turns. Its kind (interactive or batch) pays for
         one turn at most, so one long step does not delay all other batches."""
         self._lanes.add_cost(whom.batch, min(units, 1.0))
         self._parties[whom.batch].add_cost(whom, units)
 
     def ride(self, whom: Party) -> None:
-        """Charge a party that used free room in another's turn; only its own kind counts it."""
+        """Charge a party one turn because it used free capacity in another party's turn. The
+        balance between the kinds stays unchanged."""
         self._parties[whom.batch].add_cost(whom, 1.0)
 
 
 class FairQueue(Generic[Item]):
-    """Waiting items, each for a party; items of one party are first in, first out.
-
-    units: turns that each item costs; 0: the consumer charges `turns` afterwards.
-    """
+    """Waiting items, each for a party. Items of one party are served in order of arrival. `units`
+    is the number of turns that each item costs. With 0 the consumer charges `turns` afterwards."""
 
     def __init__(self, units: float = 1.0) -> None:
         self.turns = Turns()
@@ -169,7 +169,7 @@ class FairQueue(Generic[Item]):
         self._waiting: dict[Party, deque[Item]] = {}
 
     def add(self, whom: Party, item: Item) -> None:
-        """Append an item behind those of the same party."""
+        """Append an item behind the items of the same party."""
         self._waiting.setdefault(whom, deque()).append(item)
         self.turns.waits(self._waiting)
 
@@ -201,7 +201,7 @@ class FairQueue(Generic[Item]):
 
 
 class DeviceRate:
-    """Measures how much a device does in a short time, and limits a pass if it must be short."""
+    """Measures the throughput of a device, and limits the size of a pass if it must be short."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -217,7 +217,7 @@ class DeviceRate:
         self._speed = speed if self._speed is None else 0.8 * self._speed + 0.2 * speed
 
     def most(self, budget: int, served: Iterable[Party]) -> int:
-        """Return the largest cost of one pass for these parties: small if another party may
+        """Return the largest cost of one pass for these parties. It is small if another party may
         arrive."""
         oldest = self.clock() - RECENT_SECONDS
         self._seen = {party: when for party, when in self._seen.items() if when > oldest}

@@ -1,4 +1,4 @@
-"""A lock that goes to the party whose turn it is, for resources of one thread at a time."""
+"""A lock for resources that only one thread can use. It goes to the party whose turn it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shared.queue.priority import FairQueue
 
 
 class PriorityLock:
-    """Used like `threading.Lock`."""
+    """A lock that serves parties in turn. It is used like `threading.Lock`."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

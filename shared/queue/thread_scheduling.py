@@ -1,9 +1,10 @@
-"""Shares one Python interpreter among threads, so that a computing job does not slow all others.
+"""Shares one Python interpreter among threads, so that a computing job does not slow down all
+others.
 
 Interactive jobs run at once. A batch job, or an interactive job that has computed for long, needs
-one of few places while it computes, but not while it waits for a model or server. At its checks it
-lets others have a turn. Places are shared by time, not by turns, so a job that needs milliseconds
-between two model calls does not wait behind jobs that compute for seconds.
+one of few places while it computes. It needs none while it waits for a model or server. At its
+checks it lets other jobs have a turn. Places are shared by time, not by turns. A job that needs
+milliseconds between two model calls therefore does not wait behind jobs that compute for seconds.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class _Job:
 
 
 class _ThreadState(threading.local):
-    """The state of this thread; helper threads that carry its context have none."""
+    """The scheduling state of this thread. Helper threads that copy its context have no state."""
 
     job: _Job | None = None
 
@@ -56,7 +57,7 @@ _mine = _ThreadState()
 
 
 class Interpreter:
-    """The places of one process."""
+    """The places for computing threads of one process."""
 
     def __init__(self, slots: int) -> None:
         self._free = slots
@@ -83,7 +84,7 @@ class Interpreter:
 
     @contextmanager
     def quick(self) -> Iterator[None]:
-        """Do something short in the block that a caller waits for."""
+        """Do something short in the block that a caller waits for. Long jobs let it go first."""
         self._count_quick(1)
         try:
             yield
@@ -92,7 +93,7 @@ class Interpreter:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Give up the place in the block, while this thread computes nothing."""
+        """Give up this thread's place in the block, while it computes nothing."""
         job = _mine.job
         if job is None or job.is_waiting:
             yield
@@ -106,7 +107,7 @@ class Interpreter:
         self._begin(job)  # not after an exception: the job ends
 
     def step(self) -> None:
-        """Let others have a turn, between two steps of a computation."""
+        """Let other jobs have a turn. Call this between two steps of a computation."""
         job = _mine.job
         if job is None or job.is_waiting:
             return

@@ -1,8 +1,8 @@
-"""Which services have a worker that takes jobs, reported by workers to the gateway.
+"""The services that have a worker ready to take jobs, as workers report them to the gateway.
 
 Each worker writes its services, and its reason for not taking jobs, into a Redis hash that expires.
-Nothing depends on it: a dead worker is forgotten after a while, and after a flush the workers write
-again. Times are Redis's, since machines' clocks differ.
+Nothing depends on it. A dead worker is forgotten after a while, and after a flush the workers write
+again. Times are those of Redis, because machines' clocks differ.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ NO_WORKER = "no worker"
 
 
 class WorkerStatus(Message):
-    """One worker. at: unix seconds of Redis; waits_for: why it takes no jobs yet, or None."""
+    """One worker. `at` is in unix seconds of Redis. `waits_for` is the reason why it takes no jobs
+    yet, or None."""
 
     services: tuple[str, ...]
     waits_for: str | None
@@ -42,8 +43,8 @@ class WorkerSender:
     """Reports this process's state from a separate thread, at each change and periodically."""
 
     def __init__(self, services: Iterable[str], obstacles: Callable[[], Mapping[str, str]]) -> None:
-        """obstacles: returns name → reason for everything that keeps the process from taking
-        jobs."""
+        """Create a sender. `obstacles` returns the reasons by name for everything that keeps the
+        process from taking jobs."""
         self._services = tuple(services)
         self._obstacles = obstacles
         self._holder = uuid4().hex
@@ -60,7 +61,7 @@ class WorkerSender:
             board_client().hdel(BOARD, self._holder)
 
     def report(self) -> None:
-        """Report once. Raises RedisError."""
+        """Send one report. Raises RedisError."""
         now = float(board_client().time()[0])
         status = WorkerStatus(services=self._services, waits_for=self._reason, at=now)
         stale = [
@@ -77,7 +78,7 @@ class WorkerSender:
 
     @property
     def _reason(self) -> str | None:
-        """Return the reason in words for all callers: it names no model."""
+        """Return the reason in words. All callers may read it, so it names no model."""
         obstacles = dict(self._obstacles())
         worker = obstacles.pop("worker", None)
         if not obstacles:
@@ -97,7 +98,8 @@ class WorkerSender:
 
 
 def read(services: Iterable[str]) -> dict[str, str]:
-    """Return service → `ready`, or why its jobs wait; {} if Redis is away."""
+    """Return `ready` or the reason why jobs wait for each service, or {} if Redis is
+    unreachable."""
     try:
         with board_client().pipeline(transaction=False) as trip:
             trip.time()

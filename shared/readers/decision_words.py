@@ -1,9 +1,9 @@
-"""The words of decisions stated as data: labels, keys before them, yes and no, marks.
+"""The words that state decisions as data: labels, keys before them, yes and no, marks.
 
-One vocabulary for all readers of fields and lists, in answers of models and in explanations for
-HateXScore. All readers therefore agree on keys, denials and missing answers. Pieces of regular
-expressions without capturing groups, for IGNORECASE or lower case. Labels of a metric's caller, and
-sentences, have other words.
+All readers of fields and lists use this vocabulary, for answers of models and for explanations in
+HateXScore. They therefore agree on keys, denials and missing answers. The patterns are pieces of
+regular expressions without capturing groups, for IGNORECASE or lower case. Labels that a metric's
+caller defines, and full sentences, have other words.
 """
 
 from __future__ import annotations
@@ -125,7 +125,8 @@ _PHRASE = re.compile(
 
 
 def side_of(phrase: str) -> Side | None:
-    """Return the side of a short phrase in words for hate, in any of these languages."""
+    """Return the side, hateful or not, that a short phrase states in any of these languages, or
+    None."""
     bare = phrase.strip()
     match = _PHRASE.fullmatch(bare) if len(bare) <= LONGEST_PHRASE else None
     if match is None:

@@ -1,8 +1,6 @@
-"""Reads a text with a language model: the prompt's file, the question, and the JSON of the answer.
-
-A file has `name`, `version`, `system`, `user` and `max_tokens`. `{fence}` in it stands for a line
-that is longer than any fence of the text, so that the text cannot end it.
-"""
+"""Reads a text with a language model: the prompt file, the question, and the JSON of the answer. A
+file has `name`, `version`, `system`, `user` and `max_tokens`. `{fence}` in it stands for a line
+that is longer than any fence in the text, so that the text cannot close it."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class ReaderPrompt:
-    """A prompt file; sha256: hash of the file."""
+    """A prompt file. `sha256` is the hash of the file."""
 
     name: str  # with its version
     sha256: str
@@ -46,8 +44,8 @@ class ReaderPrompt:
         put: Mapping[str, str],
         schema: Mapping[str, Any],
     ) -> PromptOfRequest:
-        """Ask greedily. `put`: replacements of words of the prompt; `{text}` is replaced last, so
-        that nothing in the text is."""
+        """Return the prompt for a text, with temperature 0. `put` maps words of the prompt to
+        replacements; nothing inside `{text}` is replaced."""
         fence = FENCE
         while fence in text:
             fence += "="
@@ -67,7 +65,7 @@ class ReaderPrompt:
 
 @lru_cache(maxsize=8)
 def reader_prompt(file: Path, text: str) -> ReaderPrompt:
-    """Read a file, in which `text` stands for the text that is read."""
+    """Read a prompt file. The placeholder `text` stands for the text to read."""
     content = file.read_bytes()
     table = tomllib.loads(content.decode())
     return ReaderPrompt(

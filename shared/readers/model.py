@@ -1,4 +1,5 @@
-"""The inputs and outputs of the trained reader: seven readings of prose by one encoder.
+"""The inputs and outputs of the trained reader: one encoder that answers seven questions (readings)
+about prose.
 
 A reading is a word before the text and the outputs that answer it. The probabilities of a reading
 are those of its outputs and sum to 1. Training and the service both build their texts here.
@@ -50,18 +51,19 @@ QUOTE = "[quote]"  # in place of words of the post
 
 
 def ask_group(text: str, start: int, end: int) -> str:
-    """Ask whether the group named at text[start:end] is attacked."""
+    """Return the input that asks whether the group named at text[start:end] is attacked."""
     return f"group: {text[:start]}[[{text[start:end]}]]{text[end:]}"
 
 
 def ask(reading: Reading, asked: Sequence[str]) -> Floats:
-    """Return (N, L) probabilities of a reading's labels, in the order of `LABELS`.
+    """Return an array of shape (inputs, labels) with probabilities of a reading's labels, in the
+    order of `LABELS`.
 
-    A row has sum 1. Several labels of `reasons` can be correct together, so each is compared with
-    "none" alone: its probability is p / (p + p(none)).
+    Each row sums to 1, except for `reasons`. Several of its labels can be correct together, so each
+    is compared with "none" alone: its probability is p / (p + p(none)).
 
-    asked: from the functions above, or `reading: text`. Raises Unavailable if the reader cannot
-    answer now.
+    `asked` holds inputs from the functions above, or `reading: text`. Raises Unavailable if the
+    reader cannot answer now.
     """
     if not asked:
         return np.zeros((0, len(LABELS[reading])))

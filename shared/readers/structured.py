@@ -1,8 +1,8 @@
-"""Reads a decision stated as data exactly: fields, tables, options, scores, boxes.
+"""Reads decisions that are stated as data: fields, tables, options, scores, boxes.
 
-`Label: x`, `{"label": "x"}`, `Hateful: no`, `| Verdict | x |`, `A) x B) y / Answer: A`, a bare
-label. The caller defines the labels. The trained reader reads prose, and texts with contradictory
-fields. Source: our own.
+Examples: `Label: x`, `{"label": "x"}`, `Hateful: no`, `| Verdict | x |`, `A) x B) y / Answer: A`, a
+bare label. The caller defines the labels. The trained reader reads prose, and texts with
+contradictory fields. Source: our own.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ LOW_SCORE, HIGH_SCORE = 0.3, 0.7  # shares of the most; between them one score d
 
 @dataclass(frozen=True, slots=True)
 class StructuredVerdict(Generic[Label]):
-    """The decision stated by the fields of a text. label: None if they leave it undecided.
+    """The decision stated by the fields of a text. `label` is None if they leave it undecided.
 
-    span: that of the field with its key in the given text; words: the span of its value.
-    rank: 0 for a decision by others or an earlier one, 2 for the last word of the text.
-    others: spans of fields with lower precedence.
+    `span` covers the field with its key in the given text, and `words` covers its value. `rank` is
+    0 for a decision by others or an earlier one, and 2 for the final statement of the text.
+    `others` holds the spans of fields with lower precedence.
     """
 
     label: Label | None
@@ -109,11 +109,9 @@ _OFFER = re.compile(
 def read_structured(
     text: str, words: Callable[[str], Label | None]
 ) -> StructuredVerdict[Label] | None:
-    """Return the decision stated as data; None without this form, or if the fields disagree.
-
-    text: normalised (`shared.text.normalized`). words: returns the label of a short phrase such as
-    `not hate speech`, or None.
-    """
+    """Return the decision stated as data. Return None if the text states none in this form, or if
+    its fields disagree. `text` must be normalised (`shared.text.normalized`). `words` returns the
+    label of a short phrase such as `not hate speech`, or None."""
     text = _FLAG.sub(lambda flag: " " * len(flag.group()), text)
     reading = _Reading(text, words)
     whole = 0, len(text)
@@ -133,7 +131,7 @@ def read_structured(
 
 
 def _settled(text: str, fields: list[StructuredVerdict[Label]]) -> StructuredVerdict[Label] | None:
-    """Return the verdict of the highest rank; several of one rank must agree."""
+    """Return the verdict of the highest rank, or None if fields of this rank disagree."""
     decided = [field for field in fields if field.label is not None]
     if not decided:
         return fields[-1] if fields else None
@@ -148,7 +146,7 @@ def _settled(text: str, fields: list[StructuredVerdict[Label]]) -> StructuredVer
 
 
 class _Reading(Generic[Label]):
-    """One text with the labels of its phrases."""
+    """One text during reading, with the labels of its phrases."""
 
     def __init__(self, text: str, words: Callable[[str], Label | None]) -> None:
         self.text, self.words = text, words
@@ -158,7 +156,8 @@ class _Reading(Generic[Label]):
         self.segments = list(zip(starts, ends, strict=True))[-MOST_SEGMENTS:]
 
     def label(self, phrase: str, *, alone: bool = False) -> Label | None:
-        """Return the label of a phrase with marks around it, "it is" before it unless `alone`."""
+        """Return the label of a phrase, or None. Marks around it are ignored, and so is "it is"
+        before it unless `alone` is True."""
         bare = _OUT_OF.sub("", phrase.strip(_AROUND))
         if not 0 < len(bare) <= LONGEST_LABEL or _NO_LABEL.search(phrase.rpartition(bare)[2]):
             return None
@@ -187,10 +186,8 @@ class _Reading(Generic[Label]):
     def with_violations(
         self, fields: list[StructuredVerdict[Label]]
     ) -> list[StructuredVerdict[Label]]:
-        """Add the fields that say whether there is a violation; where none is, drop the topics.
-
-        A violation alone decides nothing: it may be one of another rule.
-        """
+        """Add the fields that state whether there is a violation. If there is none, drop the fields
+        that name topics. A violation alone decides nothing, because it may concern another rule."""
         decided = any(field.label is not None for field in fields)
         for start, end in self.segments:
             key, separator, value = self.text[start:end].partition(":")
@@ -237,13 +234,13 @@ class _Reading(Generic[Label]):
         return None if label is None or match is None else (label, start + match.end())
 
     def listed(self, text: str) -> set[Label]:
-        """Return the labels of a list of labels; none if it has other words."""
+        """Return the labels in a list of labels. The set is empty if the list has other words."""
         pieces = [piece for piece in _LIST_BORDER.split(text) if piece.strip(_AROUND)]
         labels = [self.label(re.sub(r"^\W*\w[.)]\s", "", piece), alone=True) for piece in pieces]
         return set() if None in labels else {label for label in labels if label is not None}
 
     def _first_label(self, start: int, end: int) -> tuple[Label | None, int] | None:
-        """Return the label at the start of a value; None if another label follows."""
+        """Return the label at the start of a value, or None if another label follows."""
         label = self.label(self.text[start:end])
         if label is not None:
             return label, end
@@ -257,7 +254,8 @@ class _Reading(Generic[Label]):
         return None
 
     def columns(self) -> Iterator[StructuredVerdict[Label]]:
-        """Yield cells below a head that is a key: `| Text | Verdict |`, or separated values."""
+        """Yield the cells below a column head that is a key: `| Text | Verdict |`, or separated
+        values."""
         rows = [match.span() for match in re.finditer(r"[^\n]+", self.text)]
         for mark in "|\t,;":
             cells = [self._cells(row, mark) for row in rows]
@@ -276,7 +274,8 @@ class _Reading(Generic[Label]):
         return [cell for cell in cells if self.text[slice(*cell)].strip() or mark != "|"]
 
     def options(self) -> Iterator[StructuredVerdict[Label]]:
-        """Yield the chosen ones of listed options, by mark, by position, or by name."""
+        """Yield the chosen options of a list. An option is chosen by its mark, its position or its
+        name."""
         marked: dict[str, Label] = {}
         for option in _OPTION.finditer(self.text):
             label = self.label(option["label"])
@@ -329,7 +328,7 @@ class _Reading(Generic[Label]):
         )
 
     def scores(self) -> list[StructuredVerdict[Label]]:
-        """Return the label with the highest score, if all labels have one."""
+        """Return the label with the highest score, if every label has a score."""
         scored: dict[Label, tuple[float, re.Match[str]]] = {}
         for line in _SCORED.finditer(self.text):
             label = self.label(_KIND.sub("", _ASKING.sub("", line["label"].strip(_AROUND))))
@@ -347,5 +346,5 @@ class _Reading(Generic[Label]):
 
 
 def _number(points: str) -> float:
-    """A number with a decimal point or comma."""
+    """Return the number, written with a decimal point or comma."""
     return float(points.replace(",", "."))

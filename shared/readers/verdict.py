@@ -1,8 +1,6 @@
-"""Reads the verdict of an explanation with the trained reader.
-
-The reader reads the whole text, then its sentences. The sentence that states the verdict is the
-evidence, and a second opinion. Source: our own; training/reader/README.md has the figures.
-"""
+"""Reads the verdict of an explanation with the trained reader. The reader reads the whole text, and
+then each sentence. The sentence that states the verdict is the evidence and confirms the first
+result. Source: our own; training/reader/README.md has the figures."""
 
 from __future__ import annotations
 
@@ -27,18 +25,16 @@ MOST_SENTENCES = 60  # that are read, from the end
 
 @dataclass(frozen=True, slots=True)
 class VerdictText:
-    """An explanation to be read. text: normalised.
-
-    marks: label words of the caller's vocabulary, with `+` on the hateful side and `-` on the
-    other. quoted: words of the post, which the reader does not see.
-    """
+    """An explanation to be read. `text` is normalised. `marks` holds label words of the caller's
+    vocabulary, with `+` for the hateful side and `-` for the other. `quoted` holds words of the
+    post, which the reader does not see."""
 
     text: str
     marks: Sequence[Edit] = ()
     quoted: Sequence[Span] = ()
 
     def part(self, start: int, end: int) -> str:
-        """Return the text of a span in the form for the reader."""
+        """Return the text of a span in the form that the reader needs."""
         edits = [(a, b, QUOTE) for a, b in self.quoted if start <= a and b <= end]
         edits += [
             (b, b, f"[{sign}]")
@@ -54,11 +50,9 @@ class VerdictText:
 
 @dataclass(frozen=True, slots=True)
 class VerdictRead:
-    """The verdict of an explanation. label: None if it states none, or none that is read.
-
-    is_read: False if the reader is unsure. span: that of the sentence with the verdict, in
-    the given text; probability: [0, 1] of the label, or of the absence of a verdict.
-    """
+    """The verdict of an explanation. `label` is None if no verdict is stated or read. `is_read` is
+    False if the reader is unsure. `span` is the sentence with the verdict in the given text.
+    `probability`, [0, 1], belongs to the label, or to the absence of a verdict."""
 
     label: Side | None
     is_read: bool
@@ -67,11 +61,9 @@ class VerdictRead:
 
 
 def read_verdicts(texts: Sequence[VerdictText]) -> list[VerdictRead]:
-    """Read explanations whole, then the sentences of those that state a verdict.
-
-    A long text that is unread as a whole is read in windows. Raises Unavailable if the reader is
-    away.
-    """
+    """Read whole explanations, and then the sentences of those that state a verdict. If a long text
+    cannot be read as a whole, it is read in windows. Raises Unavailable if the reader is
+    unreachable."""
     whole = _read_windows(texts, LONGEST)
     long = [
         index
@@ -118,7 +110,8 @@ def _windows(text: str, longest: int) -> list[Span]:
 
 
 def _of_windows(rows: Sequence[Floats]) -> VerdictRead:
-    """Return the common verdict of all windows; unread if two are sure of opposite sides."""
+    """Return the common verdict of all windows. It is unread if two windows clearly state opposite
+    sides."""
     read = [_of_row(row) for row in rows]
     stated = [window for window in read if window.label]
     if len({window.label for window in stated}) > 1:
@@ -137,7 +130,8 @@ def _of_row(row: Floats) -> VerdictRead:
 
 
 def _with_evidence(read: VerdictRead, spans: Sequence[Span], rows: Sequence[Floats]) -> VerdictRead:
-    """Add the clearest sentence; unread if one states the opposite and none this verdict."""
+    """Add the sentence that states the verdict most clearly. The verdict becomes unread if a
+    sentence states the opposite and none states this verdict."""
     if read.label is None:
         return read
     column = SIDES.index(read.label)

@@ -1,4 +1,4 @@
-"""Further parts of a comparison of two systems: bounds, changes, charts. Pure."""
+"""Further parts of a comparison of two systems: bounds, changes, charts. The functions are pure."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ BINS = 20
 
 @dataclass(frozen=True)
 class ScoredPair:
-    """One text under both systems, with the first result of each side.
-
-    `first` and `second` are mean scores, None if undefined.
-    """
+    """One text scored under both systems, with the first result of each side. `first` and `second`
+    are mean scores, or None if undefined."""
 
     first_row: Scored[Any, Any]
     second_row: Scored[Any, Any]
@@ -39,7 +37,7 @@ class ScoredPair:
 
 
 def details_of(pairs: Sequence[ScoredPair], scale: Bounds) -> dict[str, Any]:
-    """Return fields of a comparison; `scale` has the lowest and highest possible score."""
+    """Return fields of a comparison. `scale` holds the lowest and highest possible score."""
     scores = [
         (pair.first, pair.second)
         for pair in pairs
@@ -66,8 +64,8 @@ def details_of(pairs: Sequence[ScoredPair], scale: Bounds) -> dict[str, Any]:
 
 
 def bounds_of(pairs: Sequence[ScoredPair], scale: Bounds) -> DifferenceBounds | None:
-    """Return worst-case bounds (Manski 1990, American Economic Review 80) of the mean
-    difference."""
+    """Return worst-case bounds of the mean difference (Manski 1990, American Economic Review
+    80)."""
     least, most = scale
     if not pairs or least is None or most is None:
         return None

@@ -1,7 +1,5 @@
-"""The common part of every batch report: counts, means with intervals, and warnings.
-
-This is the one place where the estimates of `shared.statistics` become messages.
-"""
+"""The common part of every batch report: counts, means with intervals, and warnings. Only this
+module converts the estimates of `shared.statistics` to messages."""
 
 from __future__ import annotations
 
@@ -50,9 +48,9 @@ UNIT: Bounds = (0.0, 1.0)
 class BatchStatistics(Generic[BatchRequest]):
     """Counts and intervals over results, with the request's seed, resamples and level.
 
-    Each quantity has a name with its own draws. The same values again reuse the draws of the first,
-    so that a mean has one interval per report. `keys` are the clusters of the values, None: each
-    value is its own cluster.
+    Each quantity has a name, which determines its random draws. Equal values reuse the draws of the
+    first quantity that had them, so that a mean has one interval per report. `keys` holds the
+    cluster of each value; with None each value is its own cluster.
     """
 
     contract: ReportedContract
@@ -61,7 +59,7 @@ class BatchStatistics(Generic[BatchRequest]):
 
     @property
     def metric(self) -> MetricContract:
-        """Raises TypeError if these are not results of a metric."""
+        """The contract of the metric. Raises TypeError if these are not results of a metric."""
         if not isinstance(self.contract, MetricContract):
             raise TypeError(f"{self.contract.name} is not a metric")
         return self.contract
@@ -72,10 +70,8 @@ class BatchStatistics(Generic[BatchRequest]):
         return Resampling(request.seed, request.resamples, request.confidence, check, names={})
 
     def keys(self, rows: Sequence[Scored[Any, Any]] | None = None) -> list[str]:
-        """Return each result's cluster: its metadata under `cluster_key`, or else its text.
-
-        A result of an unknown text is its own cluster.
-        """
+        """Return each result's cluster: its metadata under `cluster_key`, or else its text. A
+        result whose text is unknown is its own cluster."""
         name = self.request.cluster_key
         keys = []
         for row in self.rows if rows is None else rows:
@@ -87,11 +83,9 @@ class BatchStatistics(Generic[BatchRequest]):
         return keys
 
     def text_of(self, row: Scored[Any, Any]) -> str | None:
-        """Return a key of the row's text, or None if neither text nor hash is known.
-
-        It is the text, since the order of clusters must not depend on a secret, or the text's keyed
-        hash if the text was not kept.
-        """
+        """Return a key of the row's text, or None if neither text nor hash is known. The key is the
+        text itself, because the order of clusters must not depend on a secret. If the text was not
+        kept, it is the text's keyed hash."""
         key = getattr(row.report.provenance, "text_key", None)
         text = self.contract.judged_text(row.request) or self._texts.get(key)
         if text is not None:
@@ -100,7 +94,7 @@ class BatchStatistics(Generic[BatchRequest]):
 
     @cached_property
     def _texts(self) -> dict[str | None, str]:
-        """Keyed hash → the text of a result that still has it."""
+        """Map keyed hashes to the texts of results that still have their text."""
         texts: dict[str | None, str] = {}
         for row in self.rows:
             text = self.contract.judged_text(row.request)
@@ -111,12 +105,13 @@ class BatchStatistics(Generic[BatchRequest]):
 
     @property
     def score_bounds(self) -> Bounds:
-        """The bounds of the scores; unbounded if the results' ranges differ."""
+        """The bounds of the scores. They are unbounded if the results' ranges differ."""
         ranges: set[Bounds] = {row.report.range for row in self.rows}
         return ranges.pop() if len(ranges) == 1 else UNBOUNDED
 
     def envelope(self) -> dict[str, Any]:
-        """Return the fields of every batch report: `MyBatchReport(**over.envelope(), …)`."""
+        """Return the fields of every batch report, to be used as `MyBatchReport(**over.envelope(),
+        …)`."""
         scores = [row.report.score for row in self.rows]
         undefined = sum(score is None for score in scores)
         bounds = self.score_bounds
@@ -150,7 +145,7 @@ class BatchStatistics(Generic[BatchRequest]):
         }
 
     def _parts(self) -> dict[str, PartSummary]:
-        """Return the parts of a metric; {} for the answers of models."""
+        """Return the summary of each part of a metric's score, or {} for the answers of models."""
         if not isinstance(self.contract, MetricContract):
             return {}
         keys, parts = self.keys(), {}
@@ -171,7 +166,7 @@ class BatchStatistics(Generic[BatchRequest]):
     def histogram(
         self, values: Values, bounds: tuple[float, float], bins: int = BINS
     ) -> ValueHistogram:
-        """Count the defined values in bins; `bounds` are the bounds of the quantity."""
+        """Count the defined values in bins. `bounds` are the bounds of the quantity."""
         defined = np.array([value for value in values if value is not None], dtype=np.float64)
         edges = bin_edges(*bounds, bins)
         return ValueHistogram(low=bounds[0], high=bounds[1], counts=bin_counts(defined, edges))
@@ -190,7 +185,7 @@ class BatchStatistics(Generic[BatchRequest]):
         return by_language
 
     def _sequence(self, scores: Sequence[float | None], bounds: Bounds) -> SequenceInterval | None:
-        """Return the interval over the texts' means, in the order of their first results."""
+        """Return the interval over the texts' mean scores, in the order of their first results."""
         least, most = bounds
         by_text: dict[str, list[float]] = {}
         for score, key in zip(scores, self.keys(), strict=True):
@@ -209,20 +204,18 @@ class BatchStatistics(Generic[BatchRequest]):
     def compare(
         self, name: str, differences: Floats, keys: Keys = None, bounds: Bounds = UNBOUNDED
     ) -> PairedTest:
-        """Test (N,) differences, first - second, of two systems on the same texts."""
+        """Test the differences (first - second) of two systems on the same texts."""
         return paired(name, differences, keys, bounds, self.how)
 
     def mean(
         self, name: str, values: Values, keys: Keys = None, bounds: Bounds = UNBOUNDED
     ) -> Interval:
-        """Return the mean of the defined values; `bounds` are the bounds of the quantity.
-
-        Fewer than two clusters have no interval.
-        """
+        """Return the mean of the defined values. `bounds` are the bounds of the quantity. With
+        fewer than two clusters there is no interval."""
         return as_interval(intervals.mean(name, list(values), keys, bounds, self.how))
 
     def share(self, values: Values, keys: Keys = None) -> Interval:
-        """Return the share of ones among the defined zeros and ones."""
+        """Return the share of ones among the defined values, which are 0 or 1."""
         return as_interval(intervals.share(list(values), keys, self.how))
 
     def macro(
@@ -234,36 +227,39 @@ class BatchStatistics(Generic[BatchRequest]):
         bounds: Bounds = UNBOUNDED,
         weights: Sequence[float] | None = None,
     ) -> Interval:
-        """Return the mean of the groups' means, each resampled separately, without empty groups.
+        """Return the mean of the groups' means. Each group is resampled separately, and empty
+        groups are left out.
 
-        keys: clusters of each group's values; none: each value is its own cluster. weights: of the
-        groups' means, >= 0; None: equal.
+        `keys` holds the clusters of each group's values; without it each value is its own cluster.
+        `weights` apply to the groups' means and are >= 0; None means equal weights.
         """
         strata = list(zip(groups, keys or [None] * len(groups), strict=True))
         return as_interval(intervals.macro(name, strata, bounds, self.how, weights))
 
     def ratio(self, name: str, parts: Floats, of: OfSums, keys: Keys = None) -> Interval:
-        """Return a function of the K sums over (N, K) parts: shares of sums, pooled errors, R².
-
-        There is no interval if a resample is undefined.
-        """
+        """Return a function `of` the column sums of `parts`, (N, K): shares of sums, pooled errors,
+        R². There is no interval if the function is undefined for a resample."""
         return as_interval(intervals.ratio(name, parts, of, keys, self.how))
 
     def correlation(self, name: str, pairs: Floats, keys: Keys = None) -> Interval:
-        """Return Pearson's r of (N, 2) pairs; None if a column is constant or N < 3."""
+        """Return Pearson's r of pairs, shape (N, 2). It is None if a column is constant or N <
+        3."""
         return as_interval(intervals.correlation(name, pairs, keys, self.how))
 
     def rank_correlation(self, name: str, pairs: Floats, keys: Keys = None) -> Interval:
-        """Return Spearman's rho of (N, 2) pairs; None if a column is constant or N < 3."""
+        """Return Spearman's rho of pairs, shape (N, 2). It is None if a column is constant or N <
+        3."""
         return self.correlation(name, rankdata(pairs, axis=0), keys)
 
     def median(self, name: str, values: Values, keys: Keys = None) -> Interval:
-        """Return the median; too few values for the confidence have no interval."""
+        """Return the median. If there are too few values for the confidence level, it has no
+        interval."""
         return as_interval(intervals.median(name, list(values), keys, self.how))
 
 
 def origins_of(rows: Sequence[Scored[Any, Any]]) -> dict[str, set[str]]:
-    """Return the origins that must be equal for averages: name → the kinds that occur."""
+    """Return the properties that must be equal before results are averaged, each with the values
+    that occur."""
     origins = [row.report.provenance for row in rows]
     return {
         "variants": {origin.variant for origin in origins},
@@ -302,7 +298,7 @@ def as_interval(estimate: IntervalEstimate) -> Interval:
 
 
 def has_null(message: type[Message]) -> bool:
-    """True if reports of this type can have a random null."""
+    """Return True if reports of this type can have a null distribution."""
     if issubclass(message, Null):
         return True
     return any(
@@ -313,11 +309,11 @@ def has_null(message: type[Message]) -> bool:
 
 
 def plan_of(target: WantedEffect, report: BatchReport, *, against_random: bool) -> StudyPlan:
-    """Return the sizes of a study that finds this effect, given the report's spread.
+    """Return the sizes of a study that detects this effect, given the report's spread.
 
-    Clustered rows are counted as texts, so the spread is that of a text's mean: the standard error
-    times the root of their number. `against_random` is true for metrics that compare an explanation
-    with random ones.
+    Texts are counted instead of clustered rows. The spread is therefore that of a text's mean: the
+    standard error times the square root of the number of texts. `against_random` is true for
+    metrics that compare an explanation with random ones.
     """
     warnings: list[str] = []
     scores = {"texts": report.score}

@@ -1,8 +1,8 @@
 """Agreement of results with people's labels of texts and ratings of explanations. Pure.
 
-Decisions and gold labels, passages of explanations and marked ones, scores and ratings: each with
-its interval over texts and its value by chance. The people's data is in the metadata of the lines
-(`shared.contracts.gold_metadata`).
+Compares decisions with gold labels, passages of explanations with marked passages, and scores with
+ratings. Each comparison has its interval over texts and its value by chance. The people's data is
+in the metadata of the lines (`shared.contracts.gold_metadata`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ UNREADABLE = "{what}: {count} lines could not be read and are left out"
 
 @dataclass(frozen=True)
 class GoldSource:
-    """How results are read."""
+    """The functions that read decision, passages, text and score from a result."""
 
     decision: Callable[[Row], str | None]  # None: no readable decision
     refused: Callable[[Row], bool] = lambda _: False
@@ -61,7 +61,8 @@ class GoldSource:
 
 
 def metric_source(contract: MetricContract) -> GoldSource:
-    """Return the source by the metric's facts (`shared.contracts.service.FactPaths`)."""
+    """Return the source that follows from the metric's `facts`
+    (`shared.contracts.service.FactPaths`)."""
     facts = contract.facts
 
     def decision(row: Row) -> str | None:
@@ -82,7 +83,8 @@ def metric_source(contract: MetricContract) -> GoldSource:
 
 
 def spans_of(report: Report, kinds: Sequence[str]) -> list[Span]:
-    """Return the spans of this evidence in the judged text; of several explanations the first's."""
+    """Return the spans of evidence of these kinds in the judged text. If there are several
+    explanations, only the first one counts."""
     evidence = [row for row in report.evidence if row.kind in kinds]
     first = getattr(evidence[0], "explanation", None) if evidence else None
     return [
@@ -97,7 +99,7 @@ def spans_of(report: Report, kinds: Sequence[str]) -> list[Span]:
 
 @dataclass(frozen=True)
 class GoldResults:
-    """Compares results with the people's data in their metadata."""
+    """Compares results with the data of people in their metadata."""
 
     over: BatchStatistics[Any]
     source: GoldSource
@@ -105,7 +107,7 @@ class GoldResults:
     warnings: list[str] = field(default_factory=list)
 
     def agreement(self) -> GoldAgreement | None:
-        """Return the agreement; None if no line has data of people."""
+        """Return the agreement, or None if no line has data of people."""
         for name in COLUMNS:  # warn of columns in the request that no line has
             present = (
                 has_column(row.request.metadata, self.columns, name) for row in self.over.rows
@@ -172,7 +174,7 @@ class GoldResults:
     def _table(
         self, decided: Sequence[tuple[Row, str, str]], names: dict[str, str]
     ) -> dict[str, Any]:
-        """Return F1, kappa and labels, over results with a decision."""
+        """Return F1, kappa and labels over the results with a decision."""
         labels = sorted({label for _, *pair in decided for label in pair})
         if not decided or len(labels) > MOST_LABELS:
             if decided:

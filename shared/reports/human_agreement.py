@@ -1,4 +1,5 @@
-"""Agreement of people with each other and with the metric, over all judgements of results. Pure."""
+"""Agreement of people with one another and with the metric, over all judgements of results.
+Pure."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ class GivenJudgement:
     blind: bool = False  # without the score, the verdict is on the explanation
 
     def agrees_with(self, verdict: str) -> float | None:
-        """Return 1 or 0 for the metric's verdict; None if one of the two decides nothing."""
+        """Return 1 if the judgement agrees with the metric's verdict, 0 if not. Return None if the
+        person is unsure or the metric has no clear verdict."""
         if self.verdict == "unsure":
             return None
         agrees = self.verdict == "agree"
@@ -59,13 +61,13 @@ class GivenJudgement:
 
 @dataclass(frozen=True)
 class JudgedResults:
-    """Results and the current judgements of them, one per person."""
+    """Results and their current judgements, one per person."""
 
     over: BatchStatistics[Any]
     given: Sequence[GivenJudgement]
 
     def agreement(self, request: Judged) -> HumanAgreement:
-        """Return all figures; unsupported ones are null."""
+        """Return all figures. Figures without enough data are null."""
         people = sorted({judgement.reviewer for judgement in self.given})
         warnings = () if request.random else (CHOSEN,)
         if 0 < len(self.of_result) < FEW:
@@ -86,7 +88,7 @@ class JudgedResults:
 
     @cached_property
     def rows(self) -> dict[str, Scored[Any, Any]]:
-        """Job → its result; the first of lines that share a job."""
+        """Each job's result. For lines that share a job, this is the first one."""
         rows: dict[str, Scored[Any, Any]] = {}
         for row in self.over.rows:
             rows.setdefault(row.job_id, row)
@@ -94,7 +96,7 @@ class JudgedResults:
 
     @cached_property
     def of_result(self) -> dict[str, dict[str, str]]:
-        """Job → reviewer → verdict."""
+        """The verdict of each reviewer, by job."""
         verdicts: defaultdict[str, dict[str, str]] = defaultdict(dict)
         for judgement in self.given:
             if judgement.job_id in self.rows:
@@ -137,12 +139,13 @@ class JudgedResults:
         ]
 
     def _table(self, ids: Sequence[str], first: str, second: str) -> Floats:
-        """Return (N, 3 C) counts of both people's values for `classification.kappa`."""
+        """Return counts of both people's values, one row per result, in the format of
+        `classification.kappa`."""
         rows = (self.of_result[job_id] for job_id in ids)
         return label_counts([(INDEX[row[first]], INDEX[row[second]]) for row in rows], len(VALUES))
 
     def _pairs(self, people: Sequence[str]) -> Iterator[ReviewerPair]:
-        """Yield pairs of the people who judged most, those that share most texts first."""
+        """Yield pairs among the people who judged most. Pairs that share most texts come first."""
         counts = Counter(name for verdicts in self.of_result.values() for name in verdicts)
         busiest = sorted(people, key=lambda name: (-counts[name], name))[:MOST_PEOPLE]
         pairs = sorted(
@@ -175,7 +178,8 @@ class JudgedResults:
 
     @cached_property
     def _judged(self) -> list[tuple[Scored[Any, Any], float]]:
-        """(result, 1 if a person agrees with the metric or 0 if not)."""
+        """Return (result, agreement) pairs. Agreement is 1 if a person agrees with the metric, else
+        0."""
         judged = []
         for judgement in self.given:
             if (row := self.rows.get(judgement.job_id)) is not None:
@@ -206,7 +210,8 @@ class JudgedResults:
         }
 
     def _within(self, low: float, high: float, *, last: bool = True) -> Interval:
-        """Return the agreement for scores from `low` to `high`, with the upper end if `last`."""
+        """Return the agreement for scores from `low` to `high`. The upper end is included if `last`
+        is True."""
         return self._share(
             [
                 (row, agrees)

@@ -1,7 +1,5 @@
-"""Agreement of scores with people's ratings: rank correlation, agreement, a threshold. Pure.
-
-A part that the ratings do not support is null, with its reason.
-"""
+"""Agreement of scores with people's ratings: rank correlation, agreement, a threshold. Pure. A
+figure without enough ratings is null, with its reason."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ NO_AND_YES = 2
 
 
 class RatedResult(NamedTuple):
-    """A result with its score, and person → rating."""
+    """A result with its score, and the ratings by person."""
 
     row: Scored[Any, Any]
     score: float
@@ -40,7 +38,8 @@ class RatedResult(NamedTuple):
 
 @dataclass(frozen=True)
 class RatedResults:
-    """Results with ratings. Ratings from `accepted_from` accept; None: the higher of two values."""
+    """Results with ratings. A rating of `accepted_from` or more accepts the explanation. With None
+    there must be two rating values, and the higher one accepts."""
 
     over: BatchStatistics[Any]
     rated: Sequence[RatedResult]
@@ -48,7 +47,7 @@ class RatedResults:
     higher_is_better: bool = True
 
     def ratings(self) -> HumanRatings:
-        """Return all figures; unsupported ones are null."""
+        """Return all figures. Figures without enough data are null."""
         counts = _counts([list(row.given.values()) for row in self.rated], self.values)
         alpha = interval_alpha(np.array(self.values))
         spearman = kendall = NONE
@@ -74,7 +73,7 @@ class RatedResults:
         )
 
     def warnings(self) -> Iterator[str]:
-        """Yield why figures are null or doubtful."""
+        """Yield the reasons why figures are null or doubtful."""
         if not self._ranked:
             yield "ratings: all scores or ratings are equal, or there are too few for a correlation"
         elif len(self.rated) > MOST_RANKED:
@@ -89,7 +88,7 @@ class RatedResults:
 
     @cached_property
     def values(self) -> list[float]:
-        """All different ratings, ascending."""
+        """Return all different ratings in ascending order."""
         return sorted({rating for row in self.rated for rating in row.given.values()})
 
     @cached_property
@@ -102,7 +101,8 @@ class RatedResults:
 
     @cached_property
     def pairs(self) -> Floats:
-        """Return (N, 2) pairs of score, higher is better, and mean rating."""
+        """Return an array of shape (N, 2) with each score (higher is better) and its mean
+        rating."""
         pairs = [(self.sign * row.score, np.mean(list(row.given.values()))) for row in self.rated]
         return np.array(pairs, dtype=np.float64).reshape(-1, 2)
 
@@ -111,7 +111,8 @@ class RatedResults:
         return len(self.pairs) > 2 and bool(np.ptp(self.pairs, axis=0).all())
 
     def _alpha(self, name: str, counts: Floats, of: OfSums, keys: Sequence[str]) -> Interval:
-        """Return alpha over results with several ratings; counts: (N, C) people by value."""
+        """Return Krippendorff's alpha over results with several ratings. `counts` has one row per
+        result and one column per value, with the number of people who chose it."""
         several = counts.sum(axis=1) > 1
         if not several.any():
             return NONE
@@ -159,7 +160,8 @@ class RatedResults:
         )
 
     def _agreement(self, people: Floats, decided: Floats, keys: Sequence[str]) -> dict[str, Any]:
-        """people, decided: (N,) 0 or 1, by most people and by the score."""
+        """Return the agreement of two 0/1 arrays: `people`, the majority, and `decided`, by the
+        score."""
         cells = list(zip(people.astype(int).tolist(), decided.astype(int).tolist(), strict=True))
         counts = classification.label_counts(cells, NO_AND_YES)
         return {
@@ -169,10 +171,8 @@ class RatedResults:
         }
 
     def _alphas(self, votes: Floats, decided: Floats) -> dict[str, Interval]:
-        """Return both alphas over all texts, ties included.
-
-        votes: (N, 2) people who say no, yes; decided: (N,).
-        """
+        """Return both alphas over all texts, including ties. `votes` has a column of people who say
+        no and one of people who say yes. `decided` is 1 if the score says yes."""
         people = self._alpha("people", votes, nominal_alpha, self.keys)
         if people.of == 0:
             return {"alpha_people": NONE, "alpha_with_score": NONE}
@@ -205,6 +205,6 @@ def _no_threshold(results: int, ties: int, reason: str | None) -> CalibratedThre
 
 
 def _tau_b(pairs: Floats) -> float:
-    """NaN if one side is constant."""
+    """Return Kendall's tau-b, or NaN if one side is constant."""
     tau = float(kendalltau(pairs[:, 0], pairs[:, 1]).statistic)
     return tau if math.isfinite(tau) else math.nan

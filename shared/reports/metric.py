@@ -1,8 +1,6 @@
-"""The base class of every metric.
-
-A metric's `metric.py` derives from `Metric` and binds its one object to `SERVICE`, which the worker
-registers. For workers only, since it may load numpy.
-"""
+"""The base class of every metric. A metric's `metric.py` derives from `Metric` and assigns its
+single instance to `SERVICE`, which the worker registers. For workers only, because it may load
+numpy."""
 
 from __future__ import annotations
 
@@ -35,10 +33,8 @@ from shared.text.language import LanguageCoverage, Obstacle
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """The models' answers to one request; a metric adds its arrays.
-
-    With `obstacles` nothing can be scored, and the report is `undefined`.
-    """
+    """The models' answers to one request. A metric adds its own arrays. If there are `obstacles`,
+    nothing can be scored and the report is `undefined`."""
 
     models: tuple[ModelUse, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -64,25 +60,23 @@ Choices = TypeVar("Choices")
 
 
 class ReportedService(Service):
-    """A service with reports over many results."""
+    """A service whose results are summarised in batch reports."""
 
     contract: ClassVar[ReportedContract]
 
     def summarize(self, rows: Sequence[Any], over: BatchStatistics[Any]) -> BatchReport:
-        """Return the report over many results. Pure."""
+        """Return the report over many results. This method is pure."""
         raise NotImplementedError
 
     def gold_source(self) -> GoldSource:
-        """Return how its results are compared with people's data."""
+        """Return the functions by which results are compared with people's data."""
         raise NotImplementedError
 
 
 class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
-    """A service that scores explanations. `Choices` is the type of a variant's row in `variants`.
-
-    A field of the row has the name of the parameter that it decides: if the request leaves the
-    parameter out, the provenance has the row's value.
-    """
+    """A service that scores explanations. `Choices` is the type of a row in `variants`. Each field
+    of this row is named after a parameter. If the request leaves the parameter out, the provenance
+    has the row's value."""
 
     contract: ClassVar[MetricContract]
     variants: ClassVar[Mapping[Variant, Any]]
@@ -95,38 +89,36 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
             raise TypeError(f"{cls.__name__}.variants must have one row for each variant")
 
     def collect(self, requests: Sequence[Request]) -> Sequence[Answers]:
-        """Return the models' answers to every request, in order, in as few calls as possible.
-
-        The answers for one request must not depend on the others.
-        """
+        """Return the models' answers to every request, in order, with as few calls as possible. The
+        answers for one request must not depend on the other requests."""
         raise NotImplementedError
 
     def report(self, request: Request, collected: Answers) -> Result:
-        """Return the report. Pure; `MyReport(**self.envelope(request, collected), …)`."""
+        """Return the report of one request, as `MyReport(**self.envelope(request, collected), …)`.
+        This method is pure."""
         raise NotImplementedError
 
     def coverage(self, request: Request) -> LanguageCoverage:
-        """Check that rules and models know the request's languages.
-
-        With obstacles nothing is collected, and the report is `undefined`.
-        """
+        """Check that rules and models support the request's languages. If there are obstacles,
+        nothing is collected and the report is `undefined`."""
         return LanguageCoverage()
 
     def undefined(self, request: Request, collected: Collected) -> Result:
-        """Return the report without a score, if nothing can be scored."""
+        """Return the report without a score, for a request that cannot be scored."""
         raise NotImplementedError
 
     def summarize(
         self, rows: Sequence[Scored[Request, Result]], over: BatchStatistics[Any]
     ) -> BatchReport:
-        """Return the report over many results. Pure; `MyBatchReport(**over.envelope(), …)`."""
+        """Return the report over many results, as `MyBatchReport(**over.envelope(), …)`. This
+        method is pure."""
         return self.contract.batch_report(**over.envelope())
 
     def gold_source(self) -> GoldSource:
         return metric_source(self.contract)
 
     def in_force(self, request: Request, collected: Answers) -> Mapping[str, Any]:
-        """Return parameters whose value is neither the request's nor the variant's."""
+        """Return the parameters whose value comes neither from the request nor from the variant."""
         return {}
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
@@ -145,14 +137,15 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
 
     @final
     def unscored(self, request: Request, obstacle: Obstacle) -> Result:
-        """Return the report on an answer without an explanation; no model is asked."""
+        """Return the report on an answer without an explanation. No model is called."""
         languages = self.coverage(request).languages
         collected = Collected(languages=languages, obstacles=(obstacle,))
         return self.contract.judged(self._undefined(request, collected))
 
     @final
     def score_batch(self, requests: Sequence[Request]) -> list[Result]:
-        """Return the reports, byte for byte as from single calls, with shared model calls."""
+        """Return the reports with shared model calls. They equal the reports of single calls byte
+        for byte."""
         rows = [(request, self.coverage(request)) for request in requests]
         # models are asked only about requests whose languages they know
         covered = [request for request, coverage in rows if not coverage.obstacles]
@@ -172,7 +165,7 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         return reports
 
     def _undefined(self, request: Request, collected: Collected) -> Result:
-        """Return the undefined report with a reason for every null."""
+        """Return the undefined report, with a reason for every null field."""
         report = self.undefined(request, collected)
         parts = dict(report.components)
         kind: Any = next(messages_in(type(report).model_fields["reasons"].annotation))
@@ -193,7 +186,7 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
     def envelope(
         self, request: Request, collected: Collected, warnings: Iterable[str] = ()
     ) -> dict[str, Any]:
-        """Return the common fields of every report; collected warnings come first."""
+        """Return the fields common to every report. Warnings of `collected` come first."""
         details = [obstacle.detail for obstacle in collected.obstacles]
         of_models = dict.fromkeys(warning for use in collected.models for warning in use.warnings)
         return {
@@ -212,10 +205,8 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
 
     @final
     def parameters(self, request: Request, collected: Any) -> dict[str, Any]:
-        """Return every parameter in force: the request's, the variant's, or `in_force`'s.
-
-        `in_force` needs answers, so it does not count if there are obstacles.
-        """
+        """Return every parameter used: from the request, the variant, or `in_force`. `in_force`
+        needs answers, so it is left out if there are obstacles."""
         excluded = self.contract.not_parameters
         fields = request.model_dump(mode="json", exclude=set(excluded))
         if options_of(self.contract.request):

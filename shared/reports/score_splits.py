@@ -1,6 +1,6 @@
-"""Splits scores by a property of their lines, and tests whether the values differ.
+"""Splits scores by a property of their lines, and tests whether the groups differ.
 
-The test permutes the values of texts, and within a text that has several values (Good, 2005,
+The test permutes the values among texts, and within a text that has several values (Good, 2005,
 Permutation, Parametric and Bootstrap Tests of Hypotheses, 3.7). P-values count the observed split
 as one of the draws (Phipson & Smyth, 2010). Pure.
 """
@@ -32,7 +32,7 @@ TIE = 1e-12  # relative; equal up to rounding
 
 
 def split_scores(over: BatchStatistics[Any]) -> tuple[ScoreSplit, ...]:
-    """Return one split for each of the request's `by`, in its order."""
+    """Return one split for each property in the request's `by`, in its order."""
     return tuple(_split(over, by) for by in over.request.by)
 
 
@@ -119,10 +119,11 @@ def _test(
 def split_test(
     about: str, scores: Floats, values: Integers, keys: Sequence[str], how: Resampling
 ) -> SplitTest | None:
-    """Test that the values' means are equal: sum of squares between them against permutations.
+    """Test that all values have the same mean score. Permutations give the null distribution of the
+    sum of squares between values.
 
-    scores: (N,). values: (N,) from 0. keys: (N,) texts. None if there is nothing to permute: one
-    value, one text, or one text per value with one value each.
+    `scores`, `values` (numbered from 0) and `keys` (texts) have one entry per result. The test is
+    None if no permutation changes the split: with one value, one text, or one text per value.
     """
     _, texts = np.unique(np.array(keys, dtype=object), return_inverse=True)
     if np.unique(values).size < FEWEST:
@@ -144,7 +145,8 @@ def split_test(
 
 
 def _between_squares(centred: Floats, values: Integers) -> float:
-    """Return the sum over values of n * mean^2, for N centred scores."""
+    """Return the sum of n * mean^2 over the values, where n counts the centred scores of a
+    value."""
     counts = np.bincount(values)
     sums = np.bincount(values, weights=centred)
     squares: NDArray[np.float64] = sums[counts > 0] ** 2 / counts[counts > 0]
@@ -158,11 +160,9 @@ def _permute(
     mixed: Integers,
     random: np.random.Generator,
 ) -> Iterator[Integers]:
-    """Yield permutations of the values.
-
-    A text of one value keeps its results together, and exchanges its value with other such texts. A
-    mixed text's values are permuted among its results.
-    """
+    """Yield permutations of the values. All results of a text with one value keep the same value,
+    which is exchanged with other such texts. The values of a text with several values are permuted
+    among its results."""
     within_texts = np.flatnonzero(np.isin(texts, mixed))
     within_texts = within_texts[np.argsort(texts[within_texts], kind="stable")]
     single = np.setdiff1d(np.arange(of_text.size), mixed)

@@ -1,4 +1,5 @@
-"""The p of an explanation of a text with few placements, as a null reports it."""
+"""The calibrated p-value of an explanation whose text has few placements, in the form of a null
+report."""
 
 from __future__ import annotations
 
@@ -15,10 +16,12 @@ from shared.statistics.ranks import Floats
 def calibrated_fields(
     without: Floats, words: int, sha256: str | None, language: str
 ) -> dict[str, Any]:
-    """Return `p_calibrated` and `calibration` of a `CalibratedNull`; nothing where none can be had.
+    """Return `p_calibrated` and `calibration` of a `CalibratedNull`, or {} if they cannot be
+    computed.
 
-    without: (M,) P(hateful) without each placement, the explanation's own first. words: of its
-    longest passage. sha256: of the judge's weights. language: of the text.
+    `without` holds P(hateful) after deleting each placement, the explanation's own first. `words`
+    is the length of its longest passage. `sha256` identifies the judge's weights. `language` is
+    that of the text.
     """
     if sha256 is None:
         return {}

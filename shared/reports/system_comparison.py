@@ -41,7 +41,7 @@ NO_PAIR = "no pair: the systems share no custom_id and no text with the same lab
 
 @dataclass(frozen=True)
 class TextPair:
-    """Results of both systems on one text."""
+    """The results of both systems on one text."""
 
     first: tuple[Row, ...]
     second: tuple[Row, ...]
@@ -58,7 +58,7 @@ class Pairing:
 
 @dataclass(frozen=True)
 class SystemResults:
-    """Results of two systems; `over` are the statistics over both."""
+    """The results of two systems. `over` computes statistics over both."""
 
     over: BatchStatistics[Any]
     first: Sequence[Row]
@@ -107,7 +107,8 @@ class SystemResults:
         )
 
     def _problems(self, pairs: Sequence[TextPair]) -> tuple[ProblemChange, ...]:
-        """Test for each problem whether both systems have it equally often, with Holm over them."""
+        """Test for each problem whether both systems have it equally often. P-values are adjusted
+        by Holm."""
         keys = self.over.keys([pair.first[0] for pair in pairs])
         tested = []
         for code in self.over.metric.problems:
@@ -163,7 +164,8 @@ class SystemResults:
         return sorted(slices, key=lambda row: (row.difference.value or 0.0, row.value))
 
     def paired(self) -> Pairing:
-        """Pair by a common custom_id with the same text; the rest by text and explained label."""
+        """Pair results by a common custom_id with the same text, and the remaining results by text
+        and explained label."""
         theirs = {row.custom_id: row for row in self.second if row.custom_id is not None}
         same_id = [(row, theirs[row.custom_id]) for row in self.first if row.custom_id in theirs]
         agreeing = []
@@ -226,7 +228,7 @@ class SystemResults:
 
 
 def over_systems(comparisons: Sequence[SystemComparison]) -> list[SystemComparison]:
-    """Adjust the scores' p-values of comparisons with one system, after Holm over them."""
+    """Adjust the scores' p-values for several comparisons with the same system, by Holm."""
     if len(comparisons) < 2:
         return list(comparisons)
     scores = [row.differences[0] for row in comparisons]
@@ -240,7 +242,8 @@ def over_systems(comparisons: Sequence[SystemComparison]) -> list[SystemComparis
 
 
 def check_compatible(first: Sequence[Row], second: Sequence[Row]) -> None:
-    """Raise BadInput if the systems were scored with other versions, variants or nulls."""
+    """Raise BadInput if the systems were scored with different versions, variants or null
+    distributions."""
     ours, theirs = origins_of(first), origins_of(second)
     for name in COMPARABLE:
         if ours[name] and theirs[name] and ours[name] != theirs[name]:
@@ -300,19 +303,20 @@ def _difference(
 
 @dataclass(frozen=True)
 class ReportPart:
-    """A number of a report: its score, or one of its components."""
+    """A number in a report: its score, or one of its components."""
 
     name: str
     bounds: Bounds
 
     @property
     def differences(self) -> Bounds:
-        """The bounds of a difference of two such numbers."""
+        """The bounds of the difference between two systems in this number."""
         least, most = self.bounds
         return (None, None) if least is None or most is None else (least - most, most - least)
 
     def mean(self, rows: Sequence[Row]) -> float | None:
-        """Return the mean over the results that have it; the order of input has no effect."""
+        """Return the mean over the results that have this number. The order of the rows has no
+        effect."""
         score = self.name == "score"
         values = [
             row.report.score if score else getattr(row.report.components, self.name) for row in rows
@@ -322,7 +326,7 @@ class ReportPart:
 
 
 def parts_of(report: type[Report]) -> list[ReportPart]:
-    """Return the score, and every single number of the components."""
+    """Return the score, and every component that is a single number."""
     bounds = report.model_fields["range"].default
     parts = [ReportPart("score", bounds if isinstance(bounds, tuple) else UNBOUNDED)]
     for components in messages_in(report.model_fields["components"].annotation):

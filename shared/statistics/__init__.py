@@ -1,1 +1,2 @@
-"""Statistics that every metric uses. Pure: arrays and messages in, numbers and messages out."""
+"""Statistics that every metric uses. The functions are pure: arrays and messages in, numbers and
+messages out."""

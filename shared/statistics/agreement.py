@@ -1,4 +1,4 @@
-"""Agreement of people with each other, and of a score with people. Pure functions.
+"""Agreement of people with one another, and of a score with people. Pure functions.
 
 Alpha: Krippendorff (2011), Computing Krippendorff's alpha-reliability. The area under the curve is
 that of Mann & Whitney with mid-ranks. Statistics of sums over texts get their interval from
@@ -19,9 +19,9 @@ from shared.statistics.intervals import IntervalEstimate, ratio
 
 
 def coincidences(counts: Floats) -> Floats:
-    """Return (N, C * C) pairs of values within each text, weighted so that a text counts once per
-    value. counts: (N, C) people who chose each of C values. A text with fewer than two values has
-    no pair."""
+    """Return weighted counts of pairs of values within each text, shape (N, C * C). `counts`, (N,
+    C), holds how many people chose each of C values for each of N texts. Pairs are weighted so that
+    a text counts once per value given. A text with fewer than two values has no pair."""
     values = counts.sum(axis=1)
     several = values > 1
     pairs = counts[:, :, None] * counts[:, None, :]
@@ -33,8 +33,9 @@ def coincidences(counts: Floats) -> Floats:
 
 
 def nominal_alpha(sums: Floats) -> Floats:
-    """Return Krippendorff's alpha, (B,), (-inf, 1], from (B, C * C) sums of coincidences. 1 is full
-    agreement and 0 is agreement by chance. NaN if everybody chose one value."""
+    """Return Krippendorff's alpha, (-inf, 1]: 1 is full agreement, 0 is agreement by chance. `sums`
+    holds sums of coincidences, one row of C * C per resample. The result is NaN if everybody chose
+    one value."""
     pairs = _square(sums)
     margins = pairs.sum(axis=2)
     total = margins.sum(axis=1)
@@ -45,8 +46,9 @@ def nominal_alpha(sums: Floats) -> Floats:
 
 
 def interval_alpha(values: Floats) -> Callable[[Floats], Floats]:
-    """Return Krippendorff's alpha for numbers, for `ratio`: a disagreement counts by its squared
-    distance. values: (C,) numbers of the columns of the coincidences."""
+    """Return a function for `ratio` that computes Krippendorff's alpha for numbers. Disagreements
+    count by their squared distance. `values` holds the number that each column of the coincidences
+    stands for."""
     distances = (values[:, None] - values[None, :]) ** 2
 
     def alpha(sums: Floats) -> Floats:
@@ -62,8 +64,8 @@ def interval_alpha(values: Floats) -> Callable[[Floats], Floats]:
 
 
 def kappa_of_pairs(name: str, pairs: Sequence[tuple[str, str]]) -> IntervalEstimate:
-    """Return Cohen's kappa of (first, second) categories, [-1, 1], with its interval. None if both
-    sides are constant and equal, so that chance alone explains the agreement."""
+    """Return Cohen's kappa of (first, second) categories, [-1, 1], with its interval. It is None if
+    both sides are constant and equal, so that chance alone explains the agreement."""
     categories = sorted({category for pair in pairs for category in pair})
     index = {category: number for number, category in enumerate(categories)}
     cells = [(index[first], index[second]) for first, second in pairs]
@@ -71,19 +73,17 @@ def kappa_of_pairs(name: str, pairs: Sequence[tuple[str, str]]) -> IntervalEstim
 
 
 def auc_of_groups(high: Sequence[float] | Floats, low: Sequence[float] | Floats) -> float:
-    """Return how often a score of `high` exceeds a score of `low`, ties half; [0, 1]. NaN
-    if one is empty."""
+    """Return how often a score in `high` exceeds a score in `low`, [0, 1]. Ties count half. NaN if
+    a group is empty."""
     return roc_auc(
         np.column_stack((np.concatenate((high, low)), np.repeat((1.0, 0.0), (len(high), len(low)))))
     )
 
 
 def roc_auc(rows: Floats) -> float:
-    """Return the probability that a positive row scores higher than a negative one, ties half, [0,
-    1].
-
-    Chance is 0.5. rows: (n, 2) score and 0 or 1. NaN if all rows are positive or all negative.
-    """
+    """Return the probability that a positive row scores higher than a negative one, [0, 1]. Ties
+    count half. Chance is 0.5. `rows` has two columns: the score, and 0 or 1. NaN if all rows are
+    positive or all are negative."""
     positive = rows[:, 1] > 0
     high, low = int(positive.sum()), int((~positive).sum())
     if not high or not low:
@@ -93,7 +93,8 @@ def roc_auc(rows: Floats) -> float:
 
 
 def spearman(x: Floats, y: Floats) -> Floats:
-    """Return Spearman's rho, [-1, 1], of ranks along the last axis. NaN if a side is all ties."""
+    """Return Spearman's rho, [-1, 1], of ranks along the last axis. NaN if all values of a side are
+    tied."""
     x, y = (side - side.mean(axis=-1, keepdims=True) for side in (x, y))
     spread = np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
     with np.errstate(invalid="ignore", divide="ignore"):

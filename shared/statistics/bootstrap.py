@@ -1,8 +1,6 @@
-"""Resampling of clusters: studentised roots of means, and bias-corrected accelerated ends.
-
-Source: Hall (1988), Annals of Statistics 16; Cameron, Gelbach & Miller (2008), Review of Economics
-and Statistics 90; BCa: Efron (1987), JASA 82. Pure functions.
-"""
+"""Resampling of clusters: studentised differences of means (roots), and bias-corrected and
+accelerated (BCa) interval ends. Source: Hall (1988), Annals of Statistics 16; Cameron, Gelbach &
+Miller (2008), Review of Economics and Statistics 90; BCa: Efron (1987), JASA 82. Pure functions."""
 
 from __future__ import annotations
 
@@ -23,9 +21,9 @@ SAME_DECIMALS = 12  # sums in another order give the same value
 
 @dataclass(frozen=True)
 class Resampling:
-    """Settings of resampling. `check` is called between blocks of draws and may raise to stop them.
-    names: rows → the name under which a report resampled them first. The same rows then get the
-    same draws under any name, so that a mean has one interval."""
+    """Settings of resampling. `check` is called between blocks of draws and may raise an exception
+    to stop them. `names` maps rows to the name under which a report resampled them first. Equal
+    rows then get equal draws under any name, so that a mean has one interval."""
 
     seed: int = 0
     resamples: int = 2_000
@@ -35,7 +33,7 @@ class Resampling:
 
     @property
     def tail(self) -> float:
-        """Return the probability beyond each end."""
+        """Return the probability beyond each end of the interval."""
         return (1 - self.confidence) / 2
 
     def first_name(self, name: str, rows: Clustered) -> str:
@@ -47,8 +45,8 @@ class Resampling:
         return self.names.setdefault(held, name)
 
     def drawn(self, name: str, groups: int) -> Iterator[Integers]:
-        """Yield (B, G) blocks of clusters drawn with replacement, `resamples` rows in all. name:
-        the quantity, which keys its draws."""
+        """Yield blocks of clusters drawn with replacement. Each row has `groups` clusters, and all
+        blocks together have `resamples` rows. `name` is the quantity; it determines the draws."""
         random = generator(self.seed, "bootstrap", name, groups)
         at_once = max(1, AT_ONCE // groups)
         for start in range(0, self.resamples, at_once):
@@ -58,8 +56,9 @@ class Resampling:
 
 
 def studentised_roots(name: str, rows: Clustered, mean: float, how: Resampling) -> Floats:
-    """Return (resamples,) roots (mean* - mean) / se* over clusters drawn with replacement. A root
-    is infinite, with the sign of the difference, if its resample has no spread."""
+    """Return one root (mean* - mean) / se* per resample. The star marks a sample of clusters drawn
+    with replacement; se is the standard error. A root is infinite, with the sign of the difference,
+    if its resample has no spread."""
     shift, error = _shift_and_error(name, rows, mean, how)
     return _roots(shift, error, ROUNDING * float(np.max(np.abs(rows.values))))
 
@@ -67,8 +66,8 @@ def studentised_roots(name: str, rows: Clustered, mean: float, how: Resampling) 
 def macro_roots(
     name: str, strata: list[Clustered], means: list[float], weights: Floats, how: Resampling
 ) -> Floats:
-    """Return `studentised_roots` of the mean of the strata's means; each stratum is resampled
-    separately. weights: (S,) of mean 1."""
+    """Return roots as `studentised_roots` for the mean of the strata's means. Each stratum is
+    resampled separately. `weights` has one entry per stratum, with mean 1."""
     drawn = [
         _shift_and_error(f"{name}/{number}", rows, mean, how)
         for number, (rows, mean) in enumerate(zip(strata, means, strict=True))
@@ -84,7 +83,7 @@ def macro_roots(
 def _shift_and_error(
     name: str, rows: Clustered, mean: float, how: Resampling
 ) -> tuple[Floats, Floats]:
-    """Return (resamples,) mean* - mean, and (resamples,) se*."""
+    """Return two arrays with one entry per resample: mean* - mean, and the standard error se*."""
     sums, sizes = rows.sums(about=mean), rows.sizes
     shifts, errors = [], []
     for indices in how.drawn(how.first_name(name, rows), rows.count):
@@ -105,7 +104,8 @@ def _roots(shift: Floats, error: Floats, rounding: float) -> Floats:
 
 
 def root_ends(value: float, error: float, roots: Floats, tail: float) -> tuple[float, float]:
-    """Return [value - t*_(1 - tail) se, value - t*_(tail) se]; an end may be infinite."""
+    """Return the interval ends value - t se, with t the quantiles 1 - `tail` and `tail` of the
+    roots. An end may be infinite."""
     least = float(np.quantile(roots, tail, method="lower"))
     most = float(np.quantile(roots, 1 - tail, method="higher"))
     return value - most * error, value - least * error
@@ -114,9 +114,9 @@ def root_ends(value: float, error: float, roots: Floats, tail: float) -> tuple[f
 def bca_ends(
     value: float, drawn: Floats, jackknife: Floats, tail: float
 ) -> tuple[float, float] | None:
-    """Return bias-corrected and accelerated ends of the resampled values. drawn: (R,) resampled
-    values. jackknife: (G,) values without one cluster each. None if a value is NaN or all resampled
-    values are on one side of the estimate."""
+    """Return the bias-corrected and accelerated ends of an interval. `drawn` holds the resampled
+    values, and `jackknife` the values with one cluster left out each. The result is None if a value
+    is NaN or all resampled values are on one side of the estimate."""
     if not (np.isfinite(drawn).all() and np.isfinite(jackknife).all()):
         return None
     below = (np.mean(drawn < value) + np.mean(drawn <= value)) / 2

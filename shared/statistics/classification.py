@@ -1,10 +1,10 @@
-"""Predicted against gold labels: precision, recall, F1 and kappa as functions of counts.
+"""Compares predicted with gold labels: precision, recall, F1 and kappa as functions of counts.
 
 Macro-F1 is the mean F1 of the labels that occur in gold or prediction (Sokolova & Lapalme, 2009,
 Information Processing & Management 45), as scikit-learn's `f1_score` with `average="macro"`. Kappa
 is Cohen's (1960), Educational and Psychological Measurement 20.
 
-All of them need three counts for each of C labels: hits, gold, predicted. Counts may be sums over
+All functions need three counts for each of C labels: hits, gold, predicted. Counts may be sums over
 resampled texts, so that intervals come from `shared.statistics.intervals.ratio`. Pure.
 """
 
@@ -20,8 +20,8 @@ COUNTS = 3  # of a label: hits, gold, predicted
 
 
 def label_counts(pairs: Sequence[tuple[int, int]], labels: int) -> Floats:
-    """Return (N, 3 C) indicators: label c is right, is gold, is predicted. pairs: (gold,
-    predicted), from 0 to C - 1."""
+    """Return an indicator array with one row per pair and three columns per label: the label is
+    right, is gold, is predicted. `pairs` holds (gold, predicted) label numbers from 0."""
     rows = np.zeros((len(pairs), labels, COUNTS))
     for row, (gold, predicted) in enumerate(pairs):
         rows[row, gold, 0] = gold == predicted
@@ -31,7 +31,7 @@ def label_counts(pairs: Sequence[tuple[int, int]], labels: int) -> Floats:
 
 
 def macro_f1(sums: Floats) -> Floats:
-    """Return the mean F1 of the labels that occur, (B,), [0, 1], from (B, 3 C) counts; NaN without
+    """Return the mean F1 of the labels that occur, [0, 1], one value per row of counts. NaN without
     labels."""
     scores = label_f1(sums)
     defined = np.isfinite(scores)
@@ -39,26 +39,26 @@ def macro_f1(sums: Floats) -> Floats:
 
 
 def label_f1(sums: Floats) -> Floats:
-    """Return the F1 of each label, (B, C), [0, 1]; NaN if it is neither gold nor predicted."""
+    """Return the F1 of each label, [0, 1]. NaN if the label is neither gold nor predicted."""
     hits, gold, predicted = _parts(sums)
     return _divided(2 * hits, gold + predicted)
 
 
 def precision(sums: Floats) -> Floats:
-    """Return hits / predicted of each label, (B, C); NaN if the label is never predicted."""
+    """Return hits / predicted for each label. NaN if the label is never predicted."""
     hits, _, predicted = _parts(sums)
     return _divided(hits, predicted)
 
 
 def recall(sums: Floats) -> Floats:
-    """Return hits / gold of each label, (B, C); NaN if the label is never gold."""
+    """Return hits / gold for each label. NaN if the label is never gold."""
     hits, gold, _ = _parts(sums)
     return _divided(hits, gold)
 
 
 def kappa(sums: Floats) -> Floats:
-    """Return Cohen's kappa, (B,), [-1, 1], from (B, 3 C) counts; NaN if both sides use one label
-    only."""
+    """Return Cohen's kappa, [-1, 1], one value per row of counts. NaN if both sides use the same
+    single label."""
     hits, gold, predicted = _parts(sums)
     total = gold.sum(axis=1)
     observed = _divided(hits.sum(axis=1), total)
@@ -67,7 +67,7 @@ def kappa(sums: Floats) -> Floats:
 
 
 def _parts(sums: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return hits, gold and predicted, (B, C) each."""
+    """Return hits, gold and predicted counts, each with one column per label."""
     counts = sums.reshape(len(sums), -1, COUNTS)
     return counts[:, :, 0], counts[:, :, 1], counts[:, :, 2]
 

@@ -1,10 +1,11 @@
 """Clustered rows: standard errors, effective sample sizes and warnings.
 
 Explanations of one text depend on each other. Source: Liang & Zeger (1986), Biometrika 73 (the
-sandwich of cluster sums), with G* / (G* - 1) (CR1). G* = (Σm)² / Σm² is the equivalent number of
-equal clusters for clusters of m rows. The design effect is 1 + ρ (Σm² / Σm - 1): Kish (1965),
-Survey Sampling, 5.4, 8.2 and 11.7. ρ is estimated by the analysis of variance: Donner (1986),
-International Statistical Review 54. Pure functions; rows that are not finite raise ValueError.
+sandwich of cluster sums), with G* / (G* - 1) (CR1). For clusters with m rows each, G* = (Σm)² / Σm²
+is the equivalent number of equal clusters. The design effect is 1 + ρ (Σm² / Σm - 1): Kish (1965),
+Survey Sampling, 5.4, 8.2 and 11.7. ρ, the correlation within clusters, is estimated by the analysis
+of variance: Donner (1986), International Statistical Review 54. Pure functions; rows that are not
+finite raise ValueError.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ NO_SPREAD = 1e-12  # relative: a smaller spread is rounding
 
 @dataclass(frozen=True)
 class Clustered:
-    """(n,) values in the order of their cluster's key and then of size, with the cluster of each.
-    The original order of the rows therefore changes no result."""
+    """Values sorted by the key of their cluster and then by size, with the cluster of each. The
+    original order of the rows therefore changes no result."""
 
     values: Floats
     codes: Integers  # (n,) the cluster of each row, ascending from 0
@@ -39,14 +40,13 @@ class Clustered:
 
     @property
     def count(self) -> int:
-        """Return G, the number of clusters."""
+        """Return the number of clusters."""
         return int(self.codes[-1]) + 1 if self.codes.size else 0
 
     @property
     def equal_count(self) -> float:
-        """Return G*, the equivalent number of equal clusters; at least 2 for two or more
-        clusters.
-        """
+        """Return the equivalent number of clusters of equal size. It is at least 2 for two or more
+        clusters."""
         if self.count < 3:
             return float(self.count)
         return max(2.0, self.rows**2 / float(np.sum(self.sizes**2)))
@@ -58,25 +58,26 @@ class Clustered:
 
     @property
     def sizes(self) -> Floats:
-        """Return the (G,) numbers of rows."""
+        """Return the number of rows in each cluster."""
         return np.bincount(self.codes, minlength=self.count).astype(np.float64)
 
     def sums(self, about: float = 0.0) -> Floats:
-        """Return the (G,) sums of the values' differences from `about`."""
+        """Return for each cluster the sum of the values' differences from `about`."""
         sums = np.bincount(self.codes, weights=self.values - about, minlength=self.count)
         return sums.astype(np.float64)
 
 
 def clustered(values: Sequence[float] | Floats, keys: Sequence[str] | None = None) -> Clustered:
-    """Order the values by cluster. keys: (n,) clusters; None: each row is a separate cluster."""
+    """Sort the values by cluster. `keys` holds the cluster of each value; with None each row is a
+    separate cluster."""
     rows = finite(values)
     order, codes = in_order(rows[:, None], keys)
     return Clustered(rows[order], codes)
 
 
 def in_order(rows: Floats, keys: Sequence[str] | None) -> tuple[Integers, Integers]:
-    """Return (n,) positions of (n, K) rows, by key and then by value, and the (n,) cluster of each
-    from 0."""
+    """Return the positions that sort `rows` by key and then by value, and the cluster number of
+    each row."""
     if keys is not None and len(keys) != len(rows):
         raise ValueError("`keys` must have one entry for each row")
     columns = [rows[:, column] for column in range(rows.shape[1] - 1, -1, -1)]
@@ -98,7 +99,7 @@ def finite(values: Sequence[float] | Floats) -> Floats:
 
 @dataclass(frozen=True)
 class MeanSpread:
-    """The precision of a mean. Every field is None for fewer than two clusters."""
+    """The precision of a mean. Every field is None if there are fewer than two clusters."""
 
     mean: float
     se: float | None  # CR1 or by the design effect, the larger; units of the values, >= 0
@@ -135,8 +136,8 @@ def spread(rows: Clustered) -> MeanSpread | None:
 
 
 def _design_effect(rows: Clustered, sums: Floats) -> float:
-    """Return the variance of the mean of these rows over that of as many independent rows, >= 1.
-    sums: (G,) sums of the values' differences from their mean."""
+    """Return the variance of the mean of these rows divided by that of equally many independent
+    rows, >= 1. `sums` holds for each cluster the sum of the values' differences from their mean."""
     count, groups = rows.rows, rows.count
     if count == groups:
         return 1.0
@@ -149,7 +150,8 @@ def _design_effect(rows: Clustered, sums: Floats) -> float:
 
 
 def warnings(rows: Clustered, effective: float) -> Iterator[str]:
-    """Yield warnings for few or similar rows. effective: see `MeanSpread`."""
+    """Yield warnings for few or similar rows. `effective` is the effective number of rows, see
+    `MeanSpread`."""
     groups = rows.count
     if groups == 1:
         yield "one cluster has no spread"
@@ -166,7 +168,8 @@ def warnings(rows: Clustered, effective: float) -> Iterator[str]:
 
 
 def run_places(starts: Integers, sizes: Integers) -> Integers:
-    """Return the concatenated positions of all runs: start, start + 1, ... of each."""
+    """Return the positions of all runs as one array. Each run counts up from its start for its
+    size."""
     ends = np.cumsum(sizes)
     firsts: Integers = np.repeat(starts - (ends - sizes), sizes)
     return firsts + np.arange(ends[-1])

@@ -1,8 +1,9 @@
 """Tests of a mean, and of two systems on the same texts.
 
-Sign flips of the cluster sums, studentised: Canay, Romano & Shaikh (2017), Econometrica 85. They
-assume that differences are symmetric about the hypothesis. Student's t with the sandwich error
-(Liang & Zeger 1986) assumes many clusters. A verdict needs both. Pure functions.
+The first test flips the signs of the cluster sums and studentises them: Canay, Romano & Shaikh
+(2017), Econometrica 85. It assumes that differences are symmetric about the hypothesis. The second
+is Student's t with the sandwich error (Liang & Zeger 1986), which assumes many clusters. A verdict
+needs both. Pure functions.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ PATTERNS_AT_ONCE = 1_000
 
 @dataclass(frozen=True)
 class MeanTest:
-    """A test that a mean equals the hypothesis. None: undefined, for lack of rows."""
+    """A test that a mean equals the hypothesis. Fields are None if there are no rows."""
 
     t: float | None  # None where it is infinite for lack of spread: see p_randomization
     p_t: float | None  # (0, 1], two-sided, of Student's t with G* - 1 degrees of freedom
@@ -42,14 +43,14 @@ class MeanTest:
 
     @property
     def p_value(self) -> float | None:
-        """Return the larger of both p-values."""
+        """Return the larger of the two p-values."""
         p_values = [p for p in (self.p_t, self.p_randomization) if p is not None]
         return max(p_values, default=None)
 
 
 def mean_test(rows: Clustered, hypothesis: float, seed: int = 0, name: str = "mean") -> MeanTest:
-    """Test H0: the mean is `hypothesis`; two-sided. The test is undefined without rows. p is 1 for
-    one cluster, and if all rows equal the hypothesis."""
+    """Test whether the mean is `hypothesis`, two-sided. The test is undefined without rows. The
+    p-value is 1 for one cluster, and if all rows equal the hypothesis."""
     summary = spread(rows)
     if summary is None:
         return MeanTest(None, None, None, 0, 0)
@@ -64,9 +65,9 @@ def mean_test(rows: Clustered, hypothesis: float, seed: int = 0, name: str = "me
 
 
 def sign_flip_p(sums: Floats, sizes: Floats, seed: int, name: str) -> float:
-    """Return the two-sided p, (0, 1], of (G,) cluster sums about the hypothesis, with (G,) rows in
-    each. Up to 13 clusters use all sign patterns. More use 9,999 distinct random patterns, with the
-    +1."""
+    """Return the two-sided p-value, (0, 1], of a sign-flip test. `sums` holds each cluster's sum of
+    differences from the hypothesis, and `sizes` its number of rows. Up to 13 clusters use all sign
+    patterns. More use 9,999 distinct random patterns, and the observed pattern is counted too."""
     groups = sums.size
     observed = _studentised(np.array([sums.sum()]), np.array([np.sum(sizes * sums)]), sums, sizes)
     if groups <= ENUMERATED:
@@ -83,12 +84,14 @@ def sign_flip_p(sums: Floats, sizes: Floats, seed: int, name: str) -> float:
 
 
 def min_flip_p(clusters: int) -> float:
-    """Return the smallest two-sided p that sign flips of this many clusters can give, (0, 1]."""
+    """Return the smallest two-sided p-value that sign flips of this many clusters can give,
+    (0, 1]."""
     return max(2.0 ** (1 - clusters), 1 / (FLIPS + 1)) if clusters else 1.0
 
 
 def _studentised(total: Floats, weighted: Floats, sums: Floats, sizes: Floats) -> Floats:
-    """Return |t|, (B,), of flipped sums, from their (B,) total and their total weighted by size."""
+    """Return |t| for each sign pattern. `total` is the flipped sum, `weighted` the flipped sum
+    weighted by cluster size."""
     groups, rows = sums.size, float(sizes.sum())
     mean = total / rows
     squares = np.sum(sums**2) - 2 * mean * weighted + mean**2 * np.sum(sizes**2)
@@ -99,12 +102,13 @@ def _studentised(total: Floats, weighted: Floats, sums: Floats, sizes: Floats) -
 
 
 def _bits(numbers: NDArray[np.int64], width: int) -> Floats:
-    """Return (B, width) bits, lowest first."""
+    """Return the bits of each number, shape (numbers, width), lowest bit first."""
     return ((numbers[:, None] >> np.arange(width)) & 1).astype(np.float64)
 
 
 def _patterns(groups: int, random: np.random.Generator) -> Iterator[NDArray[np.uint8]]:
-    """Yield blocks of 9,999 distinct sign patterns with a flip, packed at one bit per cluster."""
+    """Yield blocks of sign patterns, 9,999 distinct ones in total, packed at one bit per cluster.
+    Each has at least one flip."""
     if groups > MOST_BITS:  # repeated patterns are too unlikely to matter
         width = -(-groups // BYTE)
         for start in range(0, FLIPS, PATTERNS_AT_ONCE):
@@ -119,8 +123,8 @@ def _patterns(groups: int, random: np.random.Generator) -> Iterator[NDArray[np.u
 
 
 def _signed_sums(patterns: NDArray[np.uint8], values: Floats) -> Floats:
-    """Return (B,) sums of (G,) values with the signs of (B, G / 8) packed patterns, 8 values per
-    look-up."""
+    """Return for each packed sign pattern the sum of `values` with these signs. Eight values are
+    handled per look-up."""
     padded = np.zeros(patterns.shape[1] * BYTE)
     padded[: values.size] = values
     signs = 1.0 - 2.0 * _bits(np.arange(2**BYTE), BYTE)
@@ -132,7 +136,7 @@ def _signed_sums(patterns: NDArray[np.uint8], values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """The test of two systems on the same texts, first - second. None: undefined."""
+    """The test of two systems on the same texts, for first - second. Undefined fields are None."""
 
     difference: IntervalEstimate
     test: MeanTest
@@ -149,7 +153,7 @@ def paired(
     bounds: Bounds = (None, None),
     how: Resampling | None = None,
 ) -> PairedTest:
-    """Compare paired differences, first - second. Parts of 0 and 1 give -1, 0 and 1."""
+    """Test paired differences, first - second. For values of 0 and 1 they are -1, 0 or 1."""
     how = how or Resampling()
     rows, _ = defined_rows(differences, keys)
     values = rows.values
@@ -165,20 +169,22 @@ def paired(
 
 
 def wilcoxon_p(rows: Clustered) -> float | None:
-    """Return the two-sided p, (0, 1], of the signed ranks of the clusters' means, without zeros.
-    Source: Wilcoxon (1945), Biometrics Bulletin 1. None if no cluster differs from 0."""
+    """Return the two-sided p-value, (0, 1], of the signed-rank test on the clusters' means. Zeros
+    are left out. Source: Wilcoxon (1945), Biometrics Bulletin 1. None if no cluster differs from 0.
+    """
     means = rows.sums() / rows.sizes
     differing = means[means != 0]
     return float(stats.wilcoxon(differing).pvalue) if differing.size else None
 
 
 def omnibus_z(win_rates: Floats, draws: Sequence[int], keys: Keys = None) -> float | None:
-    """Return (mean - 1/2) / sd, the test that all explanations are random.
+    """Return (mean - 1/2) / sd of the win rates W, the statistic of a test that all explanations
+    are random.
 
-    win_rates: (N,) mid-ranks. draws: (N,) M of each. keys: the cluster of each. Without ties M W is
-    uniform on 0..M, so Var W = (M + 2) / (12 M). Ties reduce the variance and make the test
-    conservative. The mean of a cluster counts as one W with the mean variance of its members, which
-    is conservative, too.
+    `win_rates` are mid-ranks, `draws` the number M of random draws for each, and `keys` the cluster
+    of each. Without ties M * W is uniform on 0..M, so Var W = (M + 2) / (12 M). Ties reduce the
+    variance and make the test conservative. The mean of a cluster counts as one W with the mean
+    variance of its members, which is conservative, too.
     """
     if win_rates.size == 0:
         return None
@@ -190,5 +196,5 @@ def omnibus_z(win_rates: Floats, draws: Sequence[int], keys: Keys = None) -> flo
 
 
 def normal_p(z: float) -> float:
-    """Return the two-sided p of a standard normal."""
+    """Return the two-sided p-value of a standard normal z."""
     return float(2 * stats.norm.sf(abs(z)))

@@ -1,4 +1,4 @@
-"""Draws without replacement from placements."""
+"""Random draws of placements without replacement."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ BLOCK = 64  # rankings drawn at a time; part of the definition of the draws
 
 
 def placed(space: Placements, random: np.random.Generator, first: int) -> Iterator[Places]:
-    """Yield all placements once, in uniform order; a longer draw starts with the shorter one.
-    first: if there are at most this many in addition to the observed one, they come by
-    rank. If there are too many runs to rank, runs and gaps are shuffled without end."""
+    """Yield all placements once, in uniform random order. A longer draw begins with the same
+    placements as a shorter one. If there are at most `first` placements besides the observed one,
+    they are yielded by rank. If there are too many runs to rank, runs and gaps are shuffled again
+    and again, and the iterator does not end."""
     parts = space.parts if isinstance(space, Product) else (space,)
     runs = [part for part in parts if isinstance(part, Runs)]
     few = all(len(part.lengths) <= MOST_RUNS for part in runs)
@@ -52,8 +53,8 @@ def _shuffled(space: Placements, random: np.random.Generator) -> Places:
 
 
 def ranks_of(count: int, random: np.random.Generator, first: int) -> Iterator[int]:
-    """Yield all ranks below `count` once, in uniform order; ascending for at most `first` + 1
-    ranks."""
+    """Yield all ranks below `count` once, in uniform random order. If there are at most `first` + 1
+    ranks, they are yielded in ascending order."""
     if count - 1 <= first:
         yield from range(count)
     elif count <= PERMUTED:
@@ -63,9 +64,8 @@ def ranks_of(count: int, random: np.random.Generator, first: int) -> Iterator[in
 
 
 def distinct_below(count: int, random: np.random.Generator) -> Iterator[int]:
-    """Yield distinct uniform integers below `count`, which may have any size, until all are
-    drawn.
-    """
+    """Yield distinct random integers below `count` until all are drawn. `count` may have any
+    size."""
     bits = (count - 1).bit_length()
     width = (bits + 7) // 8
     drawn: set[int] = set()
@@ -80,8 +80,8 @@ Choice = Callable[[Sequence[int]], Places]  # a ranking → its subset, ascendin
 
 
 class Rankings:
-    """Uniform rankings of a text's units: the subset of each size is the first units of a ranking.
-    All sizes share one stream, so that their random subsets are nested. All budgets of an
+    """Random rankings of a text's units. The random subset of a given size is the first units of a
+    ranking. All sizes use the same rankings, so their random subsets are nested. All budgets of an
     explanation are then compared with the same random explanations."""
 
     def __init__(self, random: np.random.Generator, units: int) -> None:
@@ -90,7 +90,7 @@ class Rankings:
         self._blocks: list[NDArray[np.uint32]] = []  # (BLOCK, units) each
 
     def __getitem__(self, index: int) -> Places:
-        """Return the ranking at this index, the units from first to last."""
+        """Return the ranking at this index: the units from first to last."""
         number, row = divmod(index, BLOCK)
         while number >= len(self._blocks):
             keys = self._random.random((BLOCK, self._units))
@@ -98,20 +98,22 @@ class Rankings:
         return tuple(self._blocks[number][row].tolist())
 
     def distinct(self, space: Placements, choice: Choice, most: int) -> Iterator[Places]:
-        """Yield distinct subsets in the order of the rankings, or all by rank if there are
-        few. space: all subsets. Few means at most `most` in addition to the observed one."""
+        """Yield distinct subsets in the order of the rankings. If there are few subsets, yield all
+        of them by rank. `space` holds all subsets. They are few if at most `most` exist besides the
+        observed one."""
         if space.count - 1 <= most:
             return map(space.at, range(space.count))
         return _once((choice(self[index]) for index in count()), set())
 
 
 def first_units(size: int) -> Choice:
-    """Choose the `size` units that rank highest."""
+    """Return a function that chooses the `size` units ranked highest."""
     return lambda ranking: tuple(sorted(ranking[:size]))
 
 
 def first_of_strata(labels: Sequence[str], sizes: Mapping[str, int]) -> Choice:
-    """Choose the highest units of each stratum. labels: the stratum of each unit."""
+    """Return a function that chooses the highest-ranked units of each stratum. `labels` holds the
+    stratum of each unit, `sizes` the number to choose."""
 
     def choose(ranking: Sequence[int]) -> Places:
         left, units = dict(sizes), list[int]()
@@ -125,7 +127,7 @@ def first_of_strata(labels: Sequence[str], sizes: Mapping[str, int]) -> Choice:
 
 
 def _once(placed: Iterable[Places], seen: set[Places]) -> Iterator[Places]:
-    """Yield the placements that are not in `seen`, each once."""
+    """Yield each placement once, without those already in `seen`."""
     for places in placed:
         if places not in seen:
             seen.add(places)

@@ -24,8 +24,9 @@ STEPS, SETTLED = 500, 1e-7  # of the fit
 
 
 def standardised(scores: Floats, *, both_sides: bool) -> Floats:
-    """Return (T, M + 1) scores of T tests in standard deviations from the mean of the test. The
-    observed score is the first. Mean and sd are over all M + 1. 0 if a test's scores are equal."""
+    """Return scores of shape (tests, M + 1) in standard deviations from each test's mean. The
+    observed score comes first, then M random draws. Mean and standard deviation are over all M + 1
+    scores. The result is 0 if a test's scores are equal."""
     values = finite(scores)
     mean, sd = values.mean(axis=1, keepdims=True), values.std(axis=1, keepdims=True)
     flat = sd <= NO_SPREAD * np.maximum(np.abs(values).max(axis=1, keepdims=True), 1e-300)
@@ -34,12 +35,12 @@ def standardised(scores: Floats, *, both_sides: bool) -> Floats:
 
 
 def max_t(scores: Floats, *, both_sides: bool = True) -> Floats:
-    """Return (T,) p-values of tests that share their random draws, adjusted for all of them, (0,
-    1].
+    """Return one p-value per test, (0, 1], adjusted for all tests, which share their random draws.
 
-    scores: (T, M + 1), each test's observed score first, then those of the draws 1..M. A column
-    holds the same draw for all tests. p_t = (#{j: max T_.j >= T_t0}) / (M + 1). The p is exact if
-    the observed explanation is one of the draws.
+    `scores` has shape (tests, M + 1): the observed score T_t0 of test t, then the scores of draws
+    1..M. A column holds the same draw for all tests. p_t = (number of columns j, including 0, with
+    max T_.j >= T_t0) / (M + 1). The p-value is exact if the observed explanation is one of the
+    draws.
     """
     distances = standardised(scores, both_sides=both_sides)
     reached = distances.max(axis=0) >= distances[:, :1] - TIE
@@ -47,7 +48,8 @@ def max_t(scores: Floats, *, both_sides: bool = True) -> Floats:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return adjusted p-values in the original order; each is at least the raw p and at most 1."""
+    """Return adjusted p-values in the original order. Each is at least the original p-value and at
+    most 1."""
     values = finite(p_values)
     order = np.argsort(values, kind="stable")
     multiplied = values[order] * np.arange(values.size, 0, -1)
@@ -58,8 +60,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def holm_over_families(families: Sequence[Sequence[float]]) -> list[list[float]]:
     """Return families of adjusted p-values, corrected for the number of families. The p-values of a
-    family are multiplied by the number of families whose smallest p is not smaller. They are no
-    smaller than those of families with a smaller p."""
+    family are multiplied by the number of families whose smallest p-value is not smaller. An
+    adjusted p-value is at least as large as those of families with a smaller p-value."""
     least = [min(family, default=1.0) for family in families]
     adjusted = [list[float]() for _ in families]
     floor = 0.0
@@ -78,22 +80,21 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
 
 def needed_at_least_p(examples: int, least_p: float, alpha: float) -> int:
-    """Return the number of examples that must reach the smallest p before one is rejected.
-
-    This is the smallest r with least_p <= r alpha / N. A result above N means that nothing can be
-    rejected.
-    """
+    """Return how many examples must reach the smallest possible p-value before one can be rejected.
+    This is the smallest r with `least_p` <= r * `alpha` / `examples`. A result above `examples`
+    means that nothing can be rejected."""
     return max(1, int(np.ceil(round(least_p * examples / alpha, 9))))
 
 
 def local_false_discovery(reached: Sequence[int], draws: Sequence[int]) -> Floats:
-    """Return the probability that each explanation is random, (N,), [0, 1].
+    """Return the probability that each explanation is random, [0, 1].
 
-    reached: draws that score at least as high as each explanation. draws: number for each.
+    `reached` counts the draws that score at least as high as each explanation, and `draws` counts
+    all its draws.
 
-    A batch is a mixture of random explanations, whose beat rate is uniform, and of stronger ones,
-    whose beat rate is Beta(a, 1). The shares are fitted by expectation maximisation. Early stopping
-    of draws cancels out.
+    A batch is modelled as a mixture of random explanations, whose beat rate is uniform, and of
+    stronger ones, whose beat rate is Beta(a, 1). The shares are fitted by expectation maximisation.
+    Early stopping of draws cancels out.
     """
     lost = np.asarray(reached, dtype=np.float64)[:, None]
     beaten = np.asarray(draws, dtype=np.float64)[:, None] - lost
@@ -114,8 +115,8 @@ def local_false_discovery(reached: Sequence[int], draws: Sequence[int]) -> Float
 
 
 def discovered(rates: Floats, most: float = FALSE_DISCOVERIES) -> NDArray[np.bool_]:
-    """Return which explanations to call better than random, (N,). As many are called as keep the
-    mean rate at most `most`. rates: (N,) local false discovery rates."""
+    """Return a boolean array: True for explanations to call better than random. As many are True as
+    keep their mean rate at most `most`. `rates` holds the local false discovery rate of each."""
     order = np.argsort(rates, kind="stable")
     means = np.cumsum(rates[order]) / np.arange(1, rates.size + 1)
     called = np.zeros(rates.size, dtype=bool)

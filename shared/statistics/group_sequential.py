@@ -1,12 +1,13 @@
 """A one-sided rank test that looks at its random draws a few times and may stop at each look.
 
 At a look it stops with "no" if many draws reach the observed score, and with "yes" if few do. If
-the observed score is itself random, the number of draws that reach it follows Pólya's urn: P(the
-next draw does) = (s + 1) / (l + 2) after s of l draws, with or without replacement. So dynamic
-programming gives the exact size of the rule (Jennison & Turnbull, Group Sequential Methods, 2000,
-chapter 2). p follows the stage-wise order: an earlier "yes" is more extreme than a later one, an
-earlier "no" less. p is uniform on the outcomes of the rule, and at most the level for a "yes". The
-p of the other side uses the same outcome in the opposite order.
+the observed score is itself random, the number of draws that reach it follows Pólya's urn. After s
+of l draws have reached it, the next draw does so with probability (s + 1) / (l + 2), with or
+without replacement. Dynamic programming therefore gives the exact size of the rule (Jennison &
+Turnbull, Group Sequential Methods, 2000, chapter 2). The p-value follows the stage-wise order: an
+earlier "yes" is more extreme than a later one, an earlier "no" less. It is uniform on the outcomes
+of the rule, and at most the level for a "yes". The p-value of the other side uses the same outcome
+in the opposite order.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ Outcome = tuple[int, int]  # draws made, and how many of them reach the observed
 
 @dataclass(frozen=True)
 class GroupSequential:
-    """The rule. looks: ascending numbers of draws; the last look ends the test. no_from: one value
-    for each look except the last. yes_up_to: one value for each look."""
+    """The stopping rule. `looks` holds ascending numbers of draws; the last look ends the test. The
+    test stops with "no" if `no_from` or more draws reach the score, and with "yes" if at most
+    `yes_up_to` do. `no_from` has a value for each look except the last, `yes_up_to` for each look.
+    """
 
     looks: tuple[int, ...]
     no_from: tuple[int, ...]
@@ -58,7 +61,7 @@ class GroupSequential:
 
     @property
     def attainable_p(self) -> float:
-        """Return the smallest p that this rule can give."""
+        """Return the smallest p-value that this rule can give."""
         return min(self._p_values.values())
 
     @property
@@ -67,15 +70,13 @@ class GroupSequential:
         return self.yes_rate(None)
 
     def yes_rate(self, beat_rate: float | None) -> float:
-        """Return the probability of "yes". beat_rate: as in `outcomes`."""
+        """Return the probability of "yes". `beat_rate` is explained in `outcomes`."""
         outcomes = self.outcomes(beat_rate)
         return sum(mass for outcome, mass in outcomes.items() if self._is_yes(outcome))
 
     def stopped(self, reached: NDArray[np.bool_]) -> Outcome | None:
-        """Return where the test stops on these draws, or None if it needs more of them.
-
-        reached: (l,) whether each draw is at least the observed score, in their order.
-        """
+        """Return the outcome at which the test stops, or None if it needs more draws. `reached` has
+        one boolean per draw, in order: True if the draw is at least the observed score."""
         for draws, no_from, yes_up_to in zip(
             self.looks, (*self.no_from, 0), self.yes_up_to, strict=True
         ):
@@ -87,19 +88,17 @@ class GroupSequential:
         raise AssertionError("the last look must end the test")
 
     def next_look(self, draws: int) -> int:
-        """Return how many draws the look after this many has."""
+        """Return the number of draws at the next look after `draws` draws."""
         return next(look for look in self.looks if look > draws)
 
     def p_value(self, outcome: Outcome) -> float:
-        """Return the p of stage-wise order, (0, 1]."""
+        """Return the p-value of an outcome in stage-wise order, (0, 1]."""
         return self._p_values[outcome]
 
     def tails(self, observed: float, null: ranks.Floats) -> tuple[float, float] | None:
-        """Return p and the p of the other side, which add up to more than 1; None if the test
-        needs more draws. Ties count against both sides.
-
-        null: (l,) scores of the draws, in their order.
-        """
+        """Return the p-value and the p-value of the other side, or None if the test needs more
+        draws. Together they are more than 1, because ties count against both sides. `null` holds
+        the scores of the draws, in order."""
         outcome = self.stopped(ranks.reaching(observed, null))
         if outcome is None:
             return None
@@ -135,8 +134,8 @@ class GroupSequential:
         return count <= self.yes_up_to[self.looks.index(draws)]
 
     def outcomes(self, beat_rate: float | None) -> dict[Outcome, float]:
-        """Return the probability of every outcome. beat_rate: the share of random scores that the
-        observed one beats, without ties. None: the observed score is random."""
+        """Return the probability of every outcome. `beat_rate` is the share of random scores that
+        the observed score beats, without ties. None means that the observed score is random."""
         outcomes: dict[Outcome, float] = {}
         going, drawn = np.ones(1), 0  # P(the test goes on with s draws that reach it), by s
         for look, draws in enumerate(self.looks):
@@ -155,7 +154,7 @@ class GroupSequential:
 
 @lru_cache(maxsize=256)
 def looks_up_to(most: int) -> GroupSequential:
-    """Return the rule of `LOOKS` for at most `most` draws or placements, up to 199. The last look
+    """Return the rule with `LOOKS` for at most `most` draws or placements, up to 199. The last look
     says "yes" as often as `LEVEL` allows."""
     indices = [index for index, look in enumerate(LOOKS) if look < most]
     looks = (*(LOOKS[index] for index in indices), most)
@@ -172,5 +171,6 @@ def looks_up_to(most: int) -> GroupSequential:
 
 
 def one_look(draws: int) -> GroupSequential:
-    """Return the plain test: all draws, p = (1 + draws that reach the score) / (1 + draws)."""
+    """Return the plain test with a single look: p = (1 + draws that reach the score) / (1 +
+    draws)."""
     return GroupSequential((draws,), (), (int(LEVEL * (draws + 1) + ROUNDING) - 1,))

@@ -1,12 +1,12 @@
 """Intervals of estimates over clustered rows.
 
 Shares: Wilson (1927) at the effective number of rows (Korn & Graubard 1998, Survey Methodology 24).
-Means: studentised bootstrap over clusters; ratios, pooled errors, correlations: BCa over clusters
+Means: studentised bootstrap over clusters. Ratios, pooled errors, correlations: BCa over clusters
 (`shared.statistics.bootstrap`). Medians: order statistics (Conover 1999, section 3.2). The smallest
 detectable effect: Bloom (1995), Evaluation Review 19. Pure functions. An undefined value is None,
 and `warnings` gives the reason. A value that is not finite raises ValueError.
 
-In all functions `keys` holds the cluster of each row; None: each row is a separate cluster.
+In all functions `keys` holds the cluster of each row. With None each row is a separate cluster.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ UNBOUNDED: Bounds = (None, None)
 
 @dataclass(frozen=True)
 class IntervalEstimate:
-    """An estimate with its interval. None: undefined; `warnings` gives the reason."""
+    """An estimate with its interval. Undefined fields are None, and `warnings` gives the reason."""
 
     value: float | None
     low: float | None = None
@@ -74,7 +74,8 @@ class IntervalEstimate:
 def share(
     values: Sequence[float | None] | Floats, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """Estimate a share of zeros and ones; None is left out. Raises ValueError for other values."""
+    """Estimate the share of ones among values of 0 and 1. None is left out. Raises ValueError for
+    other values."""
     how = how or Resampling()
     rows, left_out = defined_rows(values, keys)
     if not np.isin(rows.values, (0.0, 1.0)).all():
@@ -97,8 +98,8 @@ def mean(
     bounds: Bounds = UNBOUNDED,
     how: Resampling | None = None,
 ) -> IntervalEstimate:
-    """Estimate a mean; None is left out and counted. name: the quantity, which keys its draws.
-    bounds: the range of the quantity."""
+    """Estimate a mean. Values of None are left out and counted. `name` is the quantity; it
+    determines the random draws. `bounds` is the range of the quantity."""
     how = how or Resampling()
     rows, left_out = defined_rows(values, keys)
     estimate = _described(rows, left_out)
@@ -123,8 +124,8 @@ def _bounded(
     ends: tuple[float, float], estimate: IntervalEstimate, bounds: Bounds, tail: float
 ) -> tuple[float, float]:
     """Replace infinite ends by Wilson's if the quantity has a range. An end is infinite if too many
-    resamples have no spread, as when few rows differ from the others. Wilson's ends are safe: no
-    values in the range with this mean spread more than its two ends."""
+    resamples have no spread, as when few rows differ from the others. Wilson's ends are safe: of
+    all samples with this mean, those with values only at the ends of the range spread most."""
     (low, high), (least, most) = ends, bounds
     if least is None or most is None or estimate.value is None:
         return ends
@@ -144,8 +145,9 @@ def macro(
     how: Resampling | None = None,
     weights: Sequence[float] | None = None,
 ) -> IntervalEstimate:
-    """Estimate the mean of the strata's means; each stratum is resampled separately, empty ones are
-    left out. strata: values and clusters of each. weights: one for each, >= 0; None: equal."""
+    """Estimate the mean of the strata's means. Each stratum is resampled separately, and empty
+    strata are left out. `strata` holds the values and clusters of each. `weights` has one value per
+    stratum, >= 0; None means equal weights."""
     how = how or Resampling()
     groups = [defined_rows(*part) for part in strata]
     clustered = [rows for rows, _ in groups if rows.rows]
@@ -184,7 +186,8 @@ def macro(
 def ratio(
     name: str, rows: Floats, of: OfSums, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """Estimate a function of the sums over (n, K) rows: shares of sums, pooled errors, R²."""
+    """Estimate a function `of` the column sums of `rows`, shape (n, K): shares of sums, pooled
+    errors, R²."""
     how = how or Resampling()
     ordered, codes, estimate = _of_rows(
         rows, lambda some: float(of(some.sum(axis=0)[None])[0]), keys
@@ -207,9 +210,9 @@ def ratio(
 def statistic(
     name: str, rows: Floats, of: OfRows, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """Estimate a function of (n, K) rows that needs more than their sums: areas, medians of
-    clusters. The acceleration of many clusters is that of a grouped jackknife, which leaves out
-    blocks of clusters (Efron & Tibshirani, 1993, An Introduction to the Bootstrap, 11.5)."""
+    """Estimate a function `of` rows, shape (n, K), that needs more than their sums: areas, medians
+    of clusters. With many clusters the acceleration comes from a grouped jackknife, which leaves
+    out blocks of clusters (Efron & Tibshirani, 1993, An Introduction to the Bootstrap, 11.5)."""
     how = how or Resampling()
     ordered, codes, estimate = _of_rows(rows, of, keys)
     groups = estimate.clusters
@@ -232,7 +235,7 @@ def statistic(
 
 
 def _of_rows(rows: Floats, of: OfRows, keys: Keys) -> tuple[Floats, Integers, IntervalEstimate]:
-    """Return the rows by cluster, the cluster of each, and the estimate without its ends."""
+    """Return the rows sorted by cluster, the cluster of each, and the estimate without its ends."""
     order, codes = in_order(finite(rows), keys)
     ordered = rows[order]
     value = of(ordered) if len(rows) else math.nan
@@ -243,21 +246,22 @@ def _of_rows(rows: Floats, of: OfRows, keys: Keys) -> tuple[Floats, Integers, In
 def correlation(
     name: str, pairs: Floats, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """Estimate Pearson's r of (n, 2) pairs, [-1, 1]; None if a column is constant or n < 3."""
+    """Estimate Pearson's r of pairs, shape (n, 2), in [-1, 1]. It is None if a column is constant
+    or n < 3."""
     if len(pairs) < 3 or not np.ptp(finite(pairs), axis=0).all():
         return _counted(None, len(pairs), len(set(keys)) if keys is not None else len(pairs))
     return ratio(name, moments(pairs), pearson, keys, how)
 
 
 def moments(pairs: Floats) -> Floats:
-    """Return (n, 6) moments 1, x, y, x², y², xy of (n, 2) pairs, scaled to their range, for
-    `pearson`. No column may be constant."""
+    """Return the moments 1, x, y, x², y², xy of each pair (x, y) for `pearson`. x and y are scaled
+    to their range. No column may be constant."""
     x, y = ((pairs - pairs.mean(axis=0)) / np.ptp(pairs, axis=0)).T
     return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
 
 
 def pearson(sums: Floats) -> Floats:
-    """Return r from the sums of 1, x, y, x², y², xy; NaN if a column is constant."""
+    """Return Pearson's r from the sums of 1, x, y, x², y², xy. NaN if a column is constant."""
     count, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     of_x, of_y = xx - x * x / count, yy - y * y / count
     constant = np.minimum(of_x, of_y) <= FLAT * count
@@ -272,8 +276,9 @@ def median(
     keys: Keys = None,
     how: Resampling | None = None,
 ) -> IntervalEstimate:
-    """Estimate a median: distribution-free order statistics for single rows, BCa for clusters.
-    P(x_(j) <= median <= x_(n+1-j)) >= confidence. The ends are None if n is too small."""
+    """Estimate a median. Single rows use distribution-free order statistics, clusters use BCa. The
+    ends are the values of ranks j and n + 1 - j, which contain the median with at least this
+    confidence. They are None if n is too small."""
     how = how or Resampling()
     rows, left_out = defined_rows(values, keys)
     if not rows.single:
@@ -291,9 +296,9 @@ def median(
 
 
 def detectable(error: float, groups: float, confidence: float) -> float | None:
-    """Return the smallest true distance that a two-sided test finds with power 0.8; None: one
-    cluster. error: standard error, units of the value, > 0. groups: equivalent number of equal
-    clusters."""
+    """Return the smallest true distance that a two-sided test finds with power 0.8. None for one
+    cluster. `error` is the standard error in units of the value, > 0. `groups` is the equivalent
+    number of equal clusters."""
     if groups <= 1:
         return None
     quantiles = stats.t.ppf([(1 + confidence) / 2, POWER], groups - 1)
@@ -301,7 +306,8 @@ def detectable(error: float, groups: float, confidence: float) -> float | None:
 
 
 def _within(distance: float | None, bounds: Bounds) -> float | None:
-    """Return None for a distance wider than the quantity's range, which no test can find."""
+    """Return the distance, or None if it is wider than the quantity's range, since no test can find
+    it."""
     least, most = bounds
     if distance is None or least is None or most is None:
         return distance
@@ -311,7 +317,7 @@ def _within(distance: float | None, bounds: Bounds) -> float | None:
 def defined_rows(
     values: Sequence[float | None] | Floats, keys: Keys = None
 ) -> tuple[Clustered, int]:
-    """Return the rows that have a value, by cluster, and the number of rows without one."""
+    """Return the rows that have a value, sorted by cluster, and the number of rows without one."""
     indices = [index for index, value in enumerate(values) if value is not None]
     finite_values = [float(values[index] or 0.0) for index in indices]
     if keys is not None and len(keys) != len(values):
@@ -321,7 +327,7 @@ def defined_rows(
 
 
 def _described(rows: Clustered, left_out: int) -> IntervalEstimate:
-    """Return a mean without its ends."""
+    """Return the mean and its spread, without interval ends."""
     summary = spread(rows)
     if summary is None:
         return IntervalEstimate(None, left_out=left_out)
@@ -337,7 +343,7 @@ def _described(rows: Clustered, left_out: int) -> IntervalEstimate:
 
 
 def _counted(value: float | None, rows: int, groups: int) -> IntervalEstimate:
-    """Return an estimate other than a mean; its effective size is the number of clusters."""
+    """Return an estimate that is not a mean. Its effective size is the number of clusters."""
     warnings = []
     if groups == 1:
         warnings.append("one cluster has no spread")
@@ -366,7 +372,7 @@ def _accelerated(
 
 
 def _cut(low: float, high: float, bounds: Bounds) -> tuple[float | None, float | None]:
-    """Cut the ends to the quantity's range; None for an infinite end without a limit."""
+    """Limit the ends to the quantity's range. An infinite end without a limit becomes None."""
     least, most = bounds
     low = low if least is None else max(low, least)
     high = high if most is None else min(high, most)
@@ -376,7 +382,8 @@ def _cut(low: float, high: float, bounds: Bounds) -> tuple[float | None, float |
 def _ends_of_equal(
     value: float, groups: float, bounds: Bounds, tail: float
 ) -> tuple[float | None, float | None]:
-    """Return the furthest plausible ends if all clusters agree, as for a share of 0 or 1."""
+    """Return the most distant plausible ends if all clusters have the same value, as for a share of
+    0 or 1."""
     least, most = bounds
     share = float(tail ** (1 / groups))
     low = None if least is None else value - (1 - share) * (value - least)

@@ -19,7 +19,7 @@ PENALTY = 1.0
 
 
 def draws(samples: int, units: int, seed: int) -> Floats:
-    """Return (S, E) masks of 0 and 1; the first sample keeps all units."""
+    """Return random masks of 0 and 1, shape (samples, units). The first sample keeps all units."""
     generator = np.random.Generator(np.random.Philox(seed))
     masks: Floats = generator.integers(0, 2, size=(samples, units)).astype(np.float64)
     masks[0] = 1
@@ -27,18 +27,18 @@ def draws(samples: int, units: int, seed: int) -> Floats:
 
 
 def weights(masks: Floats) -> Floats:
-    """Return (S,) w = exp(-D²/σ²)^½ with D = 1 - cos(mask, all ones) = 1 - √(share kept), σ =
-    0.25.
-    """
+    """Return one weight per mask, w = exp(-D²/σ²)^½ with σ = 0.25. The distance is D = 1 -
+    cos(mask, all ones) = 1 - √(share kept)."""
     distance = 1 - np.sqrt(masks.mean(axis=1))
     weights: Floats = np.sqrt(np.exp(-(distance**2) / KERNEL_WIDTH**2))
     return weights
 
 
 def coefficients(masks: Floats, probabilities: Floats) -> Floats:
-    """Return (E,) β of min over β, c of Σ w (p - c - zβ)² + |β|²: signed probability of each unit.
-    masks: (S, E) of 0 and 1. probabilities: (S,) of the target, [0, 1]. Solved as β = (Z'WZ + I)⁻¹
-    Z'Wp with Z and p less their weighted means; the intercept c is free."""
+    """Return the coefficient β of each unit, its signed effect on the probability. They minimise Σ
+    w (p - c - zβ)² + |β|² over β and the free intercept c. z is a row of `masks`, (samples, units)
+    of 0 and 1, with weight w. p is its entry in `probabilities`, the target's, in [0, 1]. The
+    solution is β = (Z'WZ + I)⁻¹ Z'Wp with Z and p less their weighted means."""
     weight = weights(masks)
     centred = masks - np.average(masks, axis=0, weights=weight)
     raised = probabilities - np.average(probabilities, weights=weight)

@@ -1,11 +1,11 @@
 """A rank test for a text with few other placements, calibrated on random passages of other texts.
 
-With fewer than 19 other placements no exact p is at most .05. But other texts with about as many
-placements are comparable. The test compares how far the explanation stands out among its
-placements, in standard deviations, with how far random passages of those texts stand out. Single
-words are compared with single words: longer passages overlap, so that none stands out as far. Such
-a p is uniform on average over texts, if texts are exchangeable. For one text its size may be larger
-or smaller. Pure functions.
+With fewer than 19 other placements no exact p-value is at most .05. But other texts with about as
+many placements are comparable. The test measures how far the explanation stands out among its
+placements, in standard deviations. It compares this with random passages of those other texts.
+Single words are compared with single words, because longer passages overlap and none stands out as
+far. Such a p-value is uniform on average over texts, if texts are exchangeable. For one text the
+size of the test may be larger or smaller. Pure functions.
 """
 
 from __future__ import annotations
@@ -25,21 +25,23 @@ STRATA = ((4, 7), (8, 11), (12, 14), (15, 18))  # numbers of other placements th
 
 
 def standings(values: Floats) -> Floats:
-    """Return the standing of each value among all: (x - mean) / (sd + 0.1). values: (M,) of all
-    placements including the observed one; higher = better."""
+    """Return how far each value stands out among all: (x - mean) / (sd + 0.1). `values` holds one
+    number per placement, including the observed one; higher is better."""
     return np.asarray((values - np.mean(values)) / (np.std(values) + SOFTENING), dtype=np.float64)
 
 
 def removal_standings(without: Floats) -> Floats:
-    """Return the standing of each placement by the fall of the log odds when it is removed.
-    without: (M,) P without each placement, [0, 1]; higher standing = larger fall."""
+    """Return how far each placement stands out by the fall of the log odds when it is removed.
+    `without` holds the probability without each placement, [0, 1]. A higher standing is a larger
+    fall."""
     p = without.clip(LEAST_ODDS, 1 - LEAST_ODDS)
     return standings(-np.log(p / (1 - p)))
 
 
 @dataclass(frozen=True)
 class OtherText:
-    """All placements of one passage. words: of its longest part. standings: (M,) as above."""
+    """All placements of one passage in another text. `words` is the length of its longest part.
+    `standings` has one value per placement."""
 
     words: int
     standings: Floats
@@ -47,9 +49,9 @@ class OtherText:
 
 @dataclass(frozen=True)
 class CalibratedP:
-    """A p-value calibrated on other texts. p_value: the share of random passages of the other texts
-    that stand out as far, with the +1. p_anti: the other side. texts: number of other texts with
-    `least` to `most` other placements."""
+    """A p-value calibrated on other texts. `p_value` is the share of random passages of the other
+    texts that stand out as far, counting the explanation too. `p_anti` is the p-value of the other
+    side. `texts` is the number of other texts with `least` to `most` other placements."""
 
     p_value: float
     p_anti: float
@@ -61,9 +63,9 @@ class CalibratedP:
 def calibrated_p(
     standing: float, placements: int, words: int, reference: Sequence[OtherText]
 ) -> CalibratedP | None:
-    """Return the p of one explanation, or None if there is no comparable text. standing: as in
-    `standings`. placements: number without the observed one. words: number in the longest
-    passage."""
+    """Return the p-value of one explanation, or None if there is no comparable text. `standing` is
+    defined in `standings`. `placements` is the number without the observed one. `words` is the
+    number in the longest passage."""
     stratum = next((ends for ends in STRATA if ends[0] <= placements <= ends[1]), None)
     if stratum is None:
         return None

@@ -1,8 +1,9 @@
 """Other possible placements of an explanation: sets of units, counted and ranked exactly.
 
-A `Placements` knows their number and the placement at each rank, so that uniform ranks give uniform
-placements. Units (tokens, words) are numbered from 0. A placement is the ascending numbers of its
-units. Ranks by the combinatorial number system: Knuth, The Art of Computer Programming 4A, 7.2.1.3.
+A `Placements` knows their number and the placement at each rank, so uniform ranks give uniform
+placements. Units (tokens, words) are numbered from 0. A placement is the ascending list of its unit
+numbers. Ranks use the combinatorial number system: Knuth, The Art of Computer Programming 4A,
+7.2.1.3.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ MOST_COUNTED = 10**300
 
 
 class Placements(ABC):
-    """All placements of one kind. `count` is exact, of any size."""
+    """All placements of one kind. `count` is exact and may have any size."""
 
     @property
     @abstractmethod
@@ -36,7 +37,7 @@ class Placements(ABC):
 
 @dataclass(frozen=True)
 class Subsets(Placements):
-    """All subsets of `size` of `units` units."""
+    """All subsets with `size` elements of `units` units."""
 
     units: int
     size: int
@@ -55,8 +56,8 @@ class Subsets(Placements):
 
 @dataclass(frozen=True)
 class Words(Placements):
-    """All sets of `words` whole words with `tokens` tokens in total. sizes: tokens of each word of
-    the text, each >= 1."""
+    """All sets of `words` whole words with `tokens` tokens in total. `sizes` holds the number of
+    tokens, >= 1, of each word of the text."""
 
     sizes: tuple[int, ...]
     words: int
@@ -121,9 +122,9 @@ class Words(Placements):
 
 @dataclass(frozen=True)
 class Runs(Placements):
-    """Runs of these lengths in any order, separated by at least one free unit. A set of units has
-    one list of maximal runs, and k separated runs occupy k of the f + 1 gaps between f free units.
-    So each set of units is counted once."""
+    """All arrangements of runs with these lengths in any order, separated by at least one free
+    unit. A set of units has one list of maximal runs, and k separated runs occupy k of the f + 1
+    gaps between f free units. So each set of units is counted once."""
 
     units: int
     lengths: tuple[int, ...]
@@ -151,7 +152,8 @@ class Runs(Placements):
         return self.place(_ordering(order, Counter(self.lengths)), combination)
 
     def place(self, lengths: Sequence[int], gaps: Sequence[int]) -> Places:
-        """Put run i into gap `gaps[i]`, after that many free units. gaps: ascending."""
+        """Return the units of a placement. Run i goes into gap `gaps[i]`, after that many free
+        units. `gaps` must ascend."""
         before = [0, *accumulate(lengths)]
         starts = [gap + before[index] for index, gap in enumerate(gaps)]
         return _units(starts, lengths)
@@ -159,8 +161,8 @@ class Runs(Placements):
 
 @dataclass(frozen=True)
 class RunsWithGaps(Placements):
-    """Runs of these lengths and with these inner gaps, each in any order, at any position. gaps:
-    free units between neighbours, one fewer than runs, each >= 1."""
+    """All arrangements of runs with these lengths and these inner gaps, each in any order, at any
+    position. `gaps` holds the free units between neighbouring runs, each >= 1."""
 
     units: int
     lengths: tuple[int, ...]
@@ -194,7 +196,8 @@ class RunsWithGaps(Placements):
 
 @dataclass(frozen=True)
 class Product(Placements):
-    """One placement in each of several parts of a text; `members` are the units of a part."""
+    """Combinations of one placement in each of several parts of a text. `members` holds the units
+    of each part."""
 
     parts: tuple[Placements, ...]
     members: tuple[Places, ...]
@@ -213,8 +216,8 @@ class Product(Placements):
 
 
 def strata(labels: Sequence[str], observed: Places) -> Product:
-    """Return the sets with as many units of each stratum as the observed one. labels: the stratum
-    of each unit."""
+    """Return the sets with as many units of each stratum as the observed one. `labels` holds the
+    stratum of each unit."""
     counts = Counter(labels[index] for index in observed)
     members = {
         name: tuple(index for index, label in enumerate(labels) if label == name)
@@ -225,7 +228,7 @@ def strata(labels: Sequence[str], observed: Places) -> Product:
 
 
 def runs_of(places: Places) -> list[tuple[int, int]]:
-    """Return the maximal runs of ascending units, each as (first, last + 1)."""
+    """Return the maximal runs of consecutive units, each as (first, last + 1)."""
     runs = []
     for _, group in groupby(enumerate(places), key=lambda pair: pair[1] - pair[0]):
         run = [index for _, index in group]
@@ -234,7 +237,8 @@ def runs_of(places: Places) -> list[tuple[int, int]]:
 
 
 def overlap(first: Places, second: Places) -> float:
-    """Return shared units over all units of both (Jaccard), [0, 1]; 0 for two empty sets."""
+    """Return the Jaccard overlap: shared units divided by all units of both, [0, 1]. It is 0 for
+    two empty sets."""
     return overlaps(first, [second])[0]
 
 
@@ -255,7 +259,7 @@ def _check(rank: int, count: int) -> None:
 
 
 def _combination(rank: int, available: int, size: int) -> Places:
-    """Return the subset at this rank in lexicographic order."""
+    """Return the subset at this rank of the lexicographic order."""
     _check(rank, comb(available, size))
     units: list[int] = []
     unit, ways = 0, comb(available, size)  # choices of the missing units from `unit` on
@@ -273,13 +277,13 @@ def _combination(rank: int, available: int, size: int) -> Places:
 
 
 def _orders(counted: Mapping[int, int]) -> int:
-    """Return the number of distinct orders of a multiset."""
+    """Return the number of distinct orders of a multiset, given the count of each element."""
     repeats = prod(factorial(count) for count in counted.values())
     return factorial(sum(counted.values())) // repeats
 
 
 def _ordering(rank: int, counted: Counter[int]) -> tuple[int, ...]:
-    """Return the order at this rank, smaller values first."""
+    """Return the ordering at this rank, where smaller values come first."""
     left = Counter(counted)
     order = []
     ways = _orders(left)

@@ -1,4 +1,4 @@
-"""Draws and texts that a test needs for its power."""
+"""The number of draws and texts that a test needs to reach its power."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ FAR = 4.0  # noncentrality above which the other tail is under 1e-5, and SciPy's
 def draws_needed(
     beat_rate: float, power: float = 0.8, alpha: float = 0.05, *, sides: int = 2
 ) -> int | None:
-    """Return the fewest draws with which a test of this beat rate reaches its power, up to
-    `MOST_DRAWS`. beat_rate: probability that the explanation beats a random one, [0, 1], without
-    ties. None if it is at most 1 - alpha / sides, or if more draws would be needed."""
+    """Return the fewest draws, up to `MOST_DRAWS`, with which a test reaches its power. `beat_rate`
+    is the probability that the explanation beats a random one, [0, 1], without ties. If it is at
+    most 1 - `alpha` / `sides`, or if more draws would be needed, the result is None."""
     tail = alpha / sides
     if beat_rate <= 1 - tail:
         return None
@@ -29,12 +29,12 @@ def draws_needed(
 
 
 def texts_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int | None:
-    """Return the texts that a mean needs to differ from a fixed value, or two systems from each
-    other.
+    """Return the number of texts needed to show that a mean differs from a fixed value, or that two
+    systems differ.
 
-    effect: the distance in standard deviations over texts, > 0; for two systems, of their paired
-    differences. The test is the two-sided t-test of a mean (noncentral t). At least 2; None above
-    `MOST_TEXTS`.
+    `effect` is the distance in standard deviations over texts, > 0; for two systems, of their
+    paired differences. The test is the two-sided t-test of a mean (noncentral t). The result is at
+    least 2, or None above `MOST_TEXTS`.
     """
     if effect <= 0:
         raise ValueError("`effect` must be greater than 0")
@@ -50,9 +50,9 @@ def texts_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int 
 
 
 def equal_texts_needed(reach: float, alpha: float = 0.05) -> int:
-    """Return the number of equal values after which their mean is at most `reach` away. reach: as a
-    share of the distance to the end of the quantity's range, > 0. The bound is that of a share of
-    0: 1 − (α/2)^(1/n) (Clopper–Pearson)."""
+    """Return the number of equal values after which their mean is at most `reach` away from the
+    true mean. `reach` is a share of the distance to the end of the quantity's range, > 0. The bound
+    is that of a share of 0: 1 − (α/2)^(1/n) (Clopper–Pearson)."""
     if reach <= 0:
         raise ValueError("`reach` must be greater than 0")
     return 2 if reach >= 1 else max(2, math.ceil(math.log(alpha / 2) / math.log1p(-reach)))
@@ -67,8 +67,9 @@ def _t_power(effect: float, texts: int, alpha: float) -> float:
 
 def spread_upper(spread: float, texts: int, confidence: float = 0.8) -> float | None:
     """Return the upper end of a one-sided interval of a standard deviation of normal values.
-    Source: Browne (1995), Statistics in Medicine 14. A study planned with a pilot's sd has its
-    power in half of all cases, and with this end in 80 %. None for fewer than two texts."""
+    Source: Browne (1995), Statistics in Medicine 14. A study planned with the standard deviation of
+    a pilot reaches its power in half of all cases, and with this end in 80 % of them. None for
+    fewer than two texts."""
     if texts < 2:
         return None
     return spread * math.sqrt((texts - 1) / float(stats.chi2.ppf(1 - confidence, texts - 1)))

@@ -1,8 +1,8 @@
 """The rank of an observed score among random scores: win rates and p-values.
 
-Source: Phipson & Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1), for the +1. Pure functions. None
-means "undefined", because the null is empty. A score or a null that is not finite raises
-ValueError.
+Source: Phipson & Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1), for adding 1 to both counts of a
+p-value. Pure functions. None means "undefined", because the null distribution is empty. A score
+that is not finite raises ValueError.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ TIE = 1e-12  # scores: equal in theory, unequal in floats
 
 
 def win_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """Return the mid-rank: share of the null below the observed score, ties half; [0, 1], chance is
-    0.5. observed: higher = better. null: (M,) random scores, same units."""
+    """Return the share of the null scores below the observed score, [0, 1]. Ties count half; chance
+    is 0.5. Higher scores are better. `null` holds random scores in the same units as `observed`."""
     _finite(observed, null)
     if null.size == 0:
         return None
@@ -32,21 +32,22 @@ def win_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
 
 
 def strict_win_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """Return the share of the null below the observed score, ties as losses; [0, 1]."""
+    """Return the share of the null scores below the observed score, [0, 1]. Ties count as
+    losses."""
     _finite(observed, null)
     return float(np.mean(null - observed < -tie)) if null.size else None
 
 
 def tie_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """Return the share of the null that equals the observed score, [0, 1]."""
+    """Return the share of the null scores that equal the observed score, [0, 1]."""
     _finite(observed, null)
     return float(_ties(observed, null, tie) / null.size) if null.size else None
 
 
 def p_value(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """Return the one-sided P(null >= observed) with the +1, (0, 1]; ties count against the
-    observed. The p is exact if the null holds all other placements: the observed one is among the M
-    + 1."""
+    """Return the one-sided p-value, (0, 1]: (1 + null scores >= observed) / (1 + null scores). Ties
+    count against the observed score. The p-value is exact if the null holds all other placements.
+    """
     _finite(observed, null)
     if null.size == 0:
         return None
@@ -54,35 +55,36 @@ def p_value(observed: float, null: Floats, tie: float = TIE) -> float | None:
 
 
 def reaching(observed: float, null: Floats, tie: float = TIE) -> NDArray[np.bool_]:
-    """Return which scores of the null, (M,), are at least the observed score; ties count."""
+    """Return a boolean per null score: True if it is at least the observed score. Ties count."""
     _finite(observed, null)
     return np.asarray(null - observed >= -tie)
 
 
 def p_anti(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """Return the other side: P(null <= observed) with the +1."""
+    """Return the p-value of the other side: (1 + null scores <= observed) / (1 + null scores)."""
     return p_value(-observed, -null, tie)
 
 
 def two_sided(above: float | None, below: float | None) -> float | None:
-    """Return twice the smaller tail, at most 1 (Bonferroni over the two sides)."""
+    """Return twice the smaller of the two one-sided p-values, at most 1 (Bonferroni over the two
+    sides)."""
     return None if above is None or below is None else min(1.0, 2 * min(above, below))
 
 
 def attainable_p(draws: int, *, sides: int = 1) -> float:
-    """Return the smallest p that this many draws can give, (0, 1]. sides: 1 or 2."""
+    """Return the smallest p-value that this many draws can give, (0, 1]. `sides` is 1 or 2."""
     return min(1.0, sides / (draws + 1))
 
 
 def chance_sd(draws: int) -> float:
-    """Return the exact sd of a mid-rank win rate without ties: under the null M W is uniform on
-    0..M."""
+    """Return the exact standard deviation of a mid-rank win rate W of a random explanation, without
+    ties. With M draws, M * W is then uniform on 0..M."""
     return math.sqrt((draws + 2) / (12 * draws))
 
 
 def null_fields(observed: float, null: Floats) -> dict[str, Any]:
-    """Return the fields of a report's `Null` for the observed value among these draws. All draws
-    count for the win rate. null: (M,), M >= 1."""
+    """Return the fields of a report's `Null` for the observed value among the draws `null`, at
+    least one. All draws count for the win rate."""
     above, below = p_value(observed, null), p_anti(observed, null)
     return {
         "draws": null.size,
@@ -98,8 +100,8 @@ def null_fields(observed: float, null: Floats) -> dict[str, Any]:
 
 
 def null_summary(null: Floats, ddof: int = 1) -> dict[str, Any]:
-    """Return mean, sd, deciles and histogram of (M,) scores; None and () for an empty null. ddof:
-    of the sd."""
+    """Return mean, standard deviation, deciles and histogram of the null scores. An empty null
+    gives None and (). `ddof` is that of the standard deviation."""
     return {
         "mean": float(np.mean(null)) if null.size else None,
         "sd": float(np.std(null, ddof=ddof)) if null.size > ddof else None,
@@ -109,11 +111,11 @@ def null_summary(null: Floats, ddof: int = 1) -> dict[str, Any]:
 
 
 def histogram_of(values: Floats, bins: int = BINS) -> dict[str, Any] | None:
-    """Return low, high, and counts of (M,) finite values in equal bins; None without values.
+    """Return the lowest and highest value, and counts in equal bins, or None without values.
 
     Bins are half open, [a, b), except the last, which includes the largest value. Equal values give
-    one bin of width 0. NumPy's histogram refuses ranges of a few floats' width, which the scores of
-    a saturated model have.
+    one bin of width 0. NumPy's histogram rejects very narrow ranges, which the scores of a
+    saturated model have.
     """
     if values.size == 0:
         return None
@@ -128,8 +130,8 @@ def histogram_of(values: Floats, bins: int = BINS) -> dict[str, Any] | None:
 def bin_counts(
     values: Floats, edges: Sequence[float], closed: Literal["left", "right"] = "left"
 ) -> tuple[int, ...]:
-    """Count the (N,) values in each bin between (B + 1,) ascending edges. closed: the closed side
-    of a bin: [a, b), or (a, b]. Values at or beyond the outer edges are in the outer bins."""
+    """Count the values in each bin between ascending edges. `closed` is the closed side of a bin:
+    [a, b), or (a, b]. Values at or beyond the outer edges are in the outer bins."""
     side: Literal["left", "right"] = "right" if closed == "left" else "left"
     indices = np.searchsorted(np.asarray(edges[1:-1]), values, side=side)
     return tuple(np.bincount(indices, minlength=len(edges) - 1).tolist())

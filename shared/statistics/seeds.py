@@ -1,8 +1,6 @@
 """Random generators keyed by content, so that neither a batch nor the order of its lines changes a
-draw.
-
-Both are counter-based (Philox) under a SHA-256 of the seed and of the content.
-"""
+draw. Both generators are counter-based (Philox), with a key from the SHA-256 of the seed and the
+content."""
 
 from __future__ import annotations
 
@@ -13,15 +11,15 @@ import numpy as np
 
 
 def generator(seed: int, *about: object) -> np.random.Generator:
-    """Return the generator for a seed and a purpose. about: JSON values, such as the text."""
+    """Return the generator for a seed and a purpose. `about` holds JSON values that identify the
+    purpose, such as the text."""
     digest = hashlib.sha256(json.dumps([seed, *about]).encode()).digest()
     return np.random.Generator(np.random.Philox(key=np.frombuffer(digest[:16], dtype="<u8")))
 
 
 def generator_1_0(seed: int, *content: str) -> np.random.Generator:
-    """Return the generator of version 1.0 of HateXScore, HAF and FTC: the key is a seed
-    sequence.
-    """
+    """Return the generator that version 1.0 of HateXScore, HAF and FTC used. Its key is a seed
+    sequence."""
     key = "\n".join((str(seed), *content)).encode("utf-8", "surrogatepass")
     words = np.frombuffer(hashlib.sha256(key).digest(), dtype=np.uint32)
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(words.tolist())))

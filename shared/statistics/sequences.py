@@ -1,8 +1,6 @@
-"""A confidence sequence: intervals that hold at every look, for any number of looks.
-
-Source: Waudby-Smith & Ramdas (2024), JRSS B 86, Theorem 2 (predictable plug-in empirical
-Bernstein). Pure functions.
-"""
+"""A confidence sequence: intervals that stay valid at every look, for any number of looks. Source:
+Waudby-Smith & Ramdas (2024), JRSS B 86, Theorem 2 (predictable plug-in empirical Bernstein). Pure
+functions."""
 
 from __future__ import annotations
 
@@ -19,7 +17,8 @@ MOST_STAKE = 0.5  # of lambda: psi grows without bound towards 1
 
 @dataclass(frozen=True)
 class ConfidenceSequence:
-    """(t,) ends after each value, intersected over all earlier looks, within [0, 1]."""
+    """The interval ends after each value, within [0, 1]. Each is intersected with all earlier
+    intervals."""
 
     low: Floats
     high: Floats
@@ -29,7 +28,7 @@ def confidence_sequence(
     values: Sequence[float] | Floats, alpha: float = 0.05
 ) -> ConfidenceSequence:
     """Return the sequence for the mean of values in [0, 1], one per cluster, in order of arrival.
-    Raises ValueError for values outside."""
+    Raises ValueError for values outside this range."""
     x = finite(values)
     if x.size and not (x.min() >= 0 and x.max() <= 1):
         raise ValueError("the values of a confidence sequence must be in [0, 1]")

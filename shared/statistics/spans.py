@@ -1,8 +1,9 @@
-"""Plausibility: spans of an explanation against spans that people marked.
+"""Plausibility: compares spans of an explanation with spans that people marked.
 
 Source: DeYoung et al. (2020), ERASER, ACL, section 4.1: F1 of the overlap, and F1 of spans. A span
 counts as found if its intersection over union with a span of the other side is at least 0.5.
-Deviates: over characters, not tokens, so that no tokenizer and no language matters. Pure functions.
+Deviates: overlaps are counted in characters, not tokens, so no tokenizer and no language matters.
+Pure functions.
 
 Spans are (start, end) offsets of characters, end exclusive; they may overlap.
 """
@@ -17,7 +18,7 @@ FOUND_FROM = 0.5  # intersection over union
 
 def merged(spans: Sequence[Span]) -> list[Span]:
     """Return the same characters as disjoint spans, in order, without empty spans. Spans that only
-    touch stay separate, since they may be two marks."""
+    touch stay separate, because they may be two marks."""
     result: list[Span] = []
     for start, end in sorted(span for span in spans if span[0] < span[1]):
         if result and start < result[-1][1]:
@@ -28,12 +29,12 @@ def merged(spans: Sequence[Span]) -> list[Span]:
 
 
 def size(spans: Sequence[Span]) -> int:
-    """Return the number of characters in any span."""
+    """Return the number of characters covered by the spans."""
     return sum(end - start for start, end in merged(spans))
 
 
 def overlap(first: Sequence[Span], second: Sequence[Span]) -> int:
-    """Return the number of characters in spans of both sides."""
+    """Return the number of characters covered by spans of both sides."""
     shared, index = 0, 0
     gold = merged(second)
     for start, end in merged(first):
@@ -47,17 +48,16 @@ def overlap(first: Sequence[Span], second: Sequence[Span]) -> int:
 
 
 def character_f1(predicted: Sequence[Span], gold: Sequence[Span]) -> float | None:
-    """Return the F1 of characters, [0, 1], higher is more plausible; None if both sides are
-    empty.
-    """
+    """Return the F1 of characters, [0, 1], where higher is more plausible. None if both sides are
+    empty."""
     whole = size(predicted) + size(gold)
     return 2 * overlap(predicted, gold) / whole if whole else None
 
 
 def chance_f1(predicted: Sequence[Span], gold: Sequence[Span], length: int) -> float | None:
-    """Return the mean of `character_f1` over all circular shifts of the prediction in the text. It
-    is exact: each predicted character coincides once with each gold character in `length` shifts.
-    None if both sides are empty. Raises ValueError for a span beyond the text."""
+    """Return the mean of `character_f1` over all circular shifts of the prediction in the text. The
+    mean is exact: each predicted character coincides once with each gold character in `length`
+    shifts. None if both sides are empty. Raises ValueError for a span beyond the text."""
     if any(end > length for _, end in (*predicted, *gold)):
         raise ValueError("a span ends beyond the text")
     ours, theirs = size(predicted), size(gold)
@@ -65,8 +65,8 @@ def chance_f1(predicted: Sequence[Span], gold: Sequence[Span], length: int) -> f
 
 
 def span_f1(predicted: Sequence[Span], gold: Sequence[Span]) -> float | None:
-    """Return the F1 of spans, [0, 1]; None if both sides are empty. A span is found if it and a
-    span of the other side share at least half of their union."""
+    """Return the F1 of spans, [0, 1], or None if both sides are empty. A span is found if its
+    intersection with a span of the other side is at least half of their union."""
     ours, theirs = merged(predicted), merged(gold)
     if not ours and not theirs:
         return None

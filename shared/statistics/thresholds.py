@@ -1,7 +1,7 @@
 """The threshold on a score that agrees best with people's yes and no, and its agreement.
 
 The threshold has the largest Youden index, sensitivity + specificity - 1 (Youden, 1950, Cancer 3).
-Its interval is that of the percentile bootstrap over clusters (Fluss, Faraggi & Reiser, 2005,
+Its interval comes from the percentile bootstrap over clusters (Fluss, Faraggi & Reiser, 2005,
 Biometrical Journal 47). Agreement on the texts that chose the threshold is too high. So each text
 is decided by a threshold that was chosen without its cluster's fold (cross-fitting; Stone, 1974,
 JRSS B 36). Pure functions; higher scores mean yes.
@@ -25,9 +25,9 @@ WORDS = ("no", "yes")
 
 @dataclass(frozen=True)
 class ThresholdEstimate:
-    """A threshold; scores from it on mean yes. decided: (n,) 0 or 1, by the thresholds of other
-    folds. low, high: None if too many resamples have only yes or only no. obstacle: the reason if
-    all is None."""
+    """A threshold; scores at or above it mean yes. `decided` holds 0 or 1 for each row, by the
+    thresholds of other folds. `low` and `high` are None if too many resamples have only yes or only
+    no. `obstacle` is the reason if all fields are None."""
 
     value: float | None = None
     low: float | None = None
@@ -37,9 +37,9 @@ class ThresholdEstimate:
 
 
 def best_threshold(scores: Floats, labels: Floats) -> float:
-    """Return the threshold: midway between two scores, the lowest score, or above all scores.
-    scores: (n,). labels: (n,) 0 or 1. Among equally good thresholds the middle one is returned, of
-    two the lower. NaN if all labels are equal."""
+    """Return the best threshold: midway between two scores, the lowest score, or above all scores.
+    `labels` are 0 or 1. Among equally good thresholds the middle one is returned, or the lower of
+    two in the middle. NaN if all labels are equal."""
     values, indices = np.unique(scores, return_inverse=True)
     yes = np.bincount(indices, weights=labels, minlength=values.size)
     no = np.bincount(indices, weights=1 - labels, minlength=values.size)
@@ -57,7 +57,8 @@ def best_threshold(scores: Floats, labels: Floats) -> float:
 def calibrated_threshold(
     name: str, rows: Floats, keys: Keys = None, how: Resampling | None = None
 ) -> ThresholdEstimate:
-    """Estimate the threshold. rows: (n, 2) score and 0 or 1. keys: the cluster of each row."""
+    """Estimate the threshold. `rows` has two columns, the score and a label of 0 or 1. `keys` holds
+    the cluster of each row."""
     how = how or Resampling()
     order, codes = in_order(rows, keys)
     ordered = rows[order]
@@ -83,7 +84,7 @@ def _obstacle(rows: Floats, codes: Integers) -> str | None:
 
 
 def _decisions(name: str, rows: Floats, codes: Integers, groups: int, how: Resampling) -> Floats:
-    """Return the (n,) decisions by the thresholds of the other folds. Clusters with a yes and
+    """Return the decision for each row by the threshold of the other folds. Clusters with a yes and
     clusters without are assigned to folds separately, so that every fold has both."""
     random = generator(how.seed, "folds", name, groups)
     with_yes = np.bincount(codes, weights=rows[:, 1], minlength=groups) > 0

@@ -1,7 +1,5 @@
-"""Wilson's score interval of a share. It needs no NumPy, since contracts and pages use it, too.
-
-Source: Wilson (1927), JASA 22.
-"""
+"""Wilson's score interval of a share. It does not use NumPy, because contracts and pages also need
+it. Source: Wilson (1927), JASA 22."""
 
 from __future__ import annotations
 

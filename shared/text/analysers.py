@@ -40,11 +40,9 @@ def _jieba() -> Any:
 
 
 def chinese_tokens(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield (word, start, end) by jieba for all characters of the text.
-
-    The hidden Markov model is off: it invents words from unknown characters, and may swallow the
-    end of a name. The dictionary has simplified script and few traditional forms.
-    """
+    """Yield (word, start, end) for all characters of the text, split by jieba. The hidden Markov
+    model is off, because it invents words from unknown characters and may swallow the end of a
+    name. The dictionary has simplified script and few traditional forms."""
     with _chinese_lock:
         tokenizer = _jieba()
     yield from tokenizer.tokenize(text, HMM=False)
@@ -52,10 +50,8 @@ def chinese_tokens(text: str) -> Iterator[tuple[str, int, int]]:
 
 @lru_cache(maxsize=1)
 def _kiwi() -> Any:
-    """Load the model with one thread, since the worker has its own threads.
-
-    kiwi's dictionary of multi-word names (films and songs) stays out: it takes 1.5 of 2.4 seconds
-    to load and 190 MB.
+    """Load the model with one thread, because the worker has its own threads. kiwi's dictionary of
+    multi-word names (films and songs) is not loaded. It would take 1.5 of 2.4 seconds and 190 MB.
     """
     from kiwipiepy import Kiwi
 
@@ -63,11 +59,9 @@ def _kiwi() -> Any:
 
 
 def korean_tokens(text: str) -> Iterator[tuple[Any, int]]:
-    """Yield (kiwi's morpheme, offset to add to its `start`) in order.
-
-    Morphemes of a contraction share characters (한 is 하 and ㄴ), so neighbours may overlap, and
-    one may have no character.
-    """
+    """Yield (kiwi's morpheme, offset to add to its `start`) in order. Morphemes of a contraction
+    share characters (한 is 하 and ㄴ). Neighbours may therefore overlap, and a morpheme may have no
+    character."""
     from kiwipiepy import Match
 
     options = Match.ALL & ~Match.SERIAL  # SERIAL joins "1. 1." across sentences

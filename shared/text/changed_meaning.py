@@ -1,8 +1,6 @@
-"""Differences between two nearly equal texts that change the meaning.
-
-An additional or missing negation, another number or quantity, another word: "love" for "hate",
-"Romani" for "Romans". Spelling, endings and function words do not count.
-"""
+"""Finds differences between two nearly equal texts that change the meaning. Such differences are an
+additional or missing negation, another number or quantity, or another word: "love" for "hate",
+"Romani" for "Romans". Spelling, endings and function words do not count."""
 
 from __future__ import annotations
 
@@ -56,10 +54,8 @@ def negates(text: str) -> bool:
 
 
 def changes_meaning(copy: str, original: str, names: Collection[str] = ()) -> bool:
-    """True if `copy`, which is near to `original`, has another meaning.
-
-    `names` are words in lower case that are never misspellings, such as names of groups.
-    """
+    """Return True if `copy`, which is nearly equal to `original`, has another meaning. `names` are
+    words in lower case that are never misspellings, such as names of groups."""
     if len(_ANY_NEGATION.findall(copy)) != len(_ANY_NEGATION.findall(original)):
         return True
     return any(_decides(*pair, names) for pair in _changes(_words(copy), _words(original)))
@@ -71,7 +67,7 @@ def _words(text: str) -> list[str]:
 
 
 def _changes(copy: Sequence[str], original: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of words that differ; "" for an added or missing word."""
+    """Yield pairs of words that differ, with "" for an added or missing word."""
     for change in Levenshtein.opcodes(copy, original):
         if change.tag == "equal":
             continue

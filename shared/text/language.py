@@ -18,11 +18,11 @@ languages), the only one of five libraries that never took a foreign text for En
   is short, has no telling script and is not `SURE`. Then none of 6,800 short messages in 20
   languages and 3,500 pairs of words is taken for another language, except Japanese without kana.
 
-Close languages can be confused in short texts, such as Russian and Ukrainian. Case, white space
-and repetition have no effect. Takes linear time, about half a millisecond per text, and reads at
-most 2,000 characters of different words. Thread-safe: the ranking is filtered by script, and
-py3langid's own set of languages, which all threads share, never changes. For workers only, since
-it loads numpy.
+Close languages can be confused in short texts, such as Russian and Ukrainian. Case, white space and
+repetition have no effect. Detection takes linear time, about half a millisecond per text, and reads
+at most 2,000 characters of different words. It is thread-safe: the ranking is filtered by script,
+and py3langid's own set of languages, which all threads share, never changes. For workers only,
+because it loads numpy.
 """
 
 from __future__ import annotations
@@ -179,11 +179,9 @@ def find_language(text: str, requested: str | None = None) -> LanguageFound:
 def assume_language(
     detected: LanguageFound, other: LanguageFound | None = None, learned: Collection[str] = ()
 ) -> LanguageFound:
-    """Return the language to assume for an unrecognised one; else `detected` unchanged.
-
-    The recognised language of the other text comes first, then the only language that the models
-    learned. Either must be one of the likeliest.
-    """
+    """Return the language to assume for an unrecognised one, or `detected` unchanged. The
+    recognised language of the other text is tried first, then the only language that the models
+    learned. Either must be one of the most likely languages."""
     if detected.by != "undecided":
         return detected
     codes = [] if other is None or other.code == UNDECIDED else [other.code]
@@ -199,7 +197,7 @@ def _is_likely(code: str, detected: LanguageFound) -> bool:
 
 
 def assumption(detected: LanguageFound, what: str = "text") -> Iterator[str]:
-    """Yield the warning for an assumed language; `what` names the text in it."""
+    """Yield the warning for an assumed language. `what` is the name of the text in the warning."""
     if detected.by == "assumed":
         yield f"{NOT_RECOGNISED.format(what=what)}{language_name(detected.code)}; send `language`"
 
@@ -210,9 +208,8 @@ def language_code(text: str) -> str:
 
 
 def canonical(tag: str) -> str:
-    """Return the code for comparisons: the macrolanguage in lower case, without region and variant.
-
-    A Latin script stays if the language is usually written in another: `hi-Latn`.
+    """Return the language code for comparisons: the macrolanguage in lower case, without region and
+    variant. A Latin script is kept if the language is usually written in another script: `hi-Latn`.
     """
     first, *rest = tag.lower().split("-")
     code = MACROLANGUAGES.get(first, first)
@@ -220,7 +217,8 @@ def canonical(tag: str) -> str:
 
 
 def is_supported(detected: LanguageFound, languages: Collection[str]) -> bool:
-    """True if the language is one of the BCP 47 tags; `*` covers all, undecided included."""
+    """Return True if the language is one of the BCP 47 tags. `*` covers all languages, including
+    undecided ones."""
     if "*" in languages:
         return True
     return detected.code != UNDECIDED and detected.code in {canonical(tag) for tag in languages}
@@ -234,7 +232,7 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class LanguageCoverage:
-    """The languages of a request: obstacles make the score null, warnings cast doubt on it."""
+    """The languages of a request. Obstacles make the score null; warnings cast doubt on it."""
 
     languages: Languages | None = None
     obstacles: tuple[Obstacle, ...] = ()
@@ -243,16 +241,15 @@ class LanguageCoverage:
 
 @dataclass(frozen=True, slots=True)
 class ModelLanguages:
-    """The languages that a model learned (BCP 47 tags; `*`: all; empty: not stated)."""
+    """The languages that a model learned, as BCP 47 tags. `*` means all; empty means not stated."""
 
     model: str
     learned: tuple[str, ...]
 
     def obstacle(self, detected: LanguageFound, what: str = "text") -> Obstacle | None:
-        """Return why this model must not judge a text in this language; `what` names the text.
-
-        An unrecognised language is no obstacle if one of the likeliest was learned.
-        """
+        """Return why this model must not judge a text in this language, or None. `what` is the name
+        of the text in the message. An unrecognised language is no obstacle if the model learned one
+        of the most likely languages."""
         if (
             not self.learned
             or is_supported(detected, self.learned)
@@ -274,7 +271,7 @@ class ModelLanguages:
         return any(_is_likely(canonical(tag), detected) for tag in self.learned)
 
     def get_warnings(self, detected: LanguageFound, what: str = "text") -> Iterator[str]:
-        """Yield warnings for an answer about such a text."""
+        """Yield warnings for an answer about a text in this language."""
         obstacle = self.obstacle(detected, what)
         if self.learned and "*" not in self.learned and self._may_be_learned(detected):
             guess = f"one that {self.model} learned"
@@ -295,11 +292,9 @@ def model_coverage(
     models: Sequence[ModelLanguages],
     unread: Sequence[Obstacle | None] = (),
 ) -> LanguageCoverage:
-    """Check whether the models of a request learned the language of its text.
-
-    An unrecognised language is assumed (`assume_language`). `unread` are texts that the rules
-    cannot read (`rules_obstacle`), which no request accepts.
-    """
+    """Check whether the models of a request learned the language of its text. An unrecognised
+    language is assumed (`assume_language`). `unread` holds obstacles for texts that the rules
+    cannot read (`rules_obstacle`). No request can override these."""
     tags = {tag for model in models for tag in model.learned}
     text = assume_language(languages.text, languages.explanation, tags)
     languages = languages.model_copy(update={"text": text})
@@ -318,11 +313,9 @@ def rules_obstacle(
     what: str = "a text",
     by: str = "there are rules for",
 ) -> Obstacle | None:
-    """Return why no rules read this text; None if they do, or if it has no letter.
-
-    `ruled` are the languages of the rules; an unrecognised language in Latin script is read as
-    English. `what` and `by` name the text and the reader in the message.
-    """
+    """Return why no rules read this text. None if they do, or if it has no letter. `ruled` are the
+    languages of the rules. An unrecognised language in Latin script is read as English. `what` and
+    `by` describe the text and the reader in the message."""
     if detected.code in ruled or not any(map(str.isalpha, text)):
         return None
     names = language_names(sorted(ruled))
@@ -340,10 +333,8 @@ def rules_obstacle(
 def rules_coverage(
     text: str, explanation: str | None, requested: str | None, ruled: Collection[str]
 ) -> tuple[Languages, tuple[Obstacle, ...]]:
-    """Return the languages of both, and why rules do not read them.
-
-    `explanation` is None before it is written. `requested` is None to detect the language.
-    """
+    """Return the languages of text and explanation, and the reasons why rules do not read them.
+    `explanation` is None before it is written. `requested` is None to detect the language."""
     language = find_language(text, requested)
     other = None if explanation is None else find_language(explanation, requested)
     languages = Languages(text=assume_language(language, other), explanation=other)
@@ -354,7 +345,7 @@ def rules_coverage(
 
 
 def in_latin_script(text: str) -> bool:
-    """True if most letters are Latin."""
+    """Return True if most letters are Latin."""
     scripts = _scripts(text)
     return scripts["Latin"] >= TELLING * sum(scripts.values())
 
@@ -390,14 +381,16 @@ def _load_model() -> Any:
 
 
 def _least_confidence(words: int, letters: int) -> float | None:
-    """Return the confidence that a text of this length needs; None: too short for any."""
+    """Return the confidence that a text of this length needs, or None if it is too short for
+    any."""
     if words >= FEWEST_WORDS and letters >= FEWEST_LETTERS:
         return CONFIDENT
     return SURE if 3 * words >= 2 * FEWEST_WORDS and 2 * letters >= FEWEST_LETTERS else None
 
 
 def _share_of_hindi(words: Sequence[str]) -> float | None:
-    """Return the share of Hindi function words in Latin letters; None: not Hindi."""
+    """Return the share of words that are Hindi function words in Latin letters, or None if the text
+    is not Hindi."""
     stripped = [word.strip(_BESIDE_WORDS) for word in words]
     hindi = [word for word in stripped if word in WORDS]
     share = len(hindi) / len(stripped)
@@ -407,10 +400,8 @@ def _share_of_hindi(words: Sequence[str]) -> float | None:
 
 
 def _by_model(text: str, script: str, least: float | None) -> LanguageFound:
-    """Return the likeliest language of this script, with varieties counted together.
-
-    It is undecided below the confidence `least`; None: no confidence is enough.
-    """
+    """Return the most likely language of this script. Varieties of a language are counted together.
+    The language is undecided below the confidence `least`. With None no confidence is enough."""
     if not text:
         return LanguageFound(code=UNDECIDED, confidence=0.0, by="undecided")
     probabilities: Counter[str] = Counter()

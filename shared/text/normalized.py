@@ -1,4 +1,4 @@
-"""Brings a text into one form for every reader, with a map from its offsets to the original.
+"""Converts a text to one form for every reader, with a map from its offsets to the original.
 
 Wrapped lines are joined. HTML, JSON escapes and Markdown are removed. Unicode is NFKC. Placeholders
 and ellipses have one spelling. Lines with a structure stay lines: headings, list items, `key:
@@ -43,7 +43,8 @@ def as_sent(text: str) -> NormalizedText:
 
 
 def normalize(text: str) -> NormalizedText:
-    """Return the normalised text. Takes linear time; normalised text stays as it is."""
+    """Return the normalised text. This takes linear time. Text that is already normalised stays
+    unchanged."""
     normalized = as_sent(text)
     for _ in range(ROUNDS):
         before = normalized.text
@@ -64,7 +65,7 @@ def replaced(
 
 
 def edited(normalized: NormalizedText, edits: Iterable[Edit]) -> NormalizedText:
-    """Apply edits that are in order and do not overlap."""
+    """Apply edits, which must be in order and must not overlap."""
     text, starts, ends = normalized.text, normalized.starts, normalized.ends
     pieces: list[str] = []
     new_starts: list[int] = []
@@ -209,7 +210,7 @@ _LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
 
 def _continues(character: str) -> bool:
-    """True if the character may compose with the one before it."""
+    """Return True if the character may combine with the one before it."""
     if character < "\u0300" or _KEPT.match(character):
         return False
     first = unicodedata.normalize("NFKD", character)[0]
@@ -338,7 +339,7 @@ _STARS = re.compile(
 
 
 def _headings(text: str) -> Iterator[Edit]:
-    """Remove the `#` of headings, and separate a heading from the text below by a blank line."""
+    """Remove the `#` of headings, and put a blank line between a heading and the text below it."""
     for match in _HEADING.finditer(text):
         yield match.start(), match.start("inner"), ""
         end = match.end()
@@ -354,7 +355,7 @@ _OUTER = re.compile(r"\A\n+|\n+\Z")
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Return one blank; a tab between cells stays a tab."""
+    """Return one blank, or a tab for a tab between cells."""
     blanks = match.group()
     at_edge = match.start() == 0 or match.end() == len(match.string)
     if at_edge or "\n" in (match.string[match.start() - 1], match.string[match.end()]):

@@ -1,11 +1,11 @@
-"""Detects Hindi in Latin letters by its function words, since no language library knows it.
+"""Detects Hindi in Latin letters by its function words, because no language library knows it.
 
-The lists have pronouns, postpositions, auxiliaries and particles in their usual spellings; Urdu in
-Latin letters shares them. A text is Hindi if three of ten of its different words are function
-words, two at least, and one of them is in no other language (used by `shared.text.language`).
-Source: our own list of closed word classes. Measured (`python -m bench.language`): 131 of 150
-posts; of 2,000 annotated English tweets one, of 3,728 English posts of HateCheck and 2,171 posts in
-other languages none.
+The lists have pronouns, postpositions, auxiliaries and particles in their usual spellings. Urdu in
+Latin letters shares them. A text is Hindi if at least three of ten of its different words are
+function words. At least two function words are needed, and one of them must occur in no other
+language (used by `shared.text.language`). Source: our own list of closed word classes. Measured
+(`python -m bench.language`): 131 of 150 posts; of 2,000 annotated English tweets one, of 3,728
+English posts of HateCheck and 2,171 posts in other languages none.
 """
 
 from __future__ import annotations

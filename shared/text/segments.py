@@ -1,7 +1,5 @@
-"""Splits a text into parts for an analyser, only inside long runs without white space.
-
-spaCy takes minutes for 20,000 times "!", and kiwi's time is quadratic in such a run.
-"""
+"""Splits a text into parts for an analyser. Only long runs without white space are split. spaCy
+takes minutes for 20,000 times "!", and kiwi's time is quadratic in such a run."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""Splits a normalised text into sentences by marks and line breaks, in any language with these.
-
-No model is used: results must not depend on the packages of a machine.
-"""
+"""Splits a normalised text into sentences by punctuation marks and line breaks, in any language
+that uses these. No model is used, because results must not depend on the packages of a machine."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ _TAIL = 12  # characters before a full stop that decide whether it ends a senten
 
 
 def sentences(text: str) -> list[Span]:
-    """Return trimmed spans in order; only white space is outside of them."""
+    """Return the spans of the sentences in order, without surrounding white space."""
     spans: list[Span] = []
     start = 0
     for border in _BORDER.finditer(text):

@@ -1,10 +1,10 @@
 """Splits a text into words with exact offsets.
 
-Scripts with spaces: runs of letters, digits and marks, with apostrophes and hyphens inside. A run
-of one punctuation mark or symbol is a word. Chinese is split by jieba and Korean by kiwi; morphemes
-that share characters are one word. Japanese, Thai, Lao, Khmer and Burmese are not split
-(`no-words`). Every character but white space is in exactly one word. Takes linear time. For workers
-only. Source: specs "models" §4.2, §6.2.
+In scripts with spaces a word is a run of letters, digits and marks, with apostrophes and hyphens
+inside. A run of one punctuation mark or symbol is also a word. Chinese is split by jieba and Korean
+by kiwi; morphemes that share characters are one word. Japanese, Thai, Lao, Khmer and Burmese are
+not split (`no-words`). Every character except white space is in exactly one word. This takes linear
+time. For workers only. Source: specs "models" §4.2, §6.2.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def words_obstacle(text: str, detected: LanguageFound) -> Obstacle | None:
-    """Return why a text has no words, by its language or script, or None."""
+    """Return why a text in this language or script cannot be split into words, or None."""
     code = next((c for c in (detected.code, find_language(text).code) if c in UNSEGMENTED), None)
     if code is None:
         return None
@@ -39,7 +39,7 @@ def words_obstacle(text: str, detected: LanguageFound) -> Obstacle | None:
 
 
 def word_spans(text: str, language: str) -> list[Span]:
-    """Return (W,) words in order; `language` is a code of `find_language`."""
+    """Return the spans of the words in order. `language` is a code of `find_language`."""
     if language == "ko":
         return sorted(_korean(text))
     spans: list[Span] = []
@@ -81,7 +81,7 @@ def _split_characters(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _continues(text: str, index: int, end: int) -> bool:
-    """True if the character belongs to the word of the one before it."""
+    """Return True if the character belongs to the same word as the character before it."""
     character, before = text[index], text[index - 1]
     attached = unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf")
     attached |= "\U0001f3fb" <= character <= "\U0001f3ff"  # skin tones

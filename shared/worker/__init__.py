@@ -1,4 +1,4 @@
-"""The worker claims, renews and finishes jobs; a service only scores.
+"""The worker claims, renews and finishes jobs; a service only computes scores.
 
 Read in this order: `tasks` (a service's Celery tasks), `job` (one job from claim to end),
 `combined_calls` (several claims or ends in one statement), `batch_queues` (threads for batches,

@@ -1,19 +1,19 @@
 """Runs jobs and model calls of batches on separate threads, so that interactive threads stay free.
 
-Celery consumes the interactive queues only. A thread here takes a message of a batch queue when a
-batch thread is free, not earlier: waiting messages stay in Redis for other workers. Model calls go
-before jobs, which wait for them. Queues of one kind take turns.
+Celery consumes the interactive queues only. A thread here takes a message of a batch queue only
+when a batch thread is free. Waiting messages stay in Redis for other workers. Model calls go before
+jobs, because jobs wait for them. Queues of one kind take turns.
 
-A tenant gets a limited share of a worker's threads. The request for the next job names the tenants
+A tenant gets a limited share of a worker's threads. The request for the next job lists the tenants
 that were served last, and those that already have their share. A thread that finds only jobs of
-such tenants waits. It asks again when a job ends, or a moment later, since another tenant's job may
-have arrived. It can take jobs of one queue only, so at most half of the remaining threads wait in
-this way. The others return their messages and look into other queues.
+such tenants waits. It asks again when a job ends, or a moment later, because another tenant's job
+may have arrived. It can take jobs of one queue only, so at most half of the remaining threads wait
+in this way. The others return their messages and look into other queues.
 
 `BatchRateLimiter` decides how soon a worker starts the next batch job. If a machine computes
 batches without a pause, an interactive job waits for a processor at each of its steps (gateway,
-database, queue, worker). While interactive requests have arrived in the last seconds, batch jobs
-start only so often that they use their share of one processor.
+database, queue, worker). After interactive requests in the last seconds, batch jobs start only so
+often that they use their share of one processor.
 """
 
 from __future__ import annotations
@@ -65,13 +65,14 @@ class TaskMessage:
         return cls(headers["task"], body[0], headers, queue)
 
     def run(self) -> None:
-        """Run the task in this thread, with headers and queue as if Celery had delivered it."""
+        """Run the task in this thread, with the same headers and queue as if Celery had delivered
+        it."""
         task = app.tasks[self.name]
         task.apply(args=self.arguments, headers=self.headers, routing_key=self.queue, throw=True)
 
 
 class BatchQueues:
-    """The consumer of these queues, with its threads and pace."""
+    """The consumer of batch queues, with its threads and rate limit."""
 
     def __init__(
         self, queues: Sequence[str], threads: int, pace: BatchRateLimiter | None = None
@@ -86,7 +87,7 @@ class BatchQueues:
         self._consumer.start()
 
     def stop(self) -> None:
-        """Take no more messages, and wait for running ones."""
+        """Take no more messages, and wait for the running tasks."""
         stopping.set()
         if self._consumer.is_alive():
             self._consumer.join()
@@ -143,18 +144,17 @@ class BatchQueues:
 
 
 class Tenants(NamedTuple):
-    """served: least recently served first; full: tenants that get no more now."""
+    """Tenants in the order of claims. `served` lists tenants, least recently served first. `full`
+    lists tenants that get no more jobs now."""
 
     served: tuple[str, ...]
     full: tuple[str, ...]
 
 
 class TenantShares:
-    """The threads that each tenant uses.
-
-    most:     threads of one tenant.
-    stand_by: threads that may wait for other tenants' jobs in one queue; default: half of the rest.
-    """
+    """Counts the threads that each tenant uses, and limits them. `most` is the maximum number of
+    threads of one tenant. `stand_by` is the number of threads that may wait for other tenants' jobs
+    in one queue, by default half of the rest."""
 
     def __init__(self, threads: int, share: float, stand_by: int | None = None) -> None:
         self.most = max(1, ceil(threads * share))
@@ -167,7 +167,7 @@ class TenantShares:
         self._one_at_a_time = threading.Lock()
 
     def next_claim(self, claim: Callable[[Tenants], Claim | None]) -> Claim | None:
-        """Return the claim that `claim` takes, counted for its tenant until `release`."""
+        """Return the claim that `claim` takes. It counts for its tenant until `release`."""
         with self._exactly():
             with self._changed:
                 others = self._asking - 1
@@ -192,7 +192,7 @@ class TenantShares:
 
     @contextmanager
     def standing_by(self) -> Iterator[bool]:
-        """Yield True if this thread may wait for a job of its queue in the block."""
+        """Yield True if this thread may wait in the block for a job of its queue."""
         may = self._stand_by.acquire(blocking=False)
         try:
             yield may
@@ -201,15 +201,15 @@ class TenantShares:
                 self._stand_by.release()
 
     def wait(self) -> bool:
-        """Wait until another request may succeed; return False if this process stops."""
+        """Wait until another request may succeed. Return False if this process stops."""
         with self._changed:
             self._changed.wait(ASK_AGAIN_SECONDS)
         return not stopping.is_set()
 
     @contextmanager
     def _exactly(self) -> Iterator[None]:
-        """Let requests run together while no tenant can exceed its share, then one after the
-        other."""
+        """Let requests run together while no tenant can exceed its share. Otherwise let them run
+        one after the other."""
         with self._changed:
             is_free = self._held.total() + self._asking < self.most
             self._asking += is_free
@@ -233,7 +233,8 @@ ELSEWHERE_SECONDS = (
 
 
 class BatchRateLimiter:
-    """The pace of one worker. share: of one processor, (0, 1], including a job's cost elsewhere."""
+    """Limits how often one worker starts batch jobs. `share` is a share of one processor, (0, 1],
+    including a job's cost in other processes."""
 
     def __init__(self, share: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._share = share
@@ -247,7 +248,7 @@ class BatchRateLimiter:
         self._asked_at = self._clock()
 
     def rest(self) -> float:
-        """Return the seconds until the next batch job may start; 0: now."""
+        """Return the seconds until the next batch job may start, or 0 for now."""
         now = self._clock()
         if self._asked_at is None or now - self._asked_at > RECENT_SECONDS:
             return 0.0
@@ -259,7 +260,7 @@ class BatchRateLimiter:
             self._due = max(self._due, self._clock()) + cost / self._share
 
     def end(self, seconds: float) -> None:
-        """Record a job's processor seconds in this worker."""
+        """Record the processor seconds that a job used in this worker."""
         with self._lock:
             before = seconds if self._mean is None else self._mean
             self._mean = before + WEIGHT * (seconds - before)

@@ -1,8 +1,8 @@
-"""Combines calls that arrive while one runs into the next call, without a timer.
+"""Combines calls that arrive while a call runs into the next call, without a timer.
 
 A statement takes as long for several short jobs as for one: the round trip, the planner, and the
-disk at its end. A caller with no running call calls at once. Source: Hendler, Incze, Shavit &
-Tzafrir, "Flat combining", SPAA 2010; databases call it group commit.
+disk write at its end. A thread calls at once if no call is running. Source: Hendler, Incze, Shavit
+& Tzafrir, "Flat combining", SPAA 2010; databases call it group commit.
 """
 
 from __future__ import annotations
@@ -41,11 +41,8 @@ class _Caller(Generic[Item, Answer]):
 
 
 class CombinedCalls(Generic[Item, Answer]):
-    """One function for many threads.
-
-    call: takes at most `MOST` items and returns their answers in order. Its exception is raised in
-    each calling thread.
-    """
+    """A function that many threads call, with their calls combined. `call` takes at most `MOST`
+    items and returns their answers in order. Its exception is raised in each calling thread."""
 
     def __init__(self, call: Callable[[Sequence[Item]], Sequence[Answer]]) -> None:
         self._call = call
@@ -76,7 +73,8 @@ class CombinedCalls(Generic[Item, Answer]):
         return mine.answer  # type: ignore[return-value]  # it is over
 
     def _lead(self) -> None:
-        """Call for the longest waiting threads, including this one; then the next thread leads."""
+        """Call for the threads that have waited longest, including this one. Then let the next
+        thread do so."""
         with self._lock:
             callers = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
         try:
@@ -106,13 +104,14 @@ class WantedClaim(NamedTuple):
 
 @lru_cache(maxsize=64)
 def claims(metric: str, batch: bool) -> CombinedCalls[WantedClaim, Claim | None]:
-    """Return combined claims of any tenants' jobs in one queue, for first messages."""
+    """Return combined claims in one queue, for messages sent for the first time. Claims may be for
+    any tenant."""
     return CombinedCalls(_claim_together)
 
 
 def _claim_together(wanted: Sequence[WantedClaim]) -> list[Claim | None]:
-    """Return the claims; None: this message must claim alone, since no job waits or its job was
-    tried."""
+    """Return one claim per message. A message with None must claim alone, because no job waits or
+    its job was tried before."""
     with single_statements(ledger()) as connection:
         named = [one.job_id for one in wanted]
         found = leases.claim_several(connection, named, claim_terms(), wanted[0].order)
@@ -125,13 +124,13 @@ def claim_terms() -> ClaimTerms:
 
 @cache
 def successes(batch: bool) -> CombinedCalls[tuple[Claim, dict[str, Any]], bool]:
-    """Return combined writes of results; jobs with waiting callers are written separately."""
+    """Return combined writes of results. Jobs with waiting callers are written separately."""
     return CombinedCalls(_succeed)
 
 
 def _succeed(ended: Sequence[tuple[Claim, dict[str, Any]]]) -> list[bool]:
-    """Return which results were written. The others need a separate transaction, or are no
-    longer ours."""
+    """Return one boolean per result: True if it was written. Other results need a separate
+    transaction, or their claim is no longer valid."""
     try:
         with single_statements(ledger()) as connection:
             kept = leases.succeed_several(connection, ended)

@@ -1,11 +1,11 @@
-"""One job in a worker: claim, score, finish, with every kind of end.
+"""Runs one job in a worker: claim, score and finish, for every kind of end.
 
-Each exception has one end. Bad input and a missed deadline fail at once with a problem. A model
-that is away returns the job, until its attempts are used up. A cancelled job has its end already.
-Any other exception fails the job with an id that is in the log.
+Each exception leads to one end. Bad input and a missed deadline fail at once with a problem. If a
+model is unreachable, the job returns to the queue until its attempts are used up. A cancelled job
+has its end already. Any other exception fails the job with an id that is in the log.
 
 One thread per process renews the leases of all jobs. Between renewals it checks every second
-whether the claims are still ours, so that the computation of a cancelled or lost job ends soon.
+whether the claims are still valid, so that the computation of a cancelled or lost job ends soon.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ patiently = retry(
 
 @dataclass(frozen=True)
 class MessageDelivery:
-    """How a message arrived: its kind of queue, and whether the scheduler sent it again."""
+    """How a message arrived: its kind of queue, and if the scheduler sent it again."""
 
     batch: bool = False
     again: bool = False
@@ -94,7 +94,7 @@ FIRST = MessageDelivery()
 def run_job(
     job_id: str, contract: ServiceContract, score: Score, delivery: MessageDelivery = FIRST
 ) -> None:
-    """Process the job whose turn it is in this message's queue; do nothing if none waits."""
+    """Process the next job of this message's queue, or do nothing if no job waits."""
     with acquire_job(
         job_id, MetricQueue(contract.name, delivery.batch), again=delivery.again
     ) as claim:
@@ -120,10 +120,8 @@ def _run(claim: Claim, contract: ServiceContract, score: Score) -> None:
 
 
 def context_of(claim: Claim) -> JobContext:
-    """Return the context of the computation; its time starts now.
-
-    A large request counts as a batch line, since several at once would delay all small requests.
-    """
+    """Return the context of the computation, whose time starts now. A large request is treated like
+    a batch line, because several large requests would delay all small ones."""
     return JobContext(
         job_id=claim.job_id,
         tenant=claim.tenant,
@@ -135,7 +133,7 @@ def context_of(claim: Claim) -> JobContext:
 
 
 def characters(value: Any) -> int:
-    """Return the number of characters of all texts in a request."""
+    """Return the total number of characters of the texts in a request."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):
@@ -144,7 +142,8 @@ def characters(value: Any) -> int:
 
 
 def compute_end(claim: Claim, context: JobContext, contract: ServiceContract, score: Score) -> End:
-    """Return the end of this claim, also if the watchdog stopped the computation."""
+    """Compute and return the end of this claim. It is also returned if the watchdog stopped the
+    computation."""
 
     def give_up() -> None:
         end = too_late(claim)
@@ -163,8 +162,8 @@ def compute_end(claim: Claim, context: JobContext, contract: ServiceContract, sc
 
 @cache
 def shares(batch: bool) -> TenantShares:
-    """Return the shares of the threads for interactive or for batch jobs. For batches any thread
-    may stand by, because the scheduler lets no tenant fill a queue."""
+    """Return the thread shares for interactive or for batch jobs. For batches any thread may wait
+    for jobs of its queue, because the scheduler lets no tenant fill a queue."""
     chosen = settings()
     if batch:
         threads = chosen.threads_for_batches
@@ -174,10 +173,8 @@ def shares(batch: bool) -> TenantShares:
 
 @contextmanager
 def acquire_job(job_id: str, queue: MetricQueue, *, again: bool) -> Iterator[Claim | None]:
-    """Yield a claim for the block, or None if no job may be taken.
-
-    If jobs wait, but only of tenants with a full share, the message is sent again.
-    """
+    """Yield a claim for the block, or None if no job may be taken. If jobs wait, but only those of
+    tenants with a full share, the message is sent again."""
     of_tenants = shares(queue.batch)
     claim = _claim(of_tenants, job_id, ClaimOrder(queue, again))
     try:
@@ -207,7 +204,7 @@ def run_first(batch: bool) -> AbstractContextManager[None]:
 
 
 def _return_to_queue(job_id: str, turn: ClaimOrder) -> None:
-    """Send the message to the end of its queue: this thread is needed for another queue."""
+    """Send the message to the end of its queue, because this thread is needed for another queue."""
     metric, batch = turn.queue
     message = JobMessage(metric, job_id, batch, telemetry.inject_trace(), turn.again)
     with suppress(Unavailable):  # the scheduler sends it again
@@ -217,7 +214,8 @@ def _return_to_queue(job_id: str, turn: ClaimOrder) -> None:
 def _next_claim(
     of_tenants: TenantShares, job_id: str, turn: ClaimOrder
 ) -> tuple[Claim | None, bool]:
-    """Return a claim, and whether jobs of tenants with a full share wait if there is none."""
+    """Return a claim, or None. The second value is True if jobs wait, but only those of tenants
+    with a full share."""
     waits = False
 
     @patiently
@@ -247,14 +245,14 @@ def _next_claim(
 
 @patiently
 def finish(claim: Claim, end: End, *, batch: bool = False) -> bool:
-    """Write the end with retries; return False if the claim is no longer ours."""
+    """Write the end with retries. Return False if the claim is no longer valid."""
     if isinstance(end, Success) and successes(batch)((claim, end.result)):
         return True
     return write(claim, end)
 
 
 def write(claim: Claim, end: End) -> bool:
-    """Write the end into the ledger; return False if the claim is no longer ours."""
+    """Write the end into the ledger. Return False if the claim is no longer valid."""
     if isinstance(end, Abandoned):
         return True
     with transaction(ledger()) as connection:
@@ -298,7 +296,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Abandoned:
-    """The result is no longer wanted: the job has another end or another worker."""
+    """The result is no longer needed: the job has another end or another worker."""
 
     status: Literal["abandoned"] = "abandoned"
 
@@ -357,7 +355,7 @@ def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Cl
 
 
 def _unread(claim: Claim, error: Unavailable | ValidationError) -> Failure | Retry:
-    """Return the end of a request that this process cannot decrypt or that another version
+    """Return the end of a request that this process cannot decrypt, or that another version
     accepted."""
     if isinstance(error, Unavailable):
         return _retry_or_fail(claim, error)
@@ -365,13 +363,14 @@ def _unread(claim: Claim, error: Unavailable | ValidationError) -> Failure | Ret
 
 
 def too_late(claim: Claim) -> Failure:
-    """Return the failure of a missed deadline; another attempt would take as long."""
+    """Return the failure for a missed deadline. The job is not retried, because another attempt
+    would take as long."""
     logger.warning("job.too_late", job=claim.job_id, attempt=claim.attempt)
     return Failure(timeout_problem(settings().max_work_seconds))
 
 
 def with_text_key(report: Message, contract: ServiceContract, request: JobRequest) -> Message:
-    """Add the hash of the text to the report, since the text may be deleted later."""
+    """Add the hash of the text to the report, because the text may be deleted later."""
     if not isinstance(contract, MetricContract) or not isinstance(report, Report):
         return report
     judged = contract.judged_text(request)
@@ -420,7 +419,7 @@ LOOK_SECONDS = 1.0
 
 
 class Heartbeat:
-    """The claims of this process, renewed with one statement per heartbeat."""
+    """The claims of this process. They are renewed with one statement per heartbeat."""
 
     def __init__(self) -> None:
         self._held: dict[Claim, JobContext] = {}
@@ -429,7 +428,8 @@ class Heartbeat:
 
     @contextmanager
     def watch(self, claim: Claim, context: JobContext) -> Iterator[None]:
-        """Renew this claim's lease during the block; a lost lease stops the context."""
+        """Renew this claim's lease during the block. If the lease is lost, the context is
+        cancelled."""
         with self._lock:
             self._held[claim] = context
             self._ensure_running()
@@ -440,10 +440,8 @@ class Heartbeat:
                 self._held.pop(claim, None)
 
     def beat(self) -> None:
-        """Renew all leases once; release those that are lost or were held for too long.
-
-        A job past its deadline keeps its lease while the watchdog ends it.
-        """
+        """Renew all leases once. Leases that are lost or were held for too long are released. A job
+        past its deadline keeps its lease while the watchdog ends it."""
         latest = time.monotonic() - 2 * GRACE_SECONDS
         lease = timedelta(seconds=settings().lease_seconds)
         mine = {claim: one for claim, one in self._copy().items() if one.deadline >= latest}
@@ -453,7 +451,7 @@ class Heartbeat:
             logger.warning("heartbeat.missed", claims=len(mine))
 
     def check(self) -> None:
-        """Release the claims that are lost."""
+        """Cancel the computations of claims that are lost."""
         mine = self._copy()
         try:
             self._release(mine, lambda connection: leases.still_claimed(connection, mine))
@@ -467,7 +465,7 @@ class Heartbeat:
     def _release(
         self, mine: Mapping[Claim, JobContext], kept_of: Callable[[Connection], set[str]]
     ) -> None:
-        """Check which claims are kept; end the computations of the others."""
+        """Check which claims are still valid, and cancel the computations of the others."""
         if not mine:
             return
         with transaction(ledger()) as connection:

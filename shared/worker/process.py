@@ -1,13 +1,13 @@
 """A worker process: its probes on `TOUCHSTONE_METRICS_PORT`, and the loading of its models.
 
-`/readyz` is 200 if this worker takes jobs, which it does once it has tried each model. A model that
-cannot be loaded, or takes long, affects its own jobs only and is listed under `models`.
-`/readyz?model=NAME` is 200 once that model is loaded. `/healthz` is 503 if a computation is out of
-control; a supervisor then ends the process.
+`/readyz` is 200 if this worker takes jobs, which it does once it has tried to load each model. A
+model that cannot be loaded, or takes long, affects only its own jobs and is listed under `models`.
+`/readyz?model=NAME` is 200 once that model is loaded. `/healthz` is 503 if a computation cannot be
+stopped; a supervisor then ends the process.
 
-Each model is loaded by a separate thread beside the work. Until each was tried once, or until
-`FIRST_TRIES_SECONDS` are over, the worker takes no jobs. Afterwards jobs of a missing model wait
-for it, and its thread keeps trying.
+Each model is loaded by a separate thread. The worker takes no jobs until each model was tried once,
+or until `FIRST_TRIES_SECONDS` are over. Afterwards jobs of a missing model wait for it, and its
+thread keeps trying.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ logger = telemetry.logger(__name__)
 
 
 class Health:
-    """The obstacles to this worker's readiness: name → reason; empty when ready."""
+    """The obstacles to this worker's readiness, as reasons by name. It is empty when the worker is
+    ready."""
 
     def __init__(self, models: ModelStates | None = None) -> None:
         self.models = models or ModelStates()
@@ -61,7 +62,7 @@ class Health:
 
 
 def start_server(health: Health, host: str, port: int) -> ThreadingHTTPServer:
-    """Answer probes from a separate thread; return the server for its shutdown."""
+    """Answer probes in a separate thread. Returns the server, so that it can be shut down."""
 
     class HealthHandler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -73,7 +74,7 @@ def start_server(health: Health, host: str, port: int) -> ThreadingHTTPServer:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Probes are not worth a line each."""
+            """Write no log line for a probe."""
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, request: Any, client_address: Any) -> None:
@@ -100,7 +101,7 @@ def _build_response(path: str, health: Health) -> tuple[int, str, bytes]:
 
 
 def _readiness(health: Health, asked: list[str] | None) -> tuple[bool, dict[str, Any]]:
-    """Return whether the worker, or the requested model, is ready, and the reasons."""
+    """Return True if the worker, or the requested model, is ready, and the reasons if not."""
     models = {
         name: {
             "state": one.state,
@@ -118,10 +119,8 @@ def _readiness(health: Health, asked: list[str] | None) -> tuple[bool, dict[str,
 
 
 def preload(load: Load, names: Sequence[str], health: Health) -> threading.Thread:
-    """Load these models with retries; return when the worker may take jobs.
-
-    The returned thread ends when all are loaded.
-    """
+    """Load these models with retries. Return when the worker may take jobs. The returned thread
+    ends when all models are loaded."""
     for name in names:
         health.obstruct(name, "is not loaded yet")
     tried = threading.Event()
@@ -135,7 +134,7 @@ def preload(load: Load, names: Sequence[str], health: Health) -> threading.Threa
 def load_in_background(
     load: Load, names: Sequence[str], health: Health, tried: threading.Event | None = None
 ) -> threading.Thread:
-    """Load these models beside the work. tried: set when each was tried once."""
+    """Load these models in a background thread. `tried` is set when each model was tried once."""
     loading = _Loading(load, health, list(names), tried or threading.Event())
     thread = threading.Thread(target=loading.run, name="preloading", daemon=True)
     thread.start()
@@ -143,8 +142,8 @@ def load_in_background(
 
 
 class _Loading:
-    """Loads each model in a separate thread, a few at a time, so that a slow one blocks no
-    other."""
+    """Loads each model in a separate thread, a few at a time. A slow model does not delay the
+    others."""
 
     def __init__(
         self, load: Load, health: Health, names: list[str], tried: threading.Event
@@ -186,7 +185,7 @@ class _Loading:
 
 
 def _try_load(load: Load, name: str) -> str | None:
-    """Return why the model is not loaded; None if it is, or if it is no longer configured."""
+    """Return why the model is not loaded. None if it is loaded, or is no longer configured."""
     try:
         load(name)
     except BadInput as error:

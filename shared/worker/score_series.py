@@ -1,8 +1,6 @@
-"""Prometheus counts of scores, by metric, model and variant, never by tenant.
-
-Models come from the list of models; verdicts and reasons are our own words. After MOST_SOURCES
-combinations of metric, model and variant the rest is counted as model `other`.
-"""
+"""Prometheus counts of scores by metric, model and variant, never by tenant. Model names come from
+the list of models; verdicts and reasons are the service's own words. After MOST_SOURCES
+combinations of metric, model and variant the rest is counted as model `other`."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ _lock = Lock()
 
 
 def observe(contract: MetricContract, result: Mapping[str, Any], named: str | None = None) -> None:
-    """Count a result. named: the model that the request names."""
+    """Count a result. `named` is the model that the request names."""
     provenance = result.get("provenance") or {}
     variant = str(provenance.get("variant") or "")
     models = provenance.get("models") or ()
@@ -90,7 +88,7 @@ def _parts(contract: MetricContract, result: Mapping[str, Any]) -> Iterator[tupl
 
 
 def _reason(result: Mapping[str, Any]) -> str:
-    """Return the first code of why the score is null."""
+    """Return the code of the first reason why the score is null."""
     for one in result.get("reasons") or ():
         code = str(one.get("code", "")) if one.get("component") == "score" else ""
         if WORD.fullmatch(code):

@@ -1,8 +1,8 @@
-"""Steps of a job that are committed before its end, so that the next attempt does not repeat them.
+"""Steps of a job that are saved before the job ends, so that the next attempt does not repeat them.
 
 A step is found by the hash of its job's request and of this service's version. An answer to another
 request, or of another version, is therefore never used. Texts are stored like the request, which
-means encrypted with `do_not_store_text`, and are deleted at the job's end.
+means encrypted with `do_not_store_text`. They are deleted at the job's end.
 """
 
 from __future__ import annotations
@@ -29,11 +29,9 @@ logger = telemetry.logger(__name__)
 
 
 def run_step(name: str, request: JobRequest, message: type[M], ask: Callable[[], M]) -> M:
-    """Return the answer of an earlier attempt, or that of `ask` once it is committed.
-
-    name: of the step, unique in a job. Outside a job nothing is kept. Raises the exceptions of
-    `ask`, and Unavailable while the ledger is away.
-    """
+    """Return the answer of an earlier attempt, or call `ask` and save its answer first. `name`
+    identifies the step and is unique in a job. Outside a job nothing is saved. Raises the
+    exceptions of `ask`, and Unavailable while the ledger is unreachable."""
     context = current()
     if context is None or context.attempt is None:
         return ask()
@@ -48,8 +46,8 @@ def run_step(name: str, request: JobRequest, message: type[M], ask: Callable[[],
 
 
 def fingerprint(name: str, request: JobRequest) -> str:
-    """Return SHA-256 of the step, the request without fields that change no score, and our
-    version."""
+    """Return the SHA-256 of the step, of the request without fields that change no score, and of
+    the service's version."""
     asked = request.model_dump(mode="json", exclude=set(TRANSPORT))
     return hashlib.sha256(
         json.dumps([name, SERVICE_VERSION, asked], sort_keys=True).encode()
@@ -58,7 +56,7 @@ def fingerprint(name: str, request: JobRequest) -> str:
 
 @patiently
 def _keep(step: JobStep, attempt: int, content: str) -> None:
-    """Save the step; a lost claim saves nothing, and its heartbeat ends it."""
+    """Save the step. If the claim is lost nothing is saved, and the heartbeat ends the job."""
     with transaction(ledger()) as connection:
         job_steps.keep(connection, step, attempt, content)
 
@@ -70,7 +68,8 @@ def _stored(step: JobStep) -> str | None:
 
 
 def _find(step: JobStep, request: JobRequest, message: type[M]) -> M | None:
-    """Return the saved step; None also if no key opens it, or another version wrote it."""
+    """Return the saved step. None if there is none, if no key decrypts it, or if another version
+    wrote it."""
     content = _stored(step)
     if content is None:
         return None
@@ -85,7 +84,8 @@ def _find(step: JobStep, request: JobRequest, message: type[M]) -> M | None:
 
 
 def _as_stored(content: str, request: JobRequest) -> str:
-    """Return the text as it is stored. Raises Unavailable if there is no key to encrypt it."""
+    """Return the text in the form to be stored. Raises Unavailable if there is no key to encrypt
+    it."""
     if not request.do_not_store_text:
         return content
     sealer = secret_sealer(settings())

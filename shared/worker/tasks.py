@@ -1,7 +1,7 @@
 """A service's Celery tasks: `score.<name>` and, for a metric, `score.<name>-report`.
 
-A task carries a job's id; its body is `job.run_job`, which tests call directly. A report over many
-results is a job, too. Results are read here, and the metric's pure `summarize` combines them in the
+A task carries a job's id. Its body is `job.run_job`, which tests call directly. A report over many
+results is also a job. Results are read here, and the metric's pure `summarize` combines them in the
 order of the batch's file or of the listed ids.
 """
 
@@ -63,7 +63,8 @@ registered: dict[str, RegisteredTask] = {}
 
 
 def register(service: Service) -> None:
-    """Register the task, and that of its batch reports; a second call replaces the first."""
+    """Register the service's task and that of its batch reports. A second call replaces the
+    first."""
     _register(service.contract, service.score)
     if isinstance(service, ReportedService):
         _register(service.contract.batch, _batch_reports_of(service))
@@ -88,9 +89,10 @@ def _register(contract: ServiceContract, score: Score) -> None:
 def _batch_reports_of(service: ReportedService) -> Score:
     """Return a function that summarises the succeeded jobs and counts the others in `left_out`.
 
-    By status: `failed`, `cancelled`, `expired`, or still `queued`, `running`, `waiting`;
-    `unreadable` if this version of the metric cannot read the result; `text_not_kept` if the metric
-    needs a deleted text; `other_model` and `other_metadata` if the report selects by them.
+    The counts are by status: `failed`, `cancelled`, `expired`, or still `queued`, `running`,
+    `waiting`. Further counts are `unreadable` if this version of the metric cannot read the result,
+    and `text_not_kept` if the metric needs a deleted text. `other_model` and `other_metadata` are
+    used if the report selects by them.
     """
     contract, batch = service.contract, service.contract.batch
 
@@ -153,7 +155,7 @@ def _planned(
 
 @dataclass(frozen=True)
 class OtherSystem:
-    """The results of another system, and the number of others by status."""
+    """The results of another system, and the number of its unusable jobs by status."""
 
     rows: Sequence[Scored[Any, Any]]
     left_out: Mapping[str, int]
@@ -162,7 +164,7 @@ class OtherSystem:
 def _others(
     batch: BatchReportContract, metric: ReportedContract, request: BatchReportRequest
 ) -> tuple[OtherSystem, list[OtherSystem]]:
-    """Return those of `against`, and of each of `further`."""
+    """Return the results of `against`, and of each system in `further`."""
     found = []
     named = [] if request.against is None else [("/against", request.against)]
     named += [(f"/further/{place}", one) for place, one in enumerate(request.further)]
@@ -182,8 +184,8 @@ def _compared(
     against: OtherSystem,
     systems: Sequence[OtherSystem],
 ) -> dict[str, Any]:
-    """Compare each system (first) with `against` (second). systems: the report's results, then
-    `further`."""
+    """Compare each system (first) with `against` (second). `systems` holds the report's results,
+    then `further`."""
     if request.against is None:
         return {}
     found = []
@@ -203,7 +205,7 @@ def _given(rows: Sequence[Scored[Any, Any]], judged: Judged) -> list[GivenJudgem
 
 
 def check_one_version(rows: Sequence[Scored[Any, Any]], request: BatchReportRequest) -> None:
-    """Raises BadInput for results of several versions of the metric, unless `mixed` allows it."""
+    """Raise BadInput for results of several versions of the metric, unless `mixed` allows it."""
     origins = [row.report.provenance for row in rows]
     versions = sorted({one.metric_version for one in origins if isinstance(one, Provenance)})
     if len(versions) > 1 and not request.mixed:
@@ -216,7 +218,8 @@ def check_one_version(rows: Sequence[Scored[Any, Any]], request: BatchReportRequ
 
 
 def drop_duplicates(rows: Sequence[Scored[Any, Any]]) -> tuple[list[Scored[Any, Any]], int]:
-    """Return the first of results with equal request and report, and how many repeat another."""
+    """Return the results without repeats, and the number of repeats. A repeat has the same request
+    and report as an earlier result."""
     places, repeats = without_repeats(
         [
             (row.request.model_dump_json(warnings=False), row.report.model_dump_json())
@@ -227,7 +230,7 @@ def drop_duplicates(rows: Sequence[Scored[Any, Any]]) -> tuple[list[Scored[Any, 
 
 
 def repeat_warning(count: int) -> str:
-    """Return the warning about results that count once."""
+    """Return the warning about repeated results, which are counted only once."""
     verbs = ("repeats", "counts") if count == 1 else ("repeat", "count")
     return f"{counted(count, 'result')} {verbs[0]} others and {verbs[1]} once"
 
@@ -235,7 +238,7 @@ def repeat_warning(count: int) -> str:
 def collect_results(
     batch: BatchReportContract, metric: ReportedContract, request: BatchReportRequest | Against
 ) -> tuple[list[Scored[Any, Any]], Counter[str]]:
-    """Return the requested succeeded results, and the number of others by status."""
+    """Return the succeeded results that were requested, and the number of other jobs by status."""
     with transaction(ledger()) as connection:
         if request.batch is not None:
             rows = batch_lines.outcomes_of_batch(connection, metric.name, request.batch)
@@ -251,7 +254,8 @@ def _of_part(
     request: BatchReportRequest | Against,
     left_out: Counter[str],
 ) -> list[Scored[Any, Any]]:
-    """Return those of the requested model and metadata; the others are counted."""
+    """Return the results with the requested model and metadata. The others are counted in
+    `left_out`."""
     wanted = request.of_metadata.items()
     chosen = []
     for row in scored:
@@ -274,7 +278,8 @@ def _model_of(metric: ReportedContract, row: Scored[Any, Any]) -> str | None:
 def sorted_out(
     batch: BatchReportContract, metric: ReportedContract, rows: Iterable[JobOutcome]
 ) -> tuple[list[Scored[Any, Any]], Counter[str]]:
-    """Return rows as messages. Lines that share a job share its messages, except their metadata."""
+    """Return rows as messages, and the number of unusable rows by status. Lines that share a job
+    share its messages, except their metadata."""
     scored: list[Scored[Any, Any]] = []
     left_out: Counter[str] = Counter()
     read: dict[str, tuple[Any, Any]] = {}

@@ -1,12 +1,12 @@
-"""Stops a job that runs past its deadline, step by step, so that it does not end its process.
+"""Stops a job that runs past its deadline in several steps, so that it does not end its process.
 
 1. At the deadline `shared.queue.job_context.check` ends a computation that calls it.
 2. A grace period later the exception `Interrupted` is raised in a thread that never checks. That
-   ends pure Python. It may arrive anywhere, so it is used only if the process is at stake. A late
+   ends pure Python. It may arrive anywhere, so it is used only if the process is at risk. A late
    computation never reaches a lock of the batchers, since `check` comes first. A cancelled job is
    not interrupted before its deadline.
-3. Two grace periods later the thread is lost in compiled code. Its job ends as too costly, the
-   liveness probe fails, and no more jobs are taken. The process ends when the other jobs have
+3. Two grace periods later the thread counts as lost in compiled code. Its job ends as too costly,
+   the liveness probe fails, and no more jobs are taken. The process ends when the other jobs have
    ended, or after a lease.
 
 A thread that holds the interpreter's lock, for example in a backtracking pattern, prevents all of
@@ -42,12 +42,12 @@ logger = telemetry.logger(__name__)
 
 
 class Interrupted(BaseException):
-    """Raised in a thread whose job is past its deadline and never checks."""
+    """An exception that is raised in a thread whose job is past its deadline and never checks."""
 
 
 @dataclass(eq=False)
 class Watched:
-    """The job of one thread. give_up: ends its job in the ledger when the thread is lost."""
+    """The job of one thread. `give_up` ends the job in the ledger if the thread is lost."""
 
     context: JobContext
     give_up: Callable[[], None] | None
@@ -57,7 +57,7 @@ class Watched:
 
     @property
     def delay(self) -> float:
-        """Return the seconds past the deadline; negative before it."""
+        """Return the seconds past the deadline. They are negative before it."""
         return time.monotonic() - self.context.deadline
 
 
@@ -75,10 +75,8 @@ class Watchdog:
     def watch(
         self, context: JobContext, give_up: Callable[[], None] | None = None
     ) -> Iterator[None]:
-        """Watch this thread's computation during the block, which may raise Interrupted.
-
-        Without `give_up` it is never interrupted: only the process is watched.
-        """
+        """Watch this thread's computation during the block, which may raise Interrupted. Without
+        `give_up` the computation is never interrupted, and only the process is watched."""
         one = Watched(context, give_up)
         with self._lock:
             self._watched.add(one)
@@ -93,12 +91,12 @@ class Watchdog:
                 _cancel()  # what has not arrived yet must not hit the next job
 
     def start(self) -> None:
-        """Check every second from now on; for processes that a supervisor restarts."""
+        """Start to check every second. Only processes that a supervisor restarts call this."""
         self._looked = time.monotonic()
         threading.Thread(target=self._run, name="watchdog", daemon=True).start()
 
     def health_error(self) -> str | None:
-        """Return why this process should be ended, or None."""
+        """Return the reason why this process should be ended, or None."""
         if self._looked is None:
             return None
         silent = time.monotonic() - self._looked
@@ -136,7 +134,8 @@ class Watchdog:
             one.give_up()
 
     def _exit_process(self) -> None:
-        """End the process if only lost threads compute, or if it takes too long."""
+        """End the process if all its computing threads are lost, or if the other jobs take too
+        long."""
         with self._lock:
             others = [one for one in self._watched if not one.lost]
         if not others or time.monotonic() > (self._retires_at or 0):
@@ -145,7 +144,7 @@ class Watchdog:
             os._exit(RETIRED)
 
     def _arm(self) -> None:
-        """Delay the forced end of the process; without computations disable it."""
+        """Postpone the forced end of the process, or disable it if nothing is computed."""
         self._armed = bool(self._watched)
         if self._armed:
             patience = settings().lease_seconds + GRACE_SECONDS
@@ -163,14 +162,12 @@ class Watchdog:
 
 
 class _Withdrawn(BaseException):
-    """Replaces an interrupt that has not arrived yet."""
+    """An exception that replaces an interrupt that has not arrived yet."""
 
 
 def _cancel() -> None:
-    """Clear the pending exception of this thread.
-
-    CPython does not forget that an exception is pending when it is replaced by none. The
-    interpreter would look for it at every call, and a profiler would hang.
+    """Clear the pending exception of this thread. Replacing a pending exception by none is not
+    enough in CPython. The interpreter would look for it at every call, and a profiler would hang.
     """
     try:
         _raise_in(threading.get_ident(), _Withdrawn)
@@ -181,12 +178,13 @@ def _cancel() -> None:
 
 
 def _raise_in(thread: int, error: type[BaseException]) -> None:
-    """Raise this in the thread when it next runs Python, in place of a pending exception."""
+    """Raise an exception in the thread when it next runs Python. A pending exception is
+    replaced."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 def _where(one: Watched) -> list[str]:
-    """Return the thread's stack: files, lines and functions, without values."""
+    """Return the thread's stack as files, lines and functions, without values."""
     frame = sys._current_frames().get(one.thread)  # noqa: SLF001 - its documented name
     if frame is None:
         return []

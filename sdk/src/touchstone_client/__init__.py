@@ -44,7 +44,7 @@ __version__ = CLIENT_VERSION
 
 
 def __getattr__(name: str) -> Any:
-    """Import the module `models` at its first use."""
+    """Import the module `models` when it is first used."""
     if name != "models":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module(f"{__name__}.models")

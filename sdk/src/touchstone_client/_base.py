@@ -1,9 +1,6 @@
-"""The base classes of all messages, tolerant of newer and older services.
-
-Answers ignore unknown fields, and missing fields are None, so that other versions of the service
-work. `models.py` derives from these classes. Results, reports and jobs have separate base classes
-with their common fields.
-"""
+"""The base classes of all messages. They accept messages of newer and older services. Unknown
+fields in responses are ignored, and missing fields are None. `models.py` derives from these
+classes. Results, reports and jobs have separate base classes with their common fields."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ IN_EVERY_VERSION = frozenset({"id", "metric", "status", "score", "scored"})
 
 
 class Message(BaseModel):
-    """Base of everything that is sent or received. Requests forbid unknown fields."""
+    """The base class of all messages that are sent or received. Requests forbid unknown fields."""
 
     model_config = ConfigDict(
         extra="ignore",
@@ -27,8 +24,8 @@ class Message(BaseModel):
     )
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Make missing fields None, for older services. Requests and fields that identify a message
-        stay as declared."""
+        """Make missing fields None, for responses of older services. Requests, and fields that
+        identify a message, are not changed."""
         super().__init_subclass__(**options)
         if cls.model_config.get("extra") == "forbid":
             return
@@ -58,11 +55,11 @@ class Answered(Shown):
 
     @property
     def job(self) -> Any:
-        """Return the job of this result; None for results of a file or of `Local`."""
+        """Return the job of this result. Return None for a result from a file or from `Local`."""
         return self._job
 
     def __eq__(self, other: object) -> bool:
-        """Return True if the fields are equal, for any jobs."""
+        """Return True if all fields are equal. The jobs are not compared."""
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     __hash__ = None  # type: ignore[assignment]
@@ -108,7 +105,8 @@ class Report(Shown):
 
 
 class JobMessage(Message):
-    """A job as the service shows it. error: a `models.Problem`; result: the metric's result."""
+    """A job as the service shows it. `error` is a `models.Problem`, and `result` is the metric's
+    result."""
 
     id: str
     metric: str

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ServerSentEvent:
-    """One event. id: the last id of the stream; name: `message` if it has none."""
+    """A server-sent event. `id` is the last id that the stream has sent. `name` is `message` if the
+    event has no name."""
 
     name: str
     data: str
@@ -16,7 +17,7 @@ class ServerSentEvent:
 
 @dataclass
 class EventParser:
-    """Collects lines and returns an event at the empty line after it."""
+    """Collects the lines of an event. The empty line after them completes the event."""
 
     last_id: str | None = None
     has_ended: bool = False  # an event `end` says that nothing follows
@@ -24,7 +25,7 @@ class EventParser:
     _data: list[str] = field(default_factory=list)
 
     def begin(self) -> None:
-        """Start another stream; drop an incomplete event."""
+        """Begin a new stream. An incomplete event is dropped."""
         self._name, self._data = "", []
 
     def take(self, line: str) -> ServerSentEvent | None:

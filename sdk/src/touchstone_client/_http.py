@@ -1,7 +1,5 @@
-"""HTTP; the only module that uses httpx.
-
-Blocking and async classes have the same names, so that the code above them is written once.
-"""
+"""HTTP connections. This is the only module that uses httpx. Blocking and async classes have the
+same method names, so that the code above them is written once."""
 
 from __future__ import annotations
 
@@ -29,9 +27,9 @@ WRITE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Request:
-    """A request. body: JSON, already encoded, unless headers say otherwise. file: (name,
-    content) of an upload, read from its beginning at each attempt. seconds: time without a
-    byte after which the connection counts as broken."""
+    """An HTTP request. `body` is encoded JSON, unless the headers state another type. `file` is the
+    (name, content) of an upload, which is read from its beginning at each attempt. `seconds` is the
+    time without a byte after which the connection counts as broken."""
 
     method: str
     path: str
@@ -44,7 +42,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """A complete answer. headers: by lower-case name."""
+    """A complete response. The keys of `headers` are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -52,19 +50,20 @@ class Answer:
 
     @property
     def is_good(self) -> bool:
-        """Return True for a status of success."""
+        """Return True if the status means success."""
         return 200 <= self.status < 300
 
 
 @dataclass(frozen=True)
 class Access:
-    """The address of the service, and the key."""
+    """The address of the service, and the API key."""
 
     url: str
     api_key: str | None = None
 
     def client_options(self) -> dict[str, object]:
-        """Return options of httpx. Raises ValueError, which does not repeat the key."""
+        """Return options for an httpx client. Raises ValueError for an invalid key, without
+        repeating the key."""
         headers = {"User-Agent": AGENT}
         if key := (self.api_key or "").strip():
             if not (key.isascii() and key.isprintable()):
@@ -116,7 +115,7 @@ FAILURES = (httpx.TransportError, httpx.InvalidURL)
 
 
 class Stream:
-    """An answer as a stream."""
+    """A response as a stream."""
 
     def __init__(self, response: httpx.Response, url: str) -> None:
         self._response = response
@@ -132,14 +131,14 @@ class Stream:
             raise _failed(self._url, error) from None
 
     def lines(self) -> Iterator[str]:
-        """Yield lines. Raises ConnectionFailed if the connection breaks."""
+        """Yield the lines of the body. Raises ConnectionFailed if the connection breaks."""
         try:
             yield from self._response.iter_lines()
         except FAILURES as error:
             raise _failed(self._url, error) from None
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield pieces. Raises ConnectionFailed if the connection breaks."""
+        """Yield the pieces of the body. Raises ConnectionFailed if the connection breaks."""
         try:
             yield from self._response.iter_bytes()
         except FAILURES as error:
@@ -147,7 +146,7 @@ class Stream:
 
 
 class AsyncStream:
-    """An answer as an async stream."""
+    """A response as an async stream."""
 
     def __init__(self, response: httpx.Response, url: str) -> None:
         self._response = response
@@ -163,7 +162,7 @@ class AsyncStream:
             raise _failed(self._url, error) from None
 
     async def lines(self) -> AsyncIterator[str]:
-        """Yield lines. Raises ConnectionFailed if the connection breaks."""
+        """Yield the lines of the body. Raises ConnectionFailed if the connection breaks."""
         try:
             async for line in self._response.aiter_lines():
                 yield line
@@ -171,7 +170,7 @@ class AsyncStream:
             raise _failed(self._url, error) from None
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Yield pieces. Raises ConnectionFailed if the connection breaks."""
+        """Yield the pieces of the body. Raises ConnectionFailed if the connection breaks."""
         try:
             async for piece in self._response.aiter_bytes():
                 yield piece
@@ -187,7 +186,7 @@ class Http:
         self._client = httpx.Client(**access.client_options())  # type: ignore[arg-type]
 
     def send(self, request: Request) -> Answer:
-        """Raises ConnectionFailed."""
+        """Send the request and return the response. Raises ConnectionFailed."""
         try:
             response = self._client.send(_built(self._client, request))
         except FAILURES as error:
@@ -196,7 +195,7 @@ class Http:
 
     @contextmanager
     def open(self, request: Request) -> Iterator[Stream]:
-        """Raises ConnectionFailed."""
+        """Send the request and yield the response as a stream. Raises ConnectionFailed."""
         try:
             response = self._client.send(_built(self._client, request), stream=True)
         except FAILURES as error:
@@ -221,7 +220,7 @@ class AsyncHttp:
         self._client = httpx.AsyncClient(**access.client_options())  # type: ignore[arg-type]
 
     async def send(self, request: Request) -> Answer:
-        """Raises ConnectionFailed."""
+        """Send the request and return the response. Raises ConnectionFailed."""
         try:
             response = await self._client.send(_built(self._client, request))
         except FAILURES as error:
@@ -230,7 +229,7 @@ class AsyncHttp:
 
     @asynccontextmanager
     async def open(self, request: Request) -> AsyncIterator[AsyncStream]:
-        """Raises ConnectionFailed."""
+        """Send the request and yield the response as a stream. Raises ConnectionFailed."""
         try:
             response = await self._client.send(_built(self._client, request), stream=True)
         except FAILURES as error:

@@ -1,7 +1,5 @@
-"""Files of JSON Lines: input and output of batches.
-
-Source of the lines: OpenAI Batch API.
-"""
+"""Files of JSON Lines, used as the input and output of batches. The format of the lines is that of
+the OpenAI Batch API."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ Source = str | PathLike[str] | BinaryIO | Iterable[Fields | BaseModel]
 
 @dataclass(frozen=True)
 class BatchLine:
-    """The answer to one line of a batch: a result or an error."""
+    """The outcome of one line of a batch: a result or an error."""
 
     custom_id: str
     job: JobMessage | None
@@ -76,9 +74,10 @@ def batch_file(
     columns: Columns | None = None,
     reading: Reading = AS_NAMED,
 ) -> Iterator[tuple[str, BinaryIO]]:
-    """Yield (name, content) of a file of batch lines; plain requests become lines. `custom_id`, or
-    else `id`, or else the line's number is the custom_id. Raises ValueError for invalid JSON,
-    unless `reading` skips it, for a table with unknown columns, and for a file without requests."""
+    """Yield the (name, content) of a file of batch lines. Plain requests are converted to batch
+    lines. Their custom_id is `custom_id`, or else `id`, or else the line's number. Raises
+    ValueError for invalid JSON unless `reading` skips it, for a table with unknown columns, and for
+    a file without requests."""
     if not isinstance(source, str | PathLike | io.IOBase):
         requests = cast("Iterable[Fields | BaseModel]", source)
         with TemporaryFile() as lines_file:
@@ -110,7 +109,7 @@ def _require(count: int, name: str, reading: Reading = AS_NAMED) -> None:
 
 
 def is_table(location: Place | None, reading: Reading = AS_NAMED) -> bool:
-    """Return True if the source has columns. location: None: a stream."""
+    """Return True if the source has columns. If `location` is None, the source is a stream."""
     form = reading.form or ("jsonl" if location is None else form_of(location))
     return form != "jsonl" or (location is not None and is_folder(location))
 
@@ -127,7 +126,7 @@ def _requests(source: Iterable[Fields | BaseModel], columns: Columns | None) -> 
 def _write_rows(
     target: BinaryIO, source: Any, endpoint: str, columns: Columns | None, reading: Reading
 ) -> int:
-    """Write the rows as lines and return their number."""
+    """Write the rows as batch lines and return their number."""
     metric = endpoint.rpartition("/")[2]
     count = 0
     with table_of(source, reading) as table:
@@ -151,15 +150,15 @@ def _write_rows(
 
 @dataclass
 class Numbered:
-    """Writes each line under its number in the source."""
+    """Writes lines so that each keeps its line number from the source."""
 
     target: BinaryIO
     reading: Reading
     last: int = 0
 
     def write(self, number: int, line: Fields) -> bool:
-        """Write a line and return True, or skip it. Raises ValueError with the number of an invalid
-        line."""
+        """Write a line and return True, or skip an invalid line. Raises ValueError with the line's
+        number if invalid lines must not be skipped."""
         try:
             raw = encoded(line)
         except (ValueError, RecursionError) as error:
@@ -172,7 +171,8 @@ class Numbered:
 
 @contextmanager
 def _wrapped(stream: BinaryIO, endpoint: str, name: str, reading: Reading) -> Iterator[BinaryIO]:
-    """Yield the stream if its first line is a batch line, else a file of batch lines."""
+    """Yield the stream itself if its first line is a batch line. Otherwise yield a file with its
+    requests as batch lines."""
     looked_at = replace(reading, refused=None if reading.refused is None else {})
     _, first = next(json_lines(stream, looked_at), (0, {}))
     stream.seek(0)
@@ -186,7 +186,8 @@ def _wrapped(stream: BinaryIO, endpoint: str, name: str, reading: Reading) -> It
 
 @contextmanager
 def blanked(content: BinaryIO, numbers: Collection[int]) -> Iterator[BinaryIO]:
-    """Yield a copy in which these lines (from 1) are blank; the others keep their numbers."""
+    """Yield a copy of the file in which these lines (counted from 1) are blank. The other lines
+    keep their numbers."""
     content.seek(0)
     with TemporaryFile() as copy:
         for number, raw in enumerate(content, 1):
@@ -196,7 +197,7 @@ def blanked(content: BinaryIO, numbers: Collection[int]) -> Iterator[BinaryIO]:
 
 
 def _write(target: BinaryIO, lines: Iterable[bytes], endpoint: str, reading: Reading) -> int:
-    """Write requests as lines and return their number."""
+    """Write requests as batch lines and return their number."""
     count, numbered = 0, Numbered(target, reading)
     for number, line in json_lines(lines, reading):
         if not _is_batch_line(line):

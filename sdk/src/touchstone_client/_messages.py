@@ -1,4 +1,5 @@
-"""The generated messages, imported at their first use, since they take most of the import time."""
+"""The generated messages. They are imported when they are first used, because the import is
+slow."""
 
 from __future__ import annotations
 

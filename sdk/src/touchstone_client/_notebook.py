@@ -1,8 +1,6 @@
-"""The display of messages in notebooks and by `print`: escaped, without scripts, with inline
-styles.
-
-Texts may be abusive: they are in a closed `<details>` unless `options.show_texts` is set.
-"""
+"""The display of messages in notebooks and by `print`. HTML is escaped and has inline styles but no
+scripts. Texts may be abusive. They are therefore in a closed `<details>` element unless
+`options.show_texts` is set."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ TEXTS = ("text", "text_pair", "explanation", "premise", "hypothesis", "question"
 
 
 def text(shown: Shown) -> str:
-    """Return three lines of text."""
+    """Return the message as three lines of text."""
     if isinstance(shown, Result):
         head = f"{shown.metric}: {shown.verdict}, score {number(shown.score)} of {shown.range}"
         parts = ", ".join(f"{name} {value}" for name, value in parts_of(shown.components))
@@ -49,7 +47,7 @@ def text(shown: Shown) -> str:
 
 
 def html(shown: Shown) -> str:
-    """Return an HTML table."""
+    """Return the message as an HTML table."""
     if isinstance(shown, Result):
         return result_html(shown)
     if isinstance(shown, models.ExplanationsResult):
@@ -62,9 +60,8 @@ def html(shown: Shown) -> str:
 
 
 def result_html(result: Result) -> str:
-    """Return verdict, score and sentence; parts, chance, warnings; the texts in a closed
-    section.
-    """
+    """Return the HTML of a result: verdict, score and sentence, then parts, chance and warnings.
+    The texts are in a closed section."""
     badge = (
         f'<b style="color:{COLOURS.get(result.verdict, "#57606a")}">{escape(result.verdict)}</b> '
         f"&nbsp; {escape(result.metric)} <b>{number(result.score)}</b> "
@@ -94,7 +91,8 @@ def checks_of(result: Result) -> list[tuple[str, str, str]]:
 
 
 def elicited_html(result: models.ExplanationsResult) -> str:
-    """Return outcome, decision, and one row per metric; the explanation in a closed section."""
+    """Return the HTML of an explanation: outcome, decision, and one row per metric. Its text is in
+    a closed section."""
     answer = result.elicitation
     badge = f"<b>{escape(answer.outcome)}</b> &nbsp; {escape(answer.decision or 'no decision')}"
     warned = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
@@ -109,13 +107,14 @@ def elicited_html(result: models.ExplanationsResult) -> str:
 
 
 def metrics_of(result: models.ExplanationsResult) -> list[tuple[str, str, str]]:
-    """Return (metric, verdict, score), or (metric, code, reason) without a score."""
+    """Return (metric, verdict, score) for each score, and (metric, code, reason) for each metric
+    without a score."""
     scored = [(score.metric, score.verdict, number(score.score)) for score in result.scores]
     return scored + [(score.metric, str(score.code), score.detail) for score in result.unscored]
 
 
 def texts_html(result: Result) -> str:
-    """Return the texts of the request with the evidence marked."""
+    """Return the HTML of the request's texts with the evidence marked."""
     sent = {name: result._sent[name] for name in TEXTS if isinstance(result._sent.get(name), str)}  # noqa: SLF001
     spans = [item for item in result.evidence or () if hasattr(item, "start")]
     shown = "".join(
@@ -140,7 +139,8 @@ def spans_in(spans: Iterable[Any], name: str) -> list[tuple[int, int]]:
 
 
 def marked(value: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return the escaped text with these spans marked; the first one of overlapping spans."""
+    """Return the escaped text with these spans marked. If spans overlap, only the first is
+    marked."""
     html, at = "", 0
     for start, end in spans:
         if at <= start < end <= len(value):
@@ -151,7 +151,7 @@ def marked(value: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def job_html(job: JobMessage) -> str:
-    """Return a job in one line, with its result if it has one."""
+    """Return the HTML of a job: one line, and its result if it has one."""
     head = f"<p><code>{escape(job.id)}</code> {escape(job.metric)}: <b>{escape(job.status)}</b></p>"
     if isinstance(job.result, Shown):
         return head + html(job.result)
@@ -162,7 +162,7 @@ def job_html(job: JobMessage) -> str:
 
 
 def scores_html(results: list[Any]) -> str:
-    """Return one row per result, at most twenty."""
+    """Return an HTML table with one row per result, at most twenty rows."""
     rows = [
         (index, result.verdict, number(result.score), result.reason)
         if isinstance(result, Result)
@@ -175,7 +175,8 @@ def scores_html(results: list[Any]) -> str:
 
 
 def report_html(report: Report) -> str:
-    """Return counts, mean score and parts with their intervals."""
+    """Return the HTML of a report: counts, mean score, and the means of parts with their
+    intervals."""
     means = ((name, interval(mean)) for name, mean in part_means(report))
     rows = [("score", interval(report.score)), *means]
     rows = with_plain_names(report.metric, rows)
@@ -189,20 +190,20 @@ def report_html(report: Report) -> str:
 
 
 def part_means(report: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the mean of each part."""
+    """Yield (name, mean) for each part of the score."""
     yield from ((name, part.mean) for name, part in (report.parts or {}).items())
 
 
 def parts_without(report: Any) -> Iterator[tuple[str, int, int]]:
-    """Yield the numbers of results without a part: undefined, and not applicable. Parts that all
-    results have are skipped."""
+    """Yield (part, undefined, not applicable) with the numbers of results that lack the part. Parts
+    that all results have are skipped."""
     for name, part in (getattr(report, "parts", None) or {}).items():
         if part.undefined or part.not_applicable:
             yield name, part.undefined, part.not_applicable
 
 
 def comparison_html(comparison: models.SystemComparison) -> str:
-    """Return one row per difference."""
+    """Return an HTML table with one row per difference."""
     rows = [
         (difference.component, interval(difference.difference), number(difference.p_value))
         for difference in comparison.differences
@@ -213,7 +214,7 @@ def comparison_html(comparison: models.SystemComparison) -> str:
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
-    """Return an HTML table with every cell escaped."""
+    """Return an HTML table. All cells are escaped."""
     titles = "".join(f'<th style="{CELL}">{escape(cell)}</th>' for cell in head)
     body = "".join(
         "<tr>" + "".join(f'<td style="{CELL}">{escape(str(cell))}</td>' for cell in row) + "</tr>"
@@ -223,7 +224,7 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
 
 
 def parts_of(message: Any) -> list[tuple[str, str]]:
-    """Return name and value of the scalar fields of a message."""
+    """Return the name and value of each scalar field of a message."""
     if not isinstance(message, BaseModel):
         return []
     return [
@@ -246,7 +247,7 @@ def with_plain_names(metric: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple
 
 
 def number(value: Any) -> str:
-    """Format with three decimals; a dash for None."""
+    """Return a number with three decimals, or a dash for None."""
     if value is None:
         return "–"
     return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -1,4 +1,5 @@
-"""The progress of long calls: tqdm if it is installed, or the caller's function."""
+"""The progress of long calls, shown by tqdm if it is installed, or passed to the caller's
+function."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ Progressing = bool | Callable[[int, int | None], object]  # (done, total); total
 
 
 class Progress:
-    """Progress without display."""
+    """A progress reporter that displays nothing."""
 
     def reach(self, done: int, total: int | None = None) -> None:
         """Report the number of finished items."""
@@ -38,7 +39,7 @@ class _Bar(Progress):
 
 @contextmanager
 def progress_of(option: Progressing, total: int | None) -> Iterator[Progress]:
-    """Yield the progress for the block."""
+    """Yield a progress reporter that is active during the block."""
     if callable(option):
         yield _Called(option, total)
         return

@@ -1,7 +1,5 @@
-"""The retry policy: four attempts, 0.5 s doubled up to 8 s, full jitter.
-
-`x-should-retry` and `Retry-After` of the service take precedence.
-"""
+"""The retry policy: four attempts, with pauses of 0.5 s that double up to 8 s, and full jitter. The
+service's headers `x-should-retry` and `Retry-After` take precedence."""
 
 from __future__ import annotations
 
@@ -25,23 +23,24 @@ def may_pass(answer: Answer) -> bool:
 
 
 def told_seconds(answer: Answer) -> float | None:
-    """Return `Retry-After` in seconds; None if it is missing or a date."""
+    """Return the seconds in `Retry-After`. Return None if the header is missing or contains a
+    date."""
     header = answer.headers.get("retry-after", "")
     return float(header) if header.isascii() and header.isdigit() else None
 
 
 @dataclass
 class Tries:
-    """The attempts of one call. patience: seconds in which any number of failures is retried."""
+    """The attempts of one call. For the first `patience` seconds, any number of failures is
+    retried."""
 
     patience: float = 0.0
     _attempts: int = 0
     _begun: float = field(default_factory=time.monotonic)
 
     def pause(self, answer: Answer | None) -> float | None:
-        """Return the seconds until the next attempt, or None to give up. answer: None without
-        one.
-        """
+        """Return the seconds until the next attempt, or None to give up. `answer` is None if there
+        was no response."""
         self._attempts += 1
         if answer is not None and not may_pass(answer):
             return None

@@ -1,4 +1,4 @@
-"""Rows of tables as requests, and results as columns."""
+"""Conversion of table rows to requests, and of results to table columns."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ PREFIX = "touchstone."  # of a column of ours whose name the table has already
 
 @dataclass(frozen=True)
 class TableRow:
-    """One request and its index."""
+    """A request and its row index."""
 
     index: int
     fields: dict[str, Any]
 
 
 class Scores(list[Outcome]):
-    """Results in the order of the requests; an error for each request without a result."""
+    """The results in the order of the requests. A request without a result has its error
+    instead."""
 
     def _repr_html_(self) -> str:
         from touchstone_client import _notebook
@@ -50,7 +51,7 @@ class Scores(list[Outcome]):
 
 
 class Listed:
-    """Requests from an iterable; results into a list."""
+    """Requests from an iterable, with the results collected in a list."""
 
     def __init__(self, data: Iterable[Fields | BaseModel], columns: Columns | None) -> None:
         is_one = isinstance(data, str | bytes | PathLike | Mapping | BaseModel)
@@ -82,7 +83,8 @@ class Listed:
 
 
 class Framed:
-    """Requests from a table's rows; results into columns of a new table of the same kind."""
+    """Requests from the rows of a table, with the results in columns of a new table of the same
+    kind."""
 
     def __init__(self, frame: Frame, metric: str, columns: Columns | None) -> None:
         self._frame = frame
@@ -107,7 +109,7 @@ class Framed:
             column[index] = value
 
     def finished(self) -> Any:
-        """Return a table with its columns and ours."""
+        """Return a table with its original columns and the columns of the results."""
         parts = [name for name in self._columns_of_results if name not in OWN]
         names = ["score", *parts, *OWN[1:]]
         existing = set(self._frame.names)
@@ -119,7 +121,7 @@ class Framed:
 
 
 def flat(outcome: Outcome, job_id: str | None) -> dict[str, Any]:
-    """Return our columns of one row: the scalar fields and parts."""
+    """Return the result columns of one row: the scalar fields and the parts of the score."""
     if isinstance(outcome, TouchstoneError):
         id_of_job = job_id or (outcome.job_id if isinstance(outcome, JobFailed) else None)
         return {"job_id": id_of_job, "error": str(outcome)}
@@ -128,7 +130,7 @@ def flat(outcome: Outcome, job_id: str | None) -> dict[str, Any]:
 
 
 def outcome_of(job: JobMessage) -> Outcome | None:
-    """Return the result of an ended job, or its error; None if it has neither."""
+    """Return the result of an ended job, or its error. Return None if it has neither."""
     if isinstance(job.result, Answered):
         job.result._job = job  # noqa: SLF001 - a result knows its job
         return job.result

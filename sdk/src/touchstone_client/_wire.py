@@ -1,4 +1,4 @@
-"""Encoding of requests and decoding of answers: JSON, keys, kinds of jobs."""
+"""Encoding of requests and decoding of responses: JSON, keys and types of jobs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def encoded(value: Any) -> bytes:
-    """Return JSON; messages without unset fields. Raises ValueError with the field of a NaN."""
+    """Return the value as JSON, without unset fields of messages. Raises ValueError with the name
+    of a field that is NaN."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
     except ValueError:
@@ -42,8 +43,8 @@ def encoded(value: Any) -> bytes:
 
 
 def part_of(selection: str) -> dict[str, Any]:
-    """Return the fields of a report for a batch or a part of it. A part is
-    `batch_…:metadata.KEY=VALUE` or `batch_…:model=NAME`. Raises ValueError for others."""
+    """Return the report fields that select a batch or a part of it. A part is written as
+    `batch_…:metadata.KEY=VALUE` or `batch_…:model=NAME`. Raises ValueError for any other form."""
     batch, _, part = selection.partition(":")
     key, sign, value = part.partition("=")
     metadata_key = key.removeprefix("metadata.")
@@ -57,7 +58,8 @@ def part_of(selection: str) -> dict[str, Any]:
 
 
 def _not_finite(value: Any, path: str) -> Iterator[tuple[str, float]]:
-    """Yield (field, value) of numbers that JSON lacks, as in ("options[1].share", nan)."""
+    """Yield the (path, value) of numbers that JSON does not have, for example ("options[1].share",
+    nan)."""
     if isinstance(value, float) and not math.isfinite(value):
         yield path or "the value", value
     elif isinstance(value, list | tuple):
@@ -79,7 +81,8 @@ def _plain(value: Any) -> Any:
 
 
 def fields_of(request: BaseModel | Fields | None, more: Fields) -> dict[str, Any]:
-    """Return a request from a message or a dict, with further fields; None is left out."""
+    """Return the fields of a message or dict, together with the fields in `more`. Fields in `more`
+    that are None are left out."""
     if isinstance(request, BaseModel):
         request = request.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return {**(request or {}), **{name: value for name, value in more.items() if value is not None}}
@@ -98,18 +101,18 @@ def query_of(filters: Fields) -> dict[str, Any]:
 
 
 def new_key() -> str:
-    """Return an Idempotency-Key, as a structured-header string."""
+    """Return a new Idempotency-Key in the form of a structured-header string."""
     return f'"{uuid.uuid4()}"'
 
 
 def read(message: type[M], answer: Answer) -> M:
-    """Decode an answer as this message."""
+    """Decode the response as a message of this type."""
     return message.model_validate_json(answer.body)
 
 
 def job_of(value: Fields) -> JobMessage:
-    """Return a job with a result of its metric's own type, or a plain job if this version does not
-    know the metric."""
+    """Return a job whose result has the type of its metric. If this version does not know the
+    metric, return a plain job."""
     metric, result = str(value.get("metric")), value.get("result")
     kind = models.BatchReport if metric.endswith("-report") else result_types().get(metric)
     if kind is None:
@@ -121,7 +124,7 @@ def job_of(value: Fields) -> JobMessage:
 
 @lru_cache(maxsize=1)
 def result_types() -> dict[str, type[BaseModel]]:
-    """Map each metric and service to the type of its result."""
+    """Return the result type of each metric and service."""
     return {name: getattr(models, f"{name.capitalize()}Result") for name in (*METRICS, *OTHERS)}
 
 

@@ -26,11 +26,12 @@ from typing import Any
 
 
 class TouchstoneError(Exception):
-    """The base of all errors; its text is one sentence."""
+    """The base class of all errors of this package. The text of an error is one sentence."""
 
 
 class ConnectionFailed(TouchstoneError):
-    """There was no answer. silent: the connection was open, but nothing arrived for too long."""
+    """There was no response. `silent` is true if the connection was open but nothing arrived for
+    too long."""
 
     def __init__(self, message: str, *, silent: bool = False) -> None:
         super().__init__(message)
@@ -39,7 +40,7 @@ class ConnectionFailed(TouchstoneError):
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault in a request. pointer: JSON pointer into the request (RFC 6901), as a URI
+    """An error in a request. `pointer` is a JSON pointer into the request (RFC 6901), as a URI
     fragment."""
 
     detail: str
@@ -47,9 +48,8 @@ class Fault:
 
 
 class ApiError(TouchstoneError):
-    """An error response: an RFC 9457 problem. slug: the last part of its type, which never
-    changes.
-    """
+    """An error response in the form of an RFC 9457 problem. `slug` is the last part of the
+    problem's type, which is stable."""
 
     def __init__(
         self, status: int, problem: Mapping[str, Any], request_id: str | None = None
@@ -65,7 +65,7 @@ class ApiError(TouchstoneError):
 
 
 class BadRequest(ApiError):
-    """The request must change."""
+    """The request is invalid. The caller must change it."""
 
 
 class Unauthenticated(ApiError):
@@ -73,7 +73,7 @@ class Unauthenticated(ApiError):
 
 
 class Forbidden(ApiError):
-    """The key is valid, but lacks the scope."""
+    """The key is valid but lacks the required scope."""
 
 
 class NotFound(ApiError):
@@ -81,24 +81,26 @@ class NotFound(ApiError):
 
 
 class Conflict(ApiError):
-    """The state of the object does not allow it."""
+    """The state of the object does not allow the operation."""
 
 
 class RateLimited(ApiError):
-    """Too many requests, or a quota is used up: `problem["violated-policies"]` says which."""
+    """There were too many requests, or a quota is used up. `problem["violated-policies"]` names the
+    limit."""
 
     @property
     def policies(self) -> tuple[str, ...]:
-        """Return the exceeded limits."""
+        """Return the names of the exceeded limits."""
         return tuple(self.problem.get("violated-policies") or ())
 
 
 class Unavailable(ApiError):
-    """The service, or something that it needs, is away."""
+    """The service, or a service that it depends on, is unavailable."""
 
 
 class JobFailed(TouchstoneError):
-    """A job ended without a result. problem: why; job: its message, None for a line of a file."""
+    """A job ended without a result. `problem` states the reason. `job` is the job, or None for a
+    line of a file."""
 
     def __init__(self, job_id: str | None, problem: Mapping[str, Any], job: Any = None) -> None:
         self.job_id = job_id
@@ -119,7 +121,8 @@ class JobCancelled(TouchstoneError):
 
 
 class BatchFailed(TouchstoneError):
-    """The file of a batch is not valid. faults: (line, sentence); line 0: the file as a whole."""
+    """The input file of a batch is not valid. `faults` holds (line, message). Line 0 stands for the
+    file as a whole."""
 
     def __init__(self, batch_id: str, faults: Sequence[tuple[int, str]]) -> None:
         self.batch_id = batch_id
@@ -130,8 +133,7 @@ class BatchFailed(TouchstoneError):
 
 
 class TimedOut(TouchstoneError):
-    """The job or batch has not ended in this time, and continues. id: the id of the job or
-    batch."""
+    """The job or batch has not ended within the timeout and continues. `id` is its id."""
 
     def __init__(self, id: str, seconds: float) -> None:
         self.id = id
@@ -140,7 +142,7 @@ class TimedOut(TouchstoneError):
 
 
 class InvalidSignature(TouchstoneError):
-    """The signature, its time or its headers are invalid."""
+    """The signature is invalid, the time is too far from now, or a header is missing."""
 
 
 KINDS: dict[int, type[ApiError]] = {
@@ -154,7 +156,7 @@ KINDS: dict[int, type[ApiError]] = {
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
-    """Return the error of an answer. headers: by lower-case name."""
+    """Return the exception for an error response. The keys of `headers` are in lower case."""
     try:
         problem = json.loads(body)
     except ValueError:
@@ -171,13 +173,13 @@ def slug_of(problem: Mapping[str, Any]) -> str:
 
 
 def faults_of(problem: Mapping[str, Any]) -> tuple[Fault, ...]:
-    """Return every fault."""
+    """Return all errors that a problem lists."""
     listed = problem.get("errors") or ()
     return tuple(Fault(str(fault.get("detail")), str(fault.get("pointer"))) for fault in listed)
 
 
 def sentence_of(problem: Mapping[str, Any]) -> str:
-    """Return title and detail, or ""."""
+    """Return the title and detail of a problem, or an empty string."""
     error = problem.get("error")
     if isinstance(error, dict) and error.get("message"):
         return str(error["message"])

@@ -1,8 +1,6 @@
-"""The same client without servers: metrics run in this process, with the service's code.
-
-The entry point `touchstone.local`, which the service's distribution declares, provides it. This
-package imports nothing of it.
-"""
+"""A client without servers. Metrics run in this process, with the code of the service. The
+service's package provides that code through its entry point `touchstone.local`. The client itself
+imports nothing from that package."""
 
 from __future__ import annotations
 
@@ -24,19 +22,21 @@ MISSING = "Local() needs the service's own code: pip install -e path/to/touchsto
 
 
 class Engine(Protocol):
-    """The object of the entry point: a service in this process."""
+    """The object that the entry point returns: a service in this process."""
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
-        """Return status and JSON, as the service for a request that waits for the end."""
+        """Return the status and JSON body that the service returns for a request that waits for its
+        job."""
         ...
 
 
 class Local(Touchstone):
-    """The methods of the metrics, `score`, `score_many`, `jobs.create` and `models`, with the same
-    bytes as the service for the same request. Models are loaded at their first use.
+    """A client that runs metrics in this process. It has the methods of the metrics, `score`,
+    `score_many`, `jobs.create` and `models`.
 
-    models_file: a `models.toml`; absent: the embedded models. device: cpu, cuda, cuda:1 …, of the
-    models whose entry says `auto`.
+    Results have the same bytes as from the service. Models are loaded at their first use.
+    `models_file` is a `models.toml`; the default is the embedded models. `device` (cpu, cuda,
+    cuda:1 …) is used for models whose entry has the device `auto`.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Local(Touchstone):
 
 
 class InProcess(Http):
-    """Calls a function instead of HTTP."""
+    """A connection that calls a function instead of using HTTP."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(Access("http://in-process"))

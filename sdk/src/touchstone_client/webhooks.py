@@ -1,9 +1,6 @@
-"""Webhooks as Standard Webhooks signs them. Source: standardwebhooks.com, specification 1.0.0.
-
-    event = webhooks.verify(body, headers, secret)
-
-Nothing but the standard library checks the signature.
-"""
+"""Verification of webhooks that are signed as in Standard Webhooks, with `event =
+webhooks.verify(body, headers, secret)`. The signature is checked with the standard library only.
+Source: standardwebhooks.com, specification 1.0.0."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ Event: TypeAlias = (
 
 
 class OtherEvent(Message):
-    """An event of an unknown type."""
+    """An event whose type this version does not know."""
 
     type: str
     timestamp: str
@@ -44,9 +41,9 @@ def verify(
     *,
     tolerance: float = TOLERANCE_SECONDS,
 ) -> Event | OtherEvent:
-    """Return the event if the holder of the secret sent it recently. body: the raw body, before any
-    parsing; headers: in any case; secret: `whsec_…`; tolerance: seconds by which the two clocks may
-    differ. Raises InvalidSignature."""
+    """Return the event if the holder of the secret sent it recently. `body` is the raw body, before
+    any parsing. `headers` may have names in any case. `secret` has the form `whsec_…`. `tolerance`
+    is how many seconds the two clocks may differ. Raises InvalidSignature."""
     by_name = {name.lower(): value for name, value in headers.items()}
     try:
         id, moment, signatures = (
@@ -73,7 +70,7 @@ def verify(
 
 
 def sign(body: bytes, id: str, timestamp: str, secret: str) -> str:
-    """Return the signature, version 1: HMAC-SHA256 of id, time and body."""
+    """Return the version 1 signature, which is the HMAC-SHA256 of the id, the time and the body."""
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except binascii.Error:

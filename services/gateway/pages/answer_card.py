@@ -1,7 +1,5 @@
-"""The answer at the top of a batch: one sentence, the worst problems, and what to do next.
-
-It counts the lines that the page's filter leaves.
-"""
+"""The summary at the top of a batch's page: one sentence, the worst problems, and what to do next.
+It counts only the lines that match the page's filter."""
 
 from __future__ import annotations
 
@@ -42,10 +40,8 @@ CONTROLS: Mapping[str, Control] = {  # reason for no test → the field of the f
 
 @dataclass(frozen=True)
 class CardItem:
-    """Lines with one problem, or with one reason for no test.
-
-    query: filter for these lines. control: the field that resolves the problem; None: no form does.
-    """
+    """Lines with the same problem, or with the same reason for no test. `query` is the filter for
+    these lines. `control` is the form field that resolves the problem, or None if there is none."""
 
     name: str
     count: int
@@ -119,7 +115,8 @@ def folded_words(connection: Connection, view: ResultQuery, words: Sequence[str]
 
 
 def clusters_of(view: ResultQuery, counts: CardCounts) -> list[CardItem]:
-    """Return every failure, worst first, then every reason for no test, with its lines."""
+    """Return an item for every failure, worst first, then for every reason why checks were not
+    tested."""
     problems = [
         CardItem(words, counts.problems[code], view.within(("reason", code)), code)
         for code, words in surprising_words(view.metric).items()

@@ -1,4 +1,4 @@
-"""Installs the static files and all pages into the app."""
+"""Installation of the static files and of all pages in the app."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Assets(StaticFiles):
     """Files whose address changes with their content."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Return the file with headers to cache it for ever."""
+        """Return the file. At its current address it may be cached for a year."""
         response = await super().get_response(path, scope)
         response.headers.update(PAGE_HEADERS)
         address = f"/static/{path}?{scope.get('query_string', b'').decode('latin-1')}"
@@ -63,7 +63,7 @@ class Assets(StaticFiles):
         return response
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """Find a service's style sheet in the service's folder."""
+        """Find the file, or a service's style sheet in the service's folder."""
         sheet = style_sheet(path)
         return super().lookup_path(path) if sheet is None else (str(sheet), sheet.stat())
 

@@ -1,8 +1,8 @@
-"""The files of a batch's page: its lines, its report, the pictures of the report.
+"""The downloads of a batch's page: its lines, its report, and the plots of the report.
 
-The columns of `items.csv` have the same names and places in a selection of the lines; what only
-the table knows follows. With texts, a selection has the request's fields and the checks in place of
-the numbers, under names that a new upload takes for fields.
+The columns of `items.csv` have the same names and order in a file of selected lines. Columns that
+only the table has follow. With texts, such a file has the request's fields and the checks in place
+of the numbers, under names that a new upload recognises.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ REPORT_SECONDS = 10  # that a download waits for a report which is still being m
 
 @dataclass(frozen=True)
 class ExportColumns:
-    """numbers: paths into a result. keys: of metadata. texts: fields of the request."""
+    """The columns of a file: `numbers` are paths into a result, `keys` metadata keys, and `texts`
+    fields of the request."""
 
     numbers: Sequence[tuple[str, ...]]
     keys: Sequence[str]
@@ -109,7 +110,7 @@ class ExportColumns:
 
 
 def _text_of(exported: ExportedRow, name: str) -> Any:
-    """Return a field of the request, or a part of a field; None if it was not kept."""
+    """Return a field of the request, or a part of a field. Return None if it was not kept."""
     whole, _, part = name.partition(".")
     value = (exported.request or {}).get(whole)
     return value.get(part) if part and isinstance(value, dict) else None if part else value
@@ -130,10 +131,8 @@ def text_columns(batch: Batch) -> list[str]:
 def file_chunks(
     engine: Engine, batch: Batch, view: ResultQuery, ending: str, *, texts: bool = False
 ) -> Iterator[bytes]:
-    """Yield the file, some lines at a time, in the order of the input.
-
-    No transaction stays open between them. ending: `csv` or `jsonl`.
-    """
+    """Yield the file, some lines at a time, in the order of the input. No transaction stays open
+    between them. `ending` is `csv` or `jsonl`."""
     with transaction(engine) as connection:
         keys = result_pages.metadata_keys(connection, view.filter.batch_filter)
     columns = (
@@ -176,7 +175,7 @@ def _to_dict(exported: ExportedRow, batch: Batch, *, texts: bool) -> dict[str, A
 async def results_html(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """The chosen lines in one file with the report, without anybody's text."""
+    """Return the selected lines and the report as one file, without any user's text."""
     batch = await get_batch(batch_id, gateway, caller)
     owner = caller.owner(gateway.settings)
     return await lines_html(batch, request.query_params.multi_items(), gateway, owner)
@@ -232,7 +231,8 @@ async def batch_results_file(
     caller: Viewer,
     texts: Literal["", "1"] = "",
 ) -> Response:
-    """Return the chosen lines, or all filtered lines if none is chosen. texts: include texts."""
+    """Return the selected lines, or all lines that match the filters if none is selected. `texts`
+    includes the texts."""
     batch = await get_batch(batch_id, gateway, caller)
     batch_results.check_final(batch)
     await write_facts(gateway, batch)
@@ -251,7 +251,7 @@ async def batch_plot(
     caller: Viewer,
     theme: Literal["light", "dark"] = "light",
 ) -> Response:
-    """Return a picture of the report. A name that no report of the metric has fails at once."""
+    """Return a plot of the report. A plot name that the metric does not have fails at once."""
     batch = await get_batch(batch_id, gateway, caller)
     contract = reported().get(batch.metric)
     drawn = () if contract is None else contract.batch_plots
@@ -271,7 +271,8 @@ async def batch_plot(
 
 @router.get("/batches/{batch_id}/items.csv")
 async def batch_csv(request: Request, batch_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """All lines as CSV, without columns that none of them fills. Raises BadInput for filters."""
+    """Return all lines as CSV. Empty columns may be left out. Raises BadInput if the address has
+    filters."""
     batch = await get_batch(batch_id, gateway, caller)
     if request.query_params:
         raise BadInput(
@@ -282,7 +283,7 @@ async def batch_csv(request: Request, batch_id: str, gateway: Gateway, caller: V
 
 @router.get("/batches/{batch_id}/report.html")
 async def batch_html(batch_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """The report as one file."""
+    """Return the report as one HTML file."""
     batch = await get_batch(batch_id, gateway, caller)
     return await batch_results.as_html(batch, await _finished_report(batch, gateway), gateway)
 
@@ -307,7 +308,7 @@ async def batch_output(
     gateway: Gateway,
     caller: Viewer,
 ) -> Response:
-    """The output or the error file as it is."""
+    """Return the batch's output file or error file unchanged."""
     batch = await get_batch(batch_id, gateway, caller)
     file_id = batch.output_file_id if kind == "output" else batch.error_file_id
     if file_id is None:
@@ -318,7 +319,7 @@ async def batch_output(
 async def _finished_report(
     batch: Batch, gateway: State, seconds: int = REPORT_SECONDS
 ) -> dict[str, Any]:
-    """The finished report. Raises NoReport."""
+    """Return the finished report. Raises NoReport."""
     return _result(await report_job(batch, gateway, seconds))
 
 

@@ -1,7 +1,5 @@
-"""The statistics of a batch as data: its finding, its scores as a histogram, and its parts.
-
-Verdicts come from the results, intervals and means from the report.
-"""
+"""The statistics of a batch as data: a summary, a histogram of the scores, and the parts of the
+score. Verdicts come from the results. Intervals and means come from the report."""
 
 from __future__ import annotations
 
@@ -21,7 +19,8 @@ MOST_REASONS = 8  # why results are not tested
 
 @dataclass(frozen=True)
 class Scale:
-    """A score's range. chance: its place there, [0, 1]; None: it depends on the text."""
+    """The range of a score. `chance` is the position of the chance level in the range, from 0 to 1,
+    or None if it depends on the text."""
 
     low: float
     high: float
@@ -30,11 +29,9 @@ class Scale:
 
 @dataclass(frozen=True)
 class PartRow:
-    """A part of the score over the batch. interval: the report's.
-
-    undefined, not_applicable: shares of the results, None if unknown. If only `undefined` is known,
-    it counts both.
-    """
+    """A part of the score over the batch. `interval` comes from the report. `undefined` and
+    `not_applicable` are shares of the results, or None if unknown. If only `undefined` is known, it
+    includes both."""
 
     term: Term
     interval: Mapping[str, Any]
@@ -42,7 +39,7 @@ class PartRow:
     not_applicable: float | None = None
 
     def place(self, value: float | None) -> float | None:
-        """Return the place of a value in the part's range, [0, 1]."""
+        """Return the position of a value in the part's range, from 0 to 1."""
         if value is None or self.term.range is None:
             return None
         low, high = self.term.range
@@ -65,7 +62,8 @@ def outcome_of(
     why: Mapping[str, int],
     report: Mapping[str, Any] | None,
 ) -> BatchOutcome:
-    """report: the finished one; None: while it is being made."""
+    """Return the finding over a batch. `report` is the finished report, or None while it is being
+    computed."""
     codes = () if contract is None else contract.problems
     problems = {code: counts.reasons[code] for code in codes if code in counts.reasons}
     return BatchOutcome(
@@ -83,7 +81,7 @@ def outcome_of(
 def _sentences(
     contract: ReportedContract | None, tally: ResultTally, report: Mapping[str, Any]
 ) -> list[str]:
-    """Return the finding; a service that is no metric writes its own."""
+    """Return the finding as sentences. A service that is not a metric writes its own."""
     metric = contract if isinstance(contract, MetricContract) else None
     if metric is None and report.get("finding"):
         return [str(report["finding"])]
@@ -114,7 +112,8 @@ def scale_of(contract: ReportedContract | None) -> Scale:
 
 
 def _parts(contract: ReportedContract | None, report: Mapping[str, Any]) -> list[PartRow]:
-    """Return the parts with an interval in the report, by group where their meaning differs."""
+    """Return the parts that have an interval in the report, by group if their meaning differs
+    between groups."""
     if contract is None:
         return []
     groups = () if contract.facts is None else contract.facts.groups

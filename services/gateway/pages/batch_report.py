@@ -1,9 +1,9 @@
 """A batch report as a page or as one HTML file: captioned tables with all its data.
 
-A record of single values is a table of two columns. Records of one kind are rows of a table. Nested
-records have their own tables. Charts from the `design` of a metric's `page.py` come before the
-tables. If there are many charts of a kind, as for ICE's configurations, a page draws a few at a
-time, and a file draws all.
+A record of single values becomes a table of two columns. Records of the same kind become rows of a
+table. Nested records have their own tables. Charts from the `design` of a metric's `page.py` come
+before the tables. If a report has many charts of a kind, for example one per ICE configuration, a
+page draws only a few of them. A file draws all.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ SHEETS = ("site.css", "batch.css")
 
 
 def design_of(metric: str, report: Record | None) -> list[Block]:
-    """Return the charts of this report in order; none without a report."""
+    """Return the charts of this report in order. The list is empty without a report."""
     design = getattr(page(metric), "design", None)
     if design is None or report is None:
         return []
@@ -70,8 +70,8 @@ def design_of(metric: str, report: Record | None) -> list[Block]:
 
 @dataclass(frozen=True)
 class ChartsAtOnce:
-    """The charts that a page draws. others: the charts in further groups, as (first, last,
-    address), numbered from 1. shown: the numbers of the drawn ones."""
+    """The charts that a page draws. `shown` holds their numbers, counted from 1. `others` links to
+    the other groups of charts, with one (first, last, address) tuple per group."""
 
     blocks: Sequence[Block]
     shown: tuple[int, int] = (0, 0)
@@ -82,7 +82,8 @@ class ChartsAtOnce:
 def charts_at_once(
     blocks: Sequence[Block], first: int, address: Callable[[int], str]
 ) -> ChartsAtOnce:
-    """first: number of the first chart to draw. address: of the page that begins with a chart."""
+    """Return the group of charts that contains the chart at index `first`. `address` returns the
+    page address for a chart index."""
     count = max(
         (number + 1 for block in blocks if (number := _number(block)) is not None), default=0
     )
@@ -118,7 +119,7 @@ def _common(report: Record) -> Iterator[Block]:
 
 @dataclass(frozen=True)
 class TableEntry:
-    """A named part of a record."""
+    """A named value in a record."""
 
     name: str
     value: Any
@@ -126,7 +127,7 @@ class TableEntry:
 
 
 def tables_of(report: Message | Record) -> list[ReportTable]:
-    """Return all tables of the metric's part of a report."""
+    """Return tables for the part of a report that is specific to its metric."""
     entries = [entry for entry in _entries(report) if entry.name.replace(" ", "_") not in ELSEWHERE]
     wanted = [entry for entry in entries if entry.name not in ASKED_FOR or entry.value]
     return list(_record(wanted, ""))
@@ -160,7 +161,8 @@ def _nested_tables(caption: str, entry: TableEntry) -> Iterator[ReportTable]:
 
 
 def _rows(caption: str, named: list[TableEntry], note: str, first: str) -> Iterator[ReportTable]:
-    """Yield a table with a row per record of one kind, then the nested tables of each row."""
+    """Yield a table with one row per record of the same kind, then the nested tables of each
+    row."""
     flat = [dict(_flatten(_entries(entry.value))) for entry in named]
     columns = list(dict.fromkeys(name for row in flat for name in row))
     if len(columns) > MOST_COLUMNS:
@@ -189,7 +191,7 @@ def _flatten(entries: list[TableEntry], before: str = "") -> Iterator[tuple[str,
 
 
 def _nested(entries: list[TableEntry], before: str = "") -> Iterator[TableEntry]:
-    """Yield the lists of records in a record, at any depth."""
+    """Yield the lists of records within these entries, at any depth."""
     for entry in entries:
         name = f"{before}{entry.name}"
         if _is_single(entry.value):
@@ -201,7 +203,8 @@ def _nested(entries: list[TableEntry], before: str = "") -> Iterator[TableEntry]
 
 
 def _entries(value: Any) -> list[TableEntry]:
-    """Return the entries of a value. Field names become words; keys of dictionaries stay."""
+    """Return the named entries of a value. Field names become words. Dictionary keys stay
+    unchanged."""
     if _is_single(value):
         return [TableEntry("value", value)]
     if isinstance(value, Message):
@@ -223,7 +226,7 @@ def _entries(value: Any) -> list[TableEntry]:
 
 
 def _is_uniform(entries: list[TableEntry]) -> bool:
-    """Return True for records with the same fields."""
+    """Return True if all records have the same fields."""
     if len(entries) < 2 or any(
         _is_single(entry.value) or isinstance(entry.value, Sequence) for entry in entries
     ):
@@ -250,14 +253,14 @@ def _to_value(value: Any) -> ReportValue:
 
 
 def _label(entry: TableEntry, row: Mapping[str, Any]) -> str:
-    """Return a record's position, and its first words, by which people recognise it."""
+    """Return a record's position and its first texts, which help readers to recognise it."""
     words = [value for value in row.values() if isinstance(value, str)][:2]
     return f"{entry.name} ({', '.join(words)})" if words else entry.name
 
 
 @dataclass(frozen=True)
 class PlotImage:
-    """A plot of the report. source, dark: addresses for light and dark pages."""
+    """A plot of the report. `source` and `dark` are its addresses for light and dark pages."""
 
     title: str
     source: str
@@ -266,7 +269,7 @@ class PlotImage:
 
 @dataclass(frozen=True)
 class ReportSummary:
-    """A finished report. range, direction: of the metric's score, if known."""
+    """A finished report. `range` and `direction` describe the metric's score, if known."""
 
     finding: str
     score: Interval | None
@@ -279,8 +282,8 @@ class ReportSummary:
 
 
 def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportSummary:
-    """inside: embed the pictures in the page; else link to them. A report that does not fit its
-    contract is shown unchanged."""
+    """Return the report as its page shows it. Plots are embedded in the page if `inside`, otherwise
+    linked. A report that does not fit its contract is shown unchanged."""
     metric, contract = metrics().get(batch.metric), reported().get(batch.metric)
     score: Interval | None = None
     whole: Message | Record = report

@@ -1,8 +1,6 @@
-"""A batch split by a value of its lines: a mean with its interval for each value.
-
-Counts and means are there at once. Intervals and the test come from `POST /v1/reports`
-with `by`, whose job starts at the first look, so that page and API agree.
-"""
+"""A batch split by a column or metadata key: for each value, the mean with its interval. Counts and
+means are shown at once. Intervals and the test come from a job of `POST /v1/reports` with `by`, so
+that page and API agree. The first view of the page starts this job."""
 
 from __future__ import annotations
 
@@ -44,8 +42,9 @@ Counted = Mapping[str, Mapping[str, int]]  # column → value → rows
 
 @dataclass(frozen=True)
 class SplitRow:
-    """A value's results. value: display form. undefined: share of results without a score. address:
-    of its lines; empty if it is too long for a filter."""
+    """The results of the lines with one value. `value` is its display form. `undefined` is the
+    share of results without a score. `address` shows these lines and is empty if the value is too
+    long for a filter."""
 
     value: str
     results: int
@@ -60,8 +59,8 @@ class SplitRow:
 
 @dataclass(frozen=True)
 class BatchSplit:
-    """The split as the page shows it. job: makes the intervals. pairs: second minus first, with
-    Holm's p-value."""
+    """The split as the page shows it. `job` computes the intervals. `pairs` holds differences of
+    means (second minus first) with Holm's p-values."""
 
     by: str
     rows: tuple[SplitRow, ...]
@@ -73,10 +72,8 @@ class BatchSplit:
 
     @property
     def cautions(self) -> list[str]:
-        """Reasons to doubt that the values cause the difference of the means.
-
-        A value that belongs to the text, such as a market, has other texts by nature.
-        """
+        """Return reasons to doubt that the values cause the difference of the means. For example,
+        texts of different markets differ by nature, since the market is a property of the text."""
         sentences, split = [], self.found
         over_texts = split is not None and (split.within_texts or self.by == "model")
         if split is not None and over_texts and (split.common_texts or 0) < (split.texts or 0):
@@ -99,14 +96,16 @@ class BatchSplit:
 
 
 def split_keys(view: ResultQuery, keys: Mapping[str, int], counted: Counted) -> dict[str, str]:
-    """Return key → name of columns and metadata with 2 to 50 values."""
+    """Return the columns and metadata keys with 2 to 50 values, as a mapping from key to display
+    name."""
     columns = {name: said for name, said in COLUMNS.items() if len(counted.get(name, ())) > 1}
     known = columns | metadata_split_keys(keys)
     return known or ({view.split: view.split} if view.split else {})
 
 
 def metadata_split_keys(keys: Mapping[str, int]) -> dict[str, str]:
-    """Return split key → name, from metadata keys with their number of values."""
+    """Return a mapping from split key to display name. `keys` maps each metadata key to its number
+    of values."""
     return {f"metadata.{key}": key for key, values in keys.items() if FEWEST <= values <= MOST}
 
 
@@ -146,7 +145,8 @@ async def split_of(
 async def _report(
     batch: Batch, gateway: State, caller: Caller, view: ResultQuery, values: int
 ) -> tuple[Job | None, str]:
-    """Return the job with the intervals, or why there is none. values: number in the split."""
+    """Return (job that computes the intervals, ""), or (None, reason why there is none). `values`
+    is the number of values in the split."""
     if not FEWEST <= values <= MOST:
         return None, f"There is no split: the key has {values} values instead of 2 to {MOST}."
     if not caller.has_scope("batch"):

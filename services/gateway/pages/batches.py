@@ -92,7 +92,7 @@ async def batch_list(
 
 
 async def file_names(listed: Sequence[Batch], gateway: State, caller: Caller) -> dict[str, str]:
-    """Return batch → the name of its uploaded file, where it is still known."""
+    """Return the name of each batch's uploaded file, if it is still known."""
     ids = [batch.input_file_id for batch in listed]
     names = await gateway.in_ledger(lambda one: files.names_of(one, ids, caller.tenant))
     known = {
@@ -106,7 +106,7 @@ FACT_SECONDS = 0.3  # of a first look at a large batch; the rest is read while t
 
 @dataclass(frozen=True)
 class BatchReportState:
-    """The batch's report, the job that makes it, or the reason why there is none."""
+    """The batch's report, or the job that computes it, or the reason why there is none."""
 
     summary: ReportSummary | None = None
     report: dict[str, Any] | None = None
@@ -115,13 +115,14 @@ class BatchReportState:
 
     @property
     def is_pending(self) -> bool:
-        """True while the report is being made."""
+        """True while the report is being computed."""
         return self.job is not None and not self.job.is_final
 
 
 @dataclass(frozen=True)
 class Results:
-    """The results as the page shows them. complete: every line has its row."""
+    """The results of a batch as the page shows them. `complete` means that every line has its
+    row."""
 
     view: ResultQuery
     rows: list[ResultRow]
@@ -147,7 +148,7 @@ async def batch_page(
     caller: Viewer,
     line: Annotated[int | None, Query(alias="open", ge=0, lt=LARGEST)] = None,
 ) -> Response:
-    """The answer over a batch and its lines, or with `open` the texts of one line."""
+    """Show the summary of a batch and its lines, or, with `open`, the texts of one line."""
     batch = await get_batch(batch_id, gateway, caller)
     sent = request.query_params.multi_items()
     if (filled := filled_pairs(sent)) != sent:
@@ -233,7 +234,8 @@ async def batch_statistics(
 
 
 def _seconds_left(batch: Batch) -> float | None:
-    """Return the seconds until the last line at the current pace; None before enough lines."""
+    """Return the estimated seconds until the last line is done at the current pace. Return None
+    until enough lines are done."""
     done, began = batch.completed + batch.failed, batch.in_progress_at
     if began is None or done < FEWEST_DONE:
         return None
@@ -251,7 +253,7 @@ def _elapsed_time(batch: Batch) -> float | None:
 async def stream_batch(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """The batch's own events; they end when its page can show every line."""
+    """Stream the events of the batch. The stream ends when the page can show every line."""
 
     async def read() -> Batch:
         batch = await get_batch(batch_id, gateway, caller)
@@ -267,7 +269,7 @@ async def stream_batch(
 async def batch_cancel(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Cancel the batch. A batch that has ended stays as it is."""
+    """Cancel the batch. A batch that has ended is not changed."""
     check_scope(caller, "batch")
     await checked_form(request)
     await gateway.in_ledger(
@@ -279,7 +281,8 @@ async def batch_cancel(
 async def _report(
     batch: Batch, gateway: State, caller: Caller, view: ResultQuery
 ) -> BatchReportState:
-    """Return the report's state. A key that only judges starts no report."""
+    """Return the state of the batch's report. A key without the scope `batch` does not start a
+    report."""
     is_made = view.is_whole and batch.report_job_id is not None
     if not is_made and not caller.has_scope("batch"):
         return BatchReportState(why_not="your API key may not make reports")
@@ -332,8 +335,8 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
 
 
 async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSummary:
-    """Return the summary of all results, without filters. complete: every line has its row, so the
-    summary can be cached."""
+    """Return the summary of all results, without filters. If `complete`, every line has its row, so
+    the summary is cached."""
     wanted = parse_query(batch, batch.tenant, ()).filter
     edges = edges_of(reported().get(batch.metric))
     known = gateway.summaries.get(batch.id) if complete else None
@@ -346,6 +349,6 @@ async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSum
 
 
 async def get_batch(batch_id: str, gateway: State, caller: Caller) -> Batch:
-    """The viewer's batch. Raises UnknownBatch, Forbidden."""
+    """Return this batch of the caller. Raises UnknownBatch, Forbidden."""
     check_scope(caller, "batch", "review")
     return await find_batch(batch_id, gateway, caller.tenant)

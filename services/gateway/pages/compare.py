@@ -1,7 +1,8 @@
-"""`/compare`: two batches, or parts of them, on the same texts; up to six with one baseline.
+"""The page `/compare`, which compares two batches, or parts of them, on the same texts, or up to
+five with one baseline.
 
-It shows a report with `against`. In its address `verdicts=left,right` comes from a link of the
-page's table, all other parts from its form. Unreadable parts are ignored and listed.
+It shows a report with `against`. In its address, `verdicts=left,right` comes from a link in the
+page's table, and all other parameters from its form. Unreadable parameters are ignored and listed.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class PairQuery:
-    """The pairs that an address selects. query: its known part. ignored: the other parts with
-    reasons."""
+    """The pairs that an address selects. `query` holds the parameters that are used. `ignored`
+    lists the other parameters with reasons."""
 
     filter: PairFilter
     query: tuple[Pair, ...]
@@ -103,12 +104,12 @@ class PairQuery:
 
     @property
     def filter_values(self) -> dict[str, str]:
-        """Return name → value for the form."""
+        """Return a mapping from field name to value for the form."""
         return {name: value for name, value in self.query if name != "meta"}
 
     @property
     def metadata(self) -> list[str]:
-        """The metadata filters as `key=value`."""
+        """Return the metadata filters as a list of `key=value`."""
         return [value for name, value in self.query if name == "meta"]
 
 
@@ -118,7 +119,8 @@ def parse_pair_query(
     sent: Sequence[Pair],
     address: str,
 ) -> PairQuery:
-    """sent: parameters of the address; address: this page without filters."""
+    """Parse the filters of this page. `sent` holds the parameters of its address. `address` is the
+    page's address without filters."""
     left, right = batches
     named = ("chance", *metric.parts)
     ranges = frozenset(f"{name}_{end}" for name in named for end in ("from", "to"))
@@ -144,7 +146,7 @@ def parse_pair_query(
 
 
 def _ignored(sent: Sequence[Pair], ranges: frozenset[str]) -> list[str]:
-    """Return the parts of the address that are unknown or cannot be read."""
+    """Return the unknown and unreadable parameters of the address."""
     faults = []
     for name, value in sent:
         known = name in OF_PAGE or name in OF_RIGHT or name in ranges
@@ -179,7 +181,7 @@ def _filter(
     batches: tuple[Batch, Batch],
     bounds: tuple[float, float] | None,
 ) -> PairFilter:
-    """`verdicts` goes before `left_verdict`."""
+    """Return the filter. The parameter `verdicts` overrides `left_verdict`."""
     verdicts: tuple[str | None, str | None] = (values.get("left_verdict"), None)
     if "verdicts" in values:
         first, second = values["verdicts"].split(",")
@@ -200,8 +202,8 @@ def _between(values: Mapping[str, str], name: str) -> Bounds:
 
 @router.get("/compare")
 async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Show the comparison, or a form for its sides. A comparison is a job, which keys that only
-    judge cannot create."""
+    """Show the comparison, or a form to choose its sides. A comparison is a job, which a key that
+    may only review cannot create."""
     check_scope(caller, "batch")
     query = request.query_params
     if any(query.get(name) is not None for name in PARTS):
@@ -256,7 +258,8 @@ def _refused(
     why: str,
     again: Sequence[RepeatedSide],
 ) -> Response:
-    """again: sides that must be scored again."""
+    """Show why the sides cannot be compared. `again` lists the sides that must be scored again
+    first."""
     context = {"left": left, "rights": rights, "refused": why, "again": again}
     return page(request, "compare.html", 422, **context)
 
@@ -264,7 +267,7 @@ def _refused(
 async def _form(
     request: Request, gateway: State, caller: Caller, fault: tuple[int, str] | None = None
 ) -> Response:
-    """Show the form with its input. fault: (place of the unknown side, reason)."""
+    """Show the form with its input. `fault` is (index of the unknown side, reason)."""
     wanted = Slice(RECENT, tenant=caller.tenant)
     recent, _ = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
     ended_ones = [batch for batch in recent if batch.is_final and batch.metric in metrics()]
@@ -286,7 +289,7 @@ async def _form(
 
 
 async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
-    """Return the report's job; the first view of a comparison creates it."""
+    """Return the report's job. The first view of a comparison creates it."""
     left, (first, *further) = wanted.left, wanted.rights
     contract = metrics()[left.batch.metric].batch
     body = contract.request(
@@ -370,7 +373,7 @@ async def _result_page(
 
 
 async def _left_out(gateway: State, pairs: PairQuery) -> list[tuple[str, list[UnpairedLine]]]:
-    """Return each side's lines without a partner, for any selection of pairs."""
+    """Return for each side the lines without a counterpart, regardless of the page's filters."""
     whole = replace(pairs.filter, right=None)
 
     def read(connection: Connection) -> list[tuple[str, list[UnpairedLine]]]:
@@ -399,8 +402,8 @@ def _pair_query(
 async def _rows(
     gateway: State, selection: PairQuery, found_ones: dict[str, Any], paths: Mapping[str, str]
 ) -> tuple[list[PairRow], int]:
-    """Return (the pairs shown, their total number): those that the address selects, else the
-    report's largest changes."""
+    """Return (pairs to show, total number of pairs): the selected pairs, or else the report's
+    largest changes."""
     wanted, right = selection.filter, selection.filter.batches[1]
     all_named = found_ones.get("by_text") == 0
     largest = found_ones["changes"][:MOST_ROWS]

@@ -1,8 +1,6 @@
-"""The sides of a comparison, as named in an address: batches, or parts of them.
-
-A side is `batch_…` for a batch, `batch_…:model=NAME` for the results of one model, or
-`batch_…:metadata.KEY=VALUE` for lines with a value of metadata.
-"""
+"""The sides of a comparison, as written in an address: batches, or parts of them. A side is
+`batch_…` for a batch, `batch_…:model=NAME` for the results of one model, or
+`batch_…:metadata.KEY=VALUE` for the lines with this metadata value."""
 
 from __future__ import annotations
 
@@ -42,10 +40,9 @@ MOST_OFFERED_NAME = 100  # characters
 
 @dataclass(frozen=True)
 class CompareSide:
-    """A batch, or those of its lines whose `key`, `model` or `metadata.<key>`, has the value.
-
-    file: the batch's file, if known. is_alike: another side has this name, so it needs the id
-    """
+    """A batch, or the lines of a batch in which `key` has the value `value`. The key is `model` or
+    `metadata.<key>`. `file` is the name of the batch's file, if known. If `is_alike`, another side
+    has the same name, so the id is shown as well."""
 
     batch: Batch
     key: str = ""
@@ -63,7 +60,7 @@ class CompareSide:
 
     @property
     def filter(self) -> ResultFilter:
-        """The filter for its lines."""
+        """The filter that selects the side's lines."""
         equal = {} if self.model is None else {"model": self.model}
         return ResultFilter(
             tenant=self.batch.tenant, batch_id=self.batch.id, equal=equal, metadata=self.metadata
@@ -71,17 +68,17 @@ class CompareSide:
 
     @property
     def report_part(self) -> dict[str, Any]:
-        """The part's name in a report."""
+        """The fields that select this part in a report request."""
         return {"of_model": self.model, "of_metadata": self.metadata}
 
     @property
     def address(self) -> str:
-        """The side's name in the page's address."""
+        """The side as written in the page's address."""
         return f"{self.batch.id}:{self.key}={self.value}" if self.key else self.batch.id
 
     @property
     def batch_name(self) -> str:
-        """The batch's display name."""
+        """The display name of the batch."""
         metadata = self.batch.metadata
         return (
             metadata.get("name")
@@ -92,14 +89,15 @@ class CompareSide:
 
     @property
     def name(self) -> str:
-        """The side's display name."""
+        """The display name of the side."""
         if self.key and not self.value:
             return f"empty {self.key.removeprefix(OWN)}"
         named = self.value or self.batch_name
         return f"{named} (…{self.batch.id[-SHORT:]})" if self.is_alike else named
 
     def is_within(self, other: CompareSide) -> bool:
-        """Return True if the other side has all of its lines, as far as their names show."""
+        """Return True if the other side contains all lines of this side. Only batch, key and value
+        are compared."""
         part = self.key, self.value
         return self.batch.id == other.batch.id and (
             not other.key or part == (other.key, other.value)
@@ -108,21 +106,21 @@ class CompareSide:
 
 @dataclass(frozen=True)
 class OfferedPart:
-    """Lines of a batch that a form offers. key: `model`, or `metadata.<key>`."""
+    """A part of a batch that a form offers. `key` is `model` or `metadata.<key>`."""
 
     key: str
     value: str
 
     @property
     def part(self) -> str:
-        """The part's name in the form."""
+        """The part as written in the form."""
         return f"{self.key}={self.value}"
 
 
 @dataclass(frozen=True)
 class CompareForm:
-    """The form's input as sent. refused: name of the side → why it is invalid. offered: name of the
-    side → the parts that its batch has."""
+    """The form's input as sent. `refused` maps the name of a side to the reason why it is invalid.
+    `offered` maps it to the parts that its batch has."""
 
     sides: Mapping[str, str]
     more: Sequence[str] = ()
@@ -138,8 +136,8 @@ class CompareForm:
 
 @dataclass(frozen=True)
 class CompareQuery:
-    """Two or more sides, the first of `rights` first. by: key by which the difference is also
-    shown, one of `keys` (key → name), or empty."""
+    """Two or more sides to compare, the first of `rights` first. `by` is empty or one of `keys`, by
+    which the difference is also split. `keys` maps keys to display names."""
 
     left: CompareSide
     rights: Sequence[CompareSide]
@@ -152,13 +150,14 @@ class CompareQuery:
 
     @property
     def address(self) -> str:
-        """The page's address without the selection of pairs or of one comparison."""
+        """The page's address without the parameters that select pairs or one comparison."""
         sides = [("left", self.left.address), *(("right", side.address) for side in self.rights)]
         return f"/compare?{urlencode(sides + ([('by', self.by)] if self.by else []))}"
 
 
 def sides_of_form(query: QueryParams) -> list[tuple[str, str]]:
-    """Return the form's sides; the first two have the part from the adjacent field."""
+    """Return (parameter, side) pairs from the form. For the first two sides, the part comes from
+    the adjacent form field."""
     rights = [side.lstrip() for side in query.getlist("right")]
     named = {"left": query.get("left", "").lstrip(), "right": rights[0] if rights else ""}
     for beside, name in PARTS.items():
@@ -170,7 +169,7 @@ def sides_of_form(query: QueryParams) -> list[tuple[str, str]]:
 
 
 async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:
-    """Raises UnknownBatch."""
+    """Return the side with this name. Raises UnknownBatch."""
     batch_id, _, part = named.lstrip().replace("\0", "").partition(":")
     batch = await find_batch(batch_id.strip(), gateway, caller.tenant)
     if not part:
@@ -192,8 +191,8 @@ async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:
 
 
 def _readings(part: str) -> list[tuple[str, str]]:
-    """Return (key, value), the likeliest first: a key may contain the sign, and a final space may
-    be a typing error."""
+    """Return the possible (key, value) pairs, the likeliest first. A key may contain the equals
+    sign, and a trailing space may be a typing error."""
     written = dict.fromkeys((part, part.rstrip()))
     if part.startswith("model="):
         return [("model", text.partition("=")[2]) for text in written]
@@ -203,7 +202,7 @@ def _readings(part: str) -> list[tuple[str, str]]:
 async def named_sides(
     sides: Sequence[CompareSide], gateway: State, caller: Caller
 ) -> list[CompareSide]:
-    """Name the sides by their files, and mark those with equal names."""
+    """Return the sides with the names of their files. Sides with equal names are marked."""
     known = [side.batch for side in sides if "scored_again" not in side.batch.metadata]  # no file
     called = await file_names(known, gateway, caller)
     named = [replace(side, file=called.get(side.batch.id, "")) for side in sides]
@@ -214,7 +213,8 @@ async def named_sides(
 
 
 async def write_side_facts(sides: Sequence[CompareSide], gateway: State) -> None:
-    """Write the facts of each batch once; for parts, `side_of` has done so."""
+    """Write the index of results for each batch once. For parts, `side_of` has already written
+    it."""
     looked_at = {side.batch.id for side in sides if side.key}
     for batch in {side.batch.id: side.batch for side in sides}.values():
         if batch.id not in looked_at:
@@ -222,9 +222,10 @@ async def write_side_facts(sides: Sequence[CompareSide], gateway: State) -> None
 
 
 async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[OfferedPart]:
-    """Return the parts of a batch for `side_of`: its models if there are several, and values of its
-    metadata. Keys with the fewest values come first, since these distinguish systems. Keys with a
-    different value in each line are left out. Empty without such a batch."""
+    """Return the parts of a batch that `side_of` accepts: its models if there are several, and its
+    metadata values. Keys with few values come first, since these usually distinguish systems. Keys
+    with a different value in each line are left out. Return an empty list if the batch does not
+    exist."""
     try:
         batch = await find_batch(batch_id, gateway, caller.tenant)
     except UnknownBatch:
@@ -248,7 +249,7 @@ async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[
 
 
 def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
-    """Return why there is nothing to compare; empty if there is."""
+    """Return why the sides cannot be compared, or an empty string."""
     for side in rights:
         if side.is_within(left) or left.is_within(side):
             both = f"{left.name} and {side.name}"
@@ -269,7 +270,8 @@ def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
 
 
 def slice_keys(known: ResultSummary) -> dict[str, str]:
-    """Return key → name of the possible splits of the difference."""
+    """Return the keys by which the difference can be split, as a mapping from key to display
+    name."""
     keys = {name: told for name, told in metadata_split_keys(known.keys).items() if _is_split(name)}
     return keys | {name: told for name, told in COLUMNS.items() if name not in ("model", "variant")}
 
@@ -288,14 +290,15 @@ ALIKE = ("variant", "null")  # what both sides must have been scored with
 
 @dataclass(frozen=True)
 class RepeatedSide:
-    """A side to score again. like: with the settings of this side; None: with this version."""
+    """A side that must be scored again. If `like` is given, its settings are used. Otherwise only
+    the version changes."""
 
     side: CompareSide
     like: CompareSide | None = None
 
     @property
     def query(self) -> str:
-        """The filter of its lines in the address of the batch's table."""
+        """The filter for its lines, as written in the address of the batch's page."""
         name = "meta" if self.side.metadata else self.side.key
         value = f"{self.side.key.removeprefix(OWN)}={self.side.value}"
         named = {name: value if self.side.metadata else self.side.value} if name else {}
@@ -305,8 +308,9 @@ class RepeatedSide:
 async def sides_to_repeat(
     sides: Sequence[CompareSide], gateway: State, caller: Caller
 ) -> list[RepeatedSide]:
-    """Return the sides scored by another version of the service. If there are none, return both
-    sides of each pair with different variant or null, each with the other's settings."""
+    """Return the sides that another version of the service scored. If there are none, return both
+    sides of each pair that differs in variant or null distribution, each with the other's settings.
+    """
     current = metrics()[sides[0].batch.metric].version
     left, *rights = sides
 
@@ -331,13 +335,15 @@ async def sides_to_repeat(
 
 
 def settings_of(connection: Connection, side: CompareSide) -> dict[str, Any]:
-    """Return `ALIKE` of its first line as sent; empty if no line is kept."""
+    """Return the settings listed in `ALIKE` from the side's first line, or an empty dictionary if
+    no line was kept."""
     rows = result_exports.requests_of(connection, side.filter, 0, 1)
     return split_settings(rows[0].request)[0] if rows else {}
 
 
 def split_settings(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the fields that both sides must share, variant and null, and the other fields."""
+    """Return two dictionaries: the fields that both sides must share (variant and null
+    distribution), and all others."""
     alike = {name: request[name] for name in ALIKE if request.get(name) is not None}
     own = {name: value for name, value in request.items() if name not in ALIKE}
     if isinstance(options := request.get("options"), Mapping):

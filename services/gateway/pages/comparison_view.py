@@ -1,8 +1,8 @@
-"""A finished comparison as its page shows it: a decision in one sentence, and pairs in words.
+"""A finished comparison as its page shows it: a conclusion in one sentence, and pairs in words.
 
-The report's numbers are shown as they are. Every difference is the new one minus the baseline:
-right - left, since the right batch is the report's own and the left one its `against`. A side is
-called better only where the corrected test says so, and no problem is more frequent on it.
+The report's numbers are shown unchanged. Every difference is new minus baseline, that is right
+minus left. The right batch is the one reported on, and the left one its `against`. A side is called
+better only if the corrected test supports it and no problem is more frequent on that side.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PartChange = tuple[str, float | None, float | None]  # its name, before or left,
 
 @dataclass(frozen=True)
 class ComparedPart:
-    """A number of the report under both systems."""
+    """A number of the report for both systems."""
 
     name: str
     term: Term | None
@@ -47,7 +47,8 @@ class ComparedPart:
 
 @dataclass(frozen=True)
 class ProblemRow:
-    """A problem, and the pairs where only one side has it. p: corrected by Holm's method."""
+    """A problem, with the number of pairs in which only one side has it. `p` is corrected by Holm's
+    method."""
 
     name: str
     only_left: int
@@ -57,7 +58,7 @@ class ProblemRow:
 
 @dataclass(frozen=True)
 class PairRow:
-    """A pair and its differences. line: of the right batch."""
+    """A pair of results and their differences. `line` is the line number in the right batch."""
 
     custom_id: str | None
     line: int | None
@@ -69,7 +70,8 @@ class PairRow:
 
 @dataclass(frozen=True)
 class CompareContext:
-    """address: of this page, without what chooses pairs."""
+    """The data of the comparison page. `address` is the page's address without the parameters that
+    select pairs."""
 
     sentences: Sequence[str]
     parts: Sequence[ComparedPart]
@@ -81,7 +83,8 @@ class CompareContext:
 
     @property
     def untested(self) -> tuple[int, int]:
-        """Count the pairs whose left result, and whose right one, is `not_tested`."""
+        """Return two counts: pairs whose left result is `not_tested`, and pairs whose right result
+        is."""
         words = [(left, right, pairs) for (left, right), pairs in self.verdicts.items()]
         return (
             sum(pairs for left, _, pairs in words if left == "not_tested"),
@@ -89,14 +92,15 @@ class CompareContext:
         )
 
     def of_verdicts(self, left: str, right: str) -> str:
-        """Return the address of the pairs with these verdicts."""
+        """Return the address of the page with only the pairs that have these verdicts."""
         return f"{self.address}&{urlencode({'verdicts': f'{left},{right}'})}#pairs"
 
 
 def compare_context(
     metric: MetricContract, result: Json, names: tuple[str, str], address: str
 ) -> CompareContext:
-    """found: a `SystemComparison` whose first system is the right one. names: left, right."""
+    """Return the page's data. `result` is a `SystemComparison` whose first system is the right
+    side. `names` are (left, right)."""
     known = terms().of(metric.name)
     return CompareContext(
         sentences=_sentences(result, names, metric),
@@ -121,7 +125,7 @@ def compare_context(
 
 
 def _sentences(result: Json, names: tuple[str, str], metric: MetricContract) -> list[str]:
-    """Return the decision, then the numbers behind it."""
+    """Return the conclusion, then the numbers that support it."""
     score = result["differences"][0]
     gap = score["difference"]
     if gap["value"] is None:
@@ -193,7 +197,8 @@ def _missing(missing: int, pairs: int, bounds: Json | None) -> str:
 
 
 def _texts_needed(gap: Json) -> int:
-    """Return how many texts would show this difference with power 0.8; 0 if nobody can say."""
+    """Return how many texts would show this difference with power 0.8. Return 0 if there is no
+    useful estimate."""
     if gap["low"] is None:
         return 0
     texts, error = gap.get("clusters") or gap["of"], (gap["high"] - gap["low"]) / WIDTH
@@ -204,7 +209,8 @@ def _texts_needed(gap: Json) -> int:
 
 
 def _slices(differences: Sequence[Json], bounds: tuple[float, float] | None) -> Forest:
-    """Return slices on a scale as wide as the widest interval, with no difference in the middle."""
+    """Return a forest plot of the slices, on a scale as wide as the widest interval with zero in
+    the middle."""
     ends = [
         abs(end)
         for item in differences
@@ -228,8 +234,9 @@ def pair_rows(
     lines: Mapping[str, int],
     paths: Mapping[str, str],
 ) -> list[PairRow]:
-    """pairs: custom id, left job, right job. lines: right job → its line. paths: of the parts, by
-    their names. The fewer pairs, the more of their explanations is shown."""
+    """Return the rows of the pairs. `pairs` holds (custom id, left job, right job). `lines` maps
+    right jobs to their lines, and `paths` maps names of parts to paths. With fewer pairs, more of
+    each explanation is shown."""
     return [
         PairRow(
             custom_id,
@@ -247,7 +254,8 @@ def pair_rows(
 def part_changes(
     paths: Mapping[str, str], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[PartChange]:
-    """Return the changes in the order of the paths, those of `MetricContract.parts`."""
+    """Return the changes of the parts in the order of `paths`, which come from
+    `MetricContract.parts`."""
     return [(name, _at(before, path), _at(after, path)) for name, path in paths.items()]
 
 
@@ -263,7 +271,7 @@ def _at(result: Mapping[str, Any], path: str) -> float | None:
 
 
 def _words(left: ComparedJob, right: ComparedJob) -> tuple[WordChange, ...]:
-    """Return the differences of the explanations; nothing if one was not kept."""
+    """Return the differences between the explanations, or nothing if one of them was not kept."""
     texts = [side.request.get("explanation") for side in (left, right)]
     if not all(isinstance(text, str) for text in texts):
         return ()

@@ -1,11 +1,13 @@
-"""`/drift`: have scores moved, this window against a reference window? Answered in a sentence each.
+"""The page `/drift`, which tests if scores have changed between a reference window and the current
+window.
 
-Numbers are those of `score_hours`, so they reach further back than the jobs do: sums and counts
-alone, without the results.
+The numbers come from `score_hours`, which keeps sums and counts but no results, and keeps them for
+longer than the jobs.
 
-Difference of means: Welch (1947), normal quantile; results of one text count as independent, since
-hours keep no texts. PSI: Siddiqi (2006), over bins of the metric's range; by chance it is about
-(1/n + 1/m) chi-square of B - 1 degrees: Yurdakul & Naranjo (2020), J. Risk Model Validation 14.
+Difference of means: Welch (1947), with normal quantiles. Results of the same text count as
+independent, since `score_hours` keeps no texts. PSI: Siddiqi (2006), over B bins of the metric's
+range. For windows of n and m scores without a change, it is about (1/n + 1/m) times chi-square with
+B - 1 degrees of freedom. Source: Yurdakul & Naranjo (2020), J. Risk Model Validation 14.
 """
 
 from __future__ import annotations
@@ -45,9 +47,10 @@ Found = dict[ScoreSource, ScoreSums]
 
 @dataclass(frozen=True)
 class ScoreShift:
-    """later - earlier. low, high: of the difference of the means, level 0.95; None: too few.
-    psi_chance: the PSI that two samples of these sizes exceed by chance once in twenty times.
-    undefined: difference of the shares without a score, with its interval."""
+    """The change between two windows, later minus earlier. `low` and `high` bound the difference of
+    the means at level 0.95, or are None for too few scores. `psi_chance` is the PSI that two
+    samples of these sizes exceed by chance once in twenty times. `undefined` is the difference of
+    the shares without a score, with its interval."""
 
     earlier: ScoreSums
     later: ScoreSums
@@ -69,12 +72,13 @@ class ScoreShift:
 
     @property
     def has_changed_shape(self) -> bool:
-        """Return True if the bins differ more than by chance."""
+        """Return True if the histograms of the two windows differ more than expected by chance."""
         return self.psi is not None and self.psi_chance is not None and self.psi > self.psi_chance
 
 
 def score_shift(earlier: ScoreSums, later: ScoreSums) -> ScoreShift:
-    """Compare two windows; no differences are computed below FEWEST scores in either."""
+    """Compare two windows. No difference is computed if either window has fewer than FEWEST
+    scores."""
     if min(earlier.scored, later.scored) < FEWEST:
         return ScoreShift(earlier, later)
     # Newcombe (1998), Statistics in Medicine 17, method 10: Wilson's ends combined
@@ -101,26 +105,27 @@ def score_shift(earlier: ScoreSums, later: ScoreSums) -> ScoreShift:
 
 
 def variance(sums: ScoreSums) -> float:
-    """Sample variance of at least two scores."""
+    """Return the sample variance of at least two scores."""
     mean = sums.total / sums.scored
     return max(sums.squares - sums.scored * mean * mean, 0.0) / (sums.scored - 1)
 
 
 def _bin_pairs(bins: list[int], other: list[int]) -> list[tuple[float, float]]:
-    """Return the counts of bins that are in either window."""
+    """Return pairs of counts for bins that are non-empty in either window."""
     return [(a or HALF, b or HALF) for a, b in zip(bins, other, strict=True) if a or b]
 
 
 def psi(earlier: list[int], later: list[int]) -> float:
-    """Population stability index: sum of (p - q) ln(p / q), >= 0; 0 for equal shares."""
+    """Return the population stability index: the sum of (p - q) ln(p / q) over the shares p and q
+    of each bin. It is at least 0."""
     pairs = _bin_pairs(earlier, later)
     before, after = sum(a for a, _ in pairs), sum(b for _, b in pairs)
     return sum((b / after - a / before) * math.log((b / after) / (a / before)) for a, b in pairs)
 
 
 def psi_threshold(earlier: list[int], later: list[int]) -> float:
-    """Return the PSI that is exceeded once in twenty times without a change; chi-square by Wilson
-    and Hilferty (1931)."""
+    """Return the PSI that is exceeded once in twenty times if nothing has changed. The chi-square
+    quantile follows Wilson and Hilferty (1931)."""
     degrees = max(len(_bin_pairs(earlier, later)) - 1, 1)
     spread = 2 / (9 * degrees)
     quantile = degrees * (1 - spread + NormalDist().inv_cdf(LEVEL) * math.sqrt(spread)) ** 3
@@ -129,7 +134,8 @@ def psi_threshold(earlier: list[int], later: list[int]) -> float:
 
 @dataclass(frozen=True)
 class DriftRow:
-    """A metric and model. sources: later versions and variants that the reference has not."""
+    """The drift of one metric and model. `changed` lists later versions and variants that the
+    reference window does not have."""
 
     metric: str
     model: str
@@ -189,7 +195,8 @@ async def drift_page(
 
 
 def drift_rows(earlier: Found, later: Found) -> list[DriftRow]:
-    """Return rows by metric and model, moved ones first, without those of edited requests only."""
+    """Return one row per metric and model with results in the later window, rows with a shift
+    first."""
     earlier, later = (
         {source: sums for source, sums in found.items() if sums.results}
         for found in (earlier, later)
@@ -218,7 +225,7 @@ def _row(metric: str, model: str, earlier: Found, later: Found) -> DriftRow:
 
 
 def sentence_of(shift: ScoreShift) -> str:
-    """Return the shift in words; "moved" only if the interval excludes 0."""
+    """Return the shift in words. A score is said to have moved only if the interval excludes 0."""
     if shift.difference is None:
         before, now = shift.earlier.scored, shift.later.scored
         counts = f"{before:,} before and {now:,} now"

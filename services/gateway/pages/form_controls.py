@@ -1,9 +1,9 @@
-"""Controls for the fields of a request, made from its schema; texts have separate inputs.
+"""Form controls for the fields of a request, built from its schema. Texts have separate inputs.
 
-An empty control is not sent, so that the default, which is shown, applies. A nested message is a
-group of controls, named by path (`trace.span_id`). The parts of `options` are controls and groups
-like fields. A list is a table; a list of passages or words has one per line. Values that no control
-can show stay JSON.
+An empty control is not sent, so that the default applies, which the form shows. A nested message is
+a group of controls named by path (`trace.span_id`). The parts of `options` are treated like fields.
+A list is a table, except that a list of passages or words has one entry per line. Values that no
+control can show are edited as JSON.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TEXTS = (".text", ".premise", ".hypothesis", ".scenario", ".question", ".explana
 
 @lru_cache(maxsize=32)
 def form_inputs(metric: str) -> tuple[FormInput, ...]:
-    """Return the inputs that every request has, then those of "Basic"."""
+    """Return the inputs that the form always shows, then all others."""
     contract = metrics()[metric]
     fields = contract.request.model_fields
     texts = {field.name for field in contract.form}
@@ -56,7 +56,8 @@ def form_inputs(metric: str) -> tuple[FormInput, ...]:
 
 
 def form_groups(metric: str) -> list[tuple[str, list[FormInput], bool]]:
-    """(field, or one in `options`, its inputs, whether it is basic), in the order of the form."""
+    """Return (group, inputs, True if the group is basic) in the order of the form. A group is a
+    field, or a part of `options`."""
     found: dict[str, list[FormInput]] = {}
     for one in form_inputs(metric):
         found.setdefault(one.group, []).append(one)
@@ -66,7 +67,8 @@ def form_groups(metric: str) -> list[tuple[str, list[FormInput], bool]]:
 def fill_inputs(
     contract: MetricContract, body: Mapping[str, Any]
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return (name → content of its control, values that no control can show)."""
+    """Return two mappings: from input name to its text, and from field to the values that no input
+    can show."""
     shown: dict[str, str] = {}
     rest: dict[str, Any] = {}
     options = options_of(contract.request)
@@ -83,7 +85,7 @@ def fill_inputs(
 
 
 def _typed(contract: MetricContract, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what each control can show of these fields."""
+    """Yield (input name, text) for each input that can show its part of `body`."""
     for control in form_inputs(contract.name):
         held: Any = body
         for step in control.name.split("."):
@@ -96,7 +98,7 @@ def _typed(contract: MetricContract, body: Mapping[str, Any]) -> Iterator[tuple[
 
 
 def read_inputs(contract: MetricContract, form: Mapping[str, str]) -> dict[str, str]:
-    """Return the inputs of the form, without empty ones."""
+    """Return the non-empty inputs of the form."""
     sent = {name.removeprefix(PREFIX): value for name, value in form.items() if value}
     named = {control.name: control.read(sent) for control in form_inputs(contract.name)}
     return {name: typed for name, typed in named.items() if typed}
@@ -106,7 +108,8 @@ FIRST_CLAUSE = re.compile(r"(?:[^;(]|\([^()]*\))*")
 
 
 def values_of(contract: MetricContract, typed: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a request. A group with only its plain text filled is this text."""
+    """Return the fields of a request. If only the plain text of a group is filled in, that text is
+    the field's value."""
     known = {control.name: control for control in form_inputs(contract.name)}
     values: dict[str, Any] = {}
     for name, text in typed.items():
@@ -125,7 +128,8 @@ def values_of(contract: MetricContract, typed: Mapping[str, str]) -> dict[str, A
 def _inputs(
     name: str, field: FieldInfo, *, is_basic: bool = False, depth: int = 0
 ) -> list[FormInput]:
-    """Return the controls of a field: one, or those of a message's fields; none: it stays JSON."""
+    """Return the controls of a field: one, or one for each field of its message. Return an empty
+    list if the field is edited as JSON."""
     kinds = _kinds(field)
     control = _single(name, field, kinds, is_basic) or _listed(name, field, kinds, is_basic)
     if control is not None:
@@ -152,7 +156,8 @@ def _inputs(
 
 
 def _single(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
-    """Return the control of a single value. A choice of words or lists offers the words."""
+    """Return the control of a single value. If the value may be a word or a list, the control
+    offers the words."""
     says, default = _says(field), _default(field)
     named = [kind for kind in kinds if get_origin(kind) is Literal]
     choices = tuple(value for kind in named for value in get_args(kind))
@@ -176,7 +181,7 @@ def _single(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -
 
 
 def _listed(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
-    """Return the control of a list of one kind."""
+    """Return the control of a list whose entries have the same type."""
     says, default = _says(field), _default(field)
     if (maps := _maps(name, kinds, is_basic)) is not None:
         return replace(maps, says=says)
@@ -194,7 +199,7 @@ def _listed(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -
 
 
 def _maps(name: str, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
-    """Return a table of a map, or of several maps, one per source."""
+    """Return a table for a map, or for a list of maps, one per source."""
     single = [kind for kind in kinds if get_origin(kind) is dict]
     lists = [get_args(kind)[0] for kind in kinds if get_origin(kind) is tuple]
     several = [
@@ -246,7 +251,8 @@ def _bound(field: FieldInfo, *names: str) -> float | None:
 
 
 def _says(field: FieldInfo) -> str:
-    """Return the first clause; a semicolon in brackets does not end a clause."""
+    """Return the first clause of the field's description. A semicolon in parentheses does not end
+    the clause."""
     clause = FIRST_CLAUSE.match(field.description or "")
     return "" if clause is None else clause[0].replace("`", "")
 

@@ -1,8 +1,6 @@
-"""One control of a form, with conversion between its text and its value.
-
-`text_of` and `value_of` are inverse to each other if `text_of` returns a text; other values stay
-JSON. Input that cannot be parsed is sent unchanged, so that the API reports the error.
-"""
+"""One input of a form, with conversion between its text and its value. `value_of` reverses
+`text_of` if `text_of` returns a text. All other values are edited as JSON. Input that cannot be
+parsed is sent unchanged, so that the API reports the error."""
 
 from __future__ import annotations
 
@@ -27,8 +25,9 @@ MOST_ROWS = 30
 
 @dataclass(frozen=True)
 class FormInput:
-    """An input. name: path of its field. low, high: bounds of a number, inclusive; whole: an
-    integer. columns: of a table. A name that ends in a dot is the plain text of a group."""
+    """An input of a form. `name` is the path of its field. A name that ends in a dot is the plain
+    text of a group. `low` and `high` are inclusive bounds of a number, and `whole` means integers
+    only. `columns` are the columns of a table."""
 
     name: str
     kind: Kind
@@ -44,17 +43,17 @@ class FormInput:
 
     @property
     def field(self) -> str:
-        """The request's field."""
+        """The top-level field of the request."""
         return self.name.partition(".")[0]
 
     @property
     def group(self) -> str:
-        """Its field, or the path of the one in `options` that it is of."""
+        """The field, or for a part of `options` its path."""
         return ".".join(self.name.split(".")[: 2 if self.field == OPTIONS else 1])
 
     @property
     def label(self) -> str:
-        """The display name; a part of a group by the group's name and its own."""
+        """The display name. For a part of a group it is the path within the group."""
         path = [step for step in self.name.removeprefix(self.group).split(".") if step]
         own = self.group.rpartition(".")[2] if self.name == self.group else "as one text"
         words = " ".join(path or [own])
@@ -62,17 +61,17 @@ class FormInput:
 
     @property
     def has_slider(self) -> bool:
-        """Return True if its number has two bounds close enough for a slider."""
+        """Return True if the number has two bounds that are close enough for a slider."""
         return self.kind == "number" and self.low is not None and (self.high or 1e9) <= 1
 
     def rows_of(self, typed: str) -> list[list[str]]:
-        """Return the typed rows of a table, and blank rows."""
+        """Return the rows entered in a table, followed by blank rows."""
         filled: list[list[str]] = json.loads(typed) if typed else []
         return filled + [[""] * len(self.columns)] * BLANK_ROWS
 
     def read(self, sent: Mapping[str, str]) -> str:
-        """Return the typed text. sent: name of an input → value; a table has one for each cell,
-        choices one for each."""
+        """Return the text that was entered. `sent` maps input names to values. A table sends one
+        value per cell, and a set of choices one per choice."""
         if self.kind == "choices":
             choices = [choice for choice in self.choices if sent.get(f"{self.name}:{choice}")]
             return "\n".join(choices)
@@ -86,7 +85,8 @@ class FormInput:
         return json.dumps(filled, ensure_ascii=False) if filled else ""
 
     def value_of(self, typed: str) -> Any:
-        """Return the JSON value, or unchanged input that cannot be parsed, for the API's error."""
+        """Return the JSON value. Input that cannot be parsed is returned unchanged, so that the API
+        reports the error."""
         if self.kind == "switch":
             return {"yes": True, "no": False}.get(typed, typed)
         if self.kind in ("number", "json"):
@@ -119,7 +119,7 @@ class FormInput:
         ]
 
     def text_of(self, value: Any) -> str | None:
-        """Return the text for the input; None if the value does not fit."""
+        """Return the text for the input, or None if the value does not fit."""
         if self.kind == "switch":
             return {True: "yes", False: "no"}.get(value) if isinstance(value, bool) else None
         if self.kind == "number":
@@ -139,7 +139,7 @@ class FormInput:
         return value if isinstance(value, str) else None
 
     def _listed(self, value: Any) -> list[dict[str, Any]] | None:
-        """Return maps as rows."""
+        """Return one or more mappings as table rows."""
         if isinstance(value, Mapping):
             return [{"key": key, "value": held} for key, held in value.items()]
         if self.kind == "map" or not isinstance(value, list) or not all(value):
@@ -183,14 +183,16 @@ class FormInput:
 
 
 def _texts(typed: str) -> Any:
-    """Return messages of one text each; JSON is parsed."""
+    """Return one message with a `text` field for each text. Input that starts like a JSON list is
+    parsed as JSON."""
     if typed.lstrip().startswith("["):
         return _parsed(typed)
     return [{"text": text} for text in BETWEEN.split(typed)]
 
 
 def _only_texts(value: Any) -> str | None:
-    """Return the texts of messages without other fields, if they can be separated again."""
+    """Return the texts of messages that have no other field. Return None if they could not be
+    separated again."""
     if not isinstance(value, list) or not value:
         return None
     texts = [item.get("text") for item in value if isinstance(item, Mapping)]
@@ -206,7 +208,7 @@ def _parsed(typed: str) -> Any:
 
 
 def _span(line: str) -> Any:
-    """Parse offsets as a span, anything else as a passage of the text."""
+    """Return a span if the line consists of offsets, or else the line as a passage of the text."""
     offsets = OFFSETS.fullmatch(line.strip())
     return {"start": int(offsets[1]), "end": int(offsets[2])} if offsets else line
 

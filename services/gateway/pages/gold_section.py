@@ -1,8 +1,6 @@
-"""The section of a batch's page that compares decisions with gold labels.
-
-It uses the stored report, which may come from another version of the service; missing parts are
-left out. All other numbers are in the report's tables.
-"""
+"""The section of a batch's page that compares decisions with gold labels. It uses the stored
+report, which may come from another version of the service. Missing parts are left out. The report's
+tables show all other numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +18,8 @@ UNREAD, OTHERS = "not read", "all others"
 
 @dataclass(frozen=True)
 class GoldFigure:
-    """chance: the figure of a random decision; None: not defined."""
+    """A figure with its interval. `chance` is the figure of a random decision, or None if
+    undefined."""
 
     name: str
     interval: Record
@@ -30,7 +29,8 @@ class GoldFigure:
 
 @dataclass(frozen=True)
 class ConfusionRow:
-    """Results with this gold label. counts: by decision, with True if it equals the label."""
+    """The results with one gold label. `counts` holds (number, True if correct) for each
+    decision."""
 
     gold: str
     counts: Sequence[tuple[int, bool]]
@@ -38,7 +38,7 @@ class ConfusionRow:
 
 @dataclass(frozen=True)
 class GoldSection:
-    """The data of the template. decided: columns of the confusion table."""
+    """The data of the template. `decided` holds the column names of the confusion table."""
 
     sentence: str
     figures: Sequence[GoldFigure]
@@ -48,7 +48,7 @@ class GoldSection:
 
 
 def gold_section(report: Record | None) -> GoldSection | None:
-    """Return the section; None if no line has a gold label."""
+    """Return the section, or None if no line has a gold label."""
     gold = record(report or {}, "gold")
     labels = record(gold, "labels")
     if not integer(labels, "results"):
@@ -109,7 +109,8 @@ def _number(value: Any) -> float | None:
 
 
 def _table(cells: Cells) -> tuple[list[str], list[ConfusionRow]]:
-    """Return a table of labels by frequency, with the rarest combined."""
+    """Return (column labels, rows) of the confusion table, by frequency, with the rarest labels
+    combined."""
     totals: Counter[str] = Counter()
     for both, count in cells.items():
         totals.update({label: count for label in both if label is not None})

@@ -1,6 +1,5 @@
-"""`/guide`: the built guide, if it exists; `make guide` builds it.
-
-The theme has a few inline scripts. The policy allows each by its hash, and no other inline script.
+"""The page `/guide`, which serves the built guide if it exists. `make guide` builds it. The theme
+has a few inline scripts. The content security policy allows these by their hashes, and no others.
 """
 
 from __future__ import annotations
@@ -37,7 +36,8 @@ class Guide(StaticFiles):
 
 
 def policy(folder: Path) -> str:
-    """Allow our files, and the inline scripts of this build by their SHA-256."""
+    """Return a policy that allows our files, and the inline scripts of this build by their
+    SHA-256."""
     inline = {
         hashlib.sha256(script.encode()).digest()
         for file in folder.rglob("*.html")
@@ -53,6 +53,6 @@ def policy(folder: Path) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """Install the guide at `/guide`; without a build the address does not exist."""
+    """Install the guide at `/guide`. If the guide is not built, the address does not exist."""
     if (SITE / "index.html").is_file():
         app.mount("/guide", Guide(SITE), name="guide")

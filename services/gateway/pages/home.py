@@ -1,4 +1,4 @@
-"""`/`: running jobs and batches, and the state of the models."""
+"""The start page `/`: running jobs and batches, and the state of the models."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class QueueDepth:
-    """A service's two queues with waiting messages; None if the broker cannot report them."""
+    """The number of waiting messages in a service's two queues, or None if the broker cannot report
+    it."""
 
     service: str
     interactive: int | None
@@ -74,7 +75,7 @@ class Overview:
 
     @property
     def states(self) -> dict[str, int]:
-        """Return state → jobs of the last day, over all services."""
+        """Return the number of jobs of the last day by state, over all services."""
         return {
             state: sum(count for (_, status), count in self.counts.items() if status == state)
             for state in STATES
@@ -82,8 +83,8 @@ class Overview:
 
     @property
     def away(self) -> dict[str, int]:
-        """Return model → jobs of the last day that failed since it was away; requests without a
-        model count for the service's default."""
+        """Return for each model the number of jobs of the last day that failed because the model
+        was unavailable. Requests without a model count for the service's default model."""
         counts: Counter[str] = Counter()
         for (metric, named), count in self.signs.away.items():
             contract = all_contracts().get(metric)
@@ -99,7 +100,7 @@ class Overview:
 
     @property
     def digest(self) -> str:
-        """A hash that changes with the progress of a job, batch or queue."""
+        """A hash that changes whenever a job, batch or queue changes."""
         shown = (
             sorted(self.counts.items()),
             sorted(self.away.items()),
@@ -143,7 +144,7 @@ async def index_events(
     caller: Viewer,
     seen: Annotated[str, Query(max_length=64)] = "",
 ) -> EventSourceResponse:
-    """Report when the start page changes from the one with the digest `seen`."""
+    """Send an event when the start page no longer has the digest `seen`."""
 
     async def read_digest() -> str:
         return (await load_overview(gateway, caller)).digest
@@ -152,7 +153,8 @@ async def index_events(
 
 
 async def load_overview(gateway: State, caller: Caller) -> Overview:
-    """Return the overview for this caller. Raises Unavailable if the ledger is away."""
+    """Return the data of the start page for this caller. Raises Unavailable if the ledger cannot be
+    reached."""
     known = gateway.signs.get(caller.tenant)
     queues = await run_in_threadpool(_queue_depths)
     statuses = await run_in_threadpool(read_statuses)

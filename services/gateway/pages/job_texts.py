@@ -1,7 +1,6 @@
-"""The texts of a job with its result's evidence: in a row of a table, and under all metrics.
-
-Offsets of evidence refer to the judged text, unless the evidence names another text.
-"""
+"""The texts of a job with the evidence of its result marked, for a row of a table and for the pages
+of all metrics. Offsets of evidence refer to the judged text, unless the evidence names another
+text."""
 
 from __future__ import annotations
 
@@ -24,20 +23,21 @@ from shared.reports.pages.page_text import Mark, MarkedText, pieces
 
 @dataclass(frozen=True)
 class JobText:
-    """A text of a request with its marked parts."""
+    """A text of a request, split into marked and unmarked pieces."""
 
     name: str
     pieces: list[MarkedText]
 
 
 def plain_text(text: JobText) -> str:
-    """The text without marks."""
+    """Return the text without marks."""
     return "".join(piece.text for piece in text.pieces)
 
 
 @dataclass(frozen=True)
 class RowDetail:
-    """A line with the explained decision and its other texts; none if not kept."""
+    """A line of a batch with the explained decision and its texts. The texts are empty if they were
+    not kept."""
 
     line: int
     job: Job
@@ -46,7 +46,8 @@ class RowDetail:
 
 
 async def load_row_detail(gateway: State, batch: Batch, line: int) -> RowDetail:
-    """Raises UnknownJob if the batch has no such line, or its job is deleted."""
+    """Return the texts of a line. Raises UnknownJob if the batch has no such line or the job was
+    deleted."""
 
     def read(connection: Connection) -> RowDetail | None:
         facts = result_facts.c
@@ -70,7 +71,7 @@ async def load_row_detail(gateway: State, batch: Batch, line: int) -> RowDetail:
 
 
 def texts_of(job: Job) -> list[JobText]:
-    """Return the texts, the judged one first, each with its evidence marked."""
+    """Return the job's texts with evidence marked, the judged text first."""
     contract = metrics().get(job.metric)
     if contract is None:
         return _elicited_texts(job)
@@ -85,7 +86,8 @@ def texts_of(job: Job) -> list[JobText]:
 
 
 def _elicited_texts(job: Job) -> list[JobText]:
-    """Return the texts of a question and the model's answer, with its conclusion marked."""
+    """Return the texts of an elicited question, and the model's answer with its conclusion
+    marked."""
     contract = reported().get(job.metric)
     fields = () if contract is None or contract.facts is None else contract.facts.more_texts
     elicited = (job.result or {}).get("elicitation") or {}
@@ -100,7 +102,8 @@ def _elicited_texts(job: Job) -> list[JobText]:
 
 
 def result_spans(job: Job, name: str = "") -> list[Mark]:
-    """Return the evidence's spans in this text; spans without a name belong to the judged text."""
+    """Return the marks for the evidence in this text. Evidence that names no text belongs to the
+    judged text."""
     contract = metrics().get(job.metric)
     judged = "text" if contract is None else contract.facts.text
     return list(_spans((job.result or {}).get("evidence") or (), name or judged, judged))

@@ -1,7 +1,6 @@
-"""A job beside another one: its edited source, its siblings, and other results of its text.
-
-The page does not judge. It shows differences of words and numbers, before and after.
-"""
+"""Comparison of a job with other jobs: its source before an edit, other edits of the same source,
+and other results of the same text. The page makes no judgement. It shows words and numbers before
+and after."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ SHOWN = {  # field → its name
 
 @dataclass(frozen=True)
 class Version:
-    """A job whose request was edited. score: None without one."""
+    """A job whose request is an edit of another job's. `score` is None if there is no score."""
 
     job_id: str
     status: str
@@ -42,8 +41,8 @@ class Version:
 
 @dataclass(frozen=True)
 class JobComparison:
-    """Two jobs of a metric. texts: field → its change. parts: name → before and after, with the
-    metric's probabilities at the end."""
+    """Two jobs of a metric. `texts` holds (field, changes of its words). `parts` holds each part
+    before and after, with the metric's probabilities at the end."""
 
     other: Job
     texts: Sequence[tuple[str, Sequence[WordChange]]]
@@ -52,7 +51,8 @@ class JobComparison:
 
 @dataclass(frozen=True)
 class VersionHistory:
-    """The source of an edited job, and its siblings. changes: since the parent; None: it is one."""
+    """The source of an edited job, and all edits of the same source. `changes` are the changes
+    since the source, or None if the job is the source itself."""
 
     parent: Job
     versions: Sequence[Version]
@@ -60,14 +60,14 @@ class VersionHistory:
 
     @property
     def best(self) -> float | None:
-        """The highest score of all versions."""
+        """The highest score of all edits, or None."""
         scores = [version.score for version in self.versions if version.score is not None]
         return max(scores, default=None)
 
 
 @dataclass(frozen=True)
 class OtherResult:
-    """A result of the same text by the same metric."""
+    """Another result of the same metric for the same text."""
 
     job_id: str
     variant: str | None
@@ -76,7 +76,8 @@ class OtherResult:
 
 
 def version_history(connection: Connection, job: Job, tenant: str) -> VersionHistory | None:
-    """Return the history; None if the job has neither an existing source nor edits."""
+    """Return the edit history of a job. Return None if its source no longer exists, or if the job
+    is not part of any edit."""
     parent_of = select(jobs_table.c.parent_job_id).where(jobs_table.c.id == job.id)
     parent_id = connection.execute(parent_of).scalar_one_or_none()
     try:
@@ -100,7 +101,7 @@ def version_history(connection: Connection, job: Job, tenant: str) -> VersionHis
 
 
 def other_results(connection: Connection, job: Job, tenant: str) -> list[OtherResult]:
-    """Return results of this job's text by its metric for comparison, newest first."""
+    """Return the other results of this job's metric for the same text, newest first."""
     key = ((job.result or {}).get("provenance") or {}).get("text_key")
     if not key:
         return []
@@ -118,7 +119,8 @@ def other_results(connection: Connection, job: Job, tenant: str) -> list[OtherRe
 
 
 def compared(connection: Connection, job: Job, other_id: str, tenant: str) -> JobComparison:
-    """Compare this job with the other one. Raises UnknownJob, also for another metric's job."""
+    """Compare this job with another one. Raises UnknownJob, also if the other job belongs to
+    another metric."""
     other = jobs.find(connection, other_id, tenant=tenant)
     if other.metric != job.metric:
         raise UnknownJob(f"this job is of {other.metric}. Compare jobs of one metric")
@@ -126,7 +128,7 @@ def compared(connection: Connection, job: Job, other_id: str, tenant: str) -> Jo
 
 
 def comparison(other: Job, job: Job) -> JobComparison:
-    """other: before; job: after."""
+    """Return the differences of two jobs. `other` is before, `job` is after."""
     old = {text.name: plain_text(text) for text in texts_of(other)}
     new = {text.name: plain_text(text) for text in texts_of(job)}
     texts = [
@@ -145,7 +147,7 @@ def comparison(other: Job, job: Job) -> JobComparison:
 
 
 def _probabilities(result: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Return all probabilities of a result by name."""
+    """Yield (name, value) for all probabilities of a result."""
     for name, value in result.items():
         if not name.startswith("probabilit"):
             continue
@@ -158,7 +160,7 @@ def _probabilities(result: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def set_parent(connection: Connection, job_id: str, parent_id: str, tenant: str) -> None:
-    """Store the source of an edited job, if it exists and belongs to the tenant."""
+    """Store the source of an edited job, if the source exists and belongs to the tenant."""
     known = select(func.count()).where(jobs_table.c.id == parent_id, jobs_table.c.tenant == tenant)
     if not connection.execute(known).scalar_one():
         return

@@ -1,8 +1,9 @@
-"""`/jobs` lists jobs; `/jobs/{id}` shows a job's state, then its result on its metric's page.
+"""The pages of jobs. `/jobs` lists jobs. `/jobs/{id}` shows a job's state, then its result as its
+metric displays it.
 
-Warnings and errors are plain unless they may repeat the caller's text. A reason is plain if its
-type is one of ours, or if it repeats nothing of the request. If the request is deleted, a reason is
-plain if the worker has screened it (`do_not_store_text`).
+Warnings and errors are blurred if they may repeat the caller's text. A reason is not blurred if its
+type is one of ours, or if it repeats nothing from the request. If the request was deleted, a reason
+is not blurred if the worker has checked it (`do_not_store_text`).
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ async def job_list(
     batch: Annotated[str, Query(pattern=f"^({BATCH_ID.pattern})?$")] = "",
     after: Annotated[str | None, Query(pattern=f"^{JOB_ID.pattern}$")] = None,
 ) -> Response:
-    """Show a page of jobs; an unknown state or metric is ignored."""
+    """Show a page of jobs. An unknown state or metric is ignored as a filter."""
     state = next((known for known in STATES if known == status), None)
     known_metric = metric if metric in all_contracts() else None
     wanted = JobPage(
@@ -170,7 +171,7 @@ async def ask_lens(request: Request, job_id: str, gateway: Gateway, caller: View
 
 @router.get("/jobs/{job_id}/result.json")
 async def result_json(job_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Return the job as JSON of the API."""
+    """Return the job as the JSON that the API sends."""
     job = await find_job(job_id, gateway, caller.tenant)
     name = f'attachment; filename="{job.id}.json"'
     return JSONResponse(job_json(job, details=True), headers={"Content-Disposition": name})
@@ -178,7 +179,7 @@ async def result_json(job_id: str, gateway: Gateway, caller: Viewer) -> Response
 
 @router.get("/jobs/{job_id}/live", dependencies=[Depends(acquire_stream)])
 async def stream_job(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Stream the job's events to a browser, which cannot send a key."""
+    """Stream the job's events to a browser, which has a session instead of a key."""
     return await stream(
         with_session_check(request, gateway, lambda: find_job(job_id, gateway, caller.tenant)),
         job_id,
@@ -189,7 +190,7 @@ async def stream_job(request: Request, job_id: str, gateway: Gateway, caller: Vi
 
 @router.post("/jobs/{job_id}/cancel")
 async def job_cancel(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Cancel the job; a job that has ended stays unchanged."""
+    """Cancel the job. A job that has ended is not changed."""
     check_scope(caller, "score", "batch")
     await checked_form(request)
     await gateway.in_ledger(
@@ -205,7 +206,8 @@ async def _lines(job: Job, gateway: State) -> list[JobLine]:
 
 
 def _metadata(job: Job, lines: list[JobLine]) -> dict[str, str]:
-    """Return the job's metadata; for a job of just one batch line, the line's."""
+    """Return the job's metadata. If the job belongs to exactly one batch line, return the metadata
+    of the line."""
     if len(lines) > 1:
         return {}
     of_line = (lines[0].caller or {}).get("metadata") if lines else None
@@ -214,7 +216,8 @@ def _metadata(job: Job, lines: list[JobLine]) -> dict[str, str]:
 
 
 def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
-    """Return the template's context. Waits for pictures: not for the event loop."""
+    """Return the template's context. It waits for plots to be drawn, so do not call it in the event
+    loop."""
     return {
         "job": job_json(job) | {"result": job.result},
         "contract": all_contracts().get(job.metric),
@@ -235,7 +238,7 @@ def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
 
 
 def _code_samples(job: Job, request: Request, *, with_key: bool) -> CodeSamples | None:
-    """Return code samples; None if the text was not kept."""
+    """Return code samples for the job's request, or None if its text was not kept."""
     request_sent, contract = request_of(job), all_contracts().get(job.metric)
     if request_sent is None or contract is None:
         return None
@@ -248,7 +251,7 @@ SHORTEST = 4  # characters of a text that is looked for: shorter ones stand in e
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A sentence of a result or a problem. where: a JSON pointer into the request, or empty."""
+    """A sentence of a warning or error. `where` is a JSON pointer into the request, or empty."""
 
     text: str
     plain: bool  # else blurred
@@ -257,7 +260,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why a job failed, with errors by field."""
+    """The reason why a job failed, with errors by field."""
 
     detail: Reason
     errors: tuple[Reason, ...]
@@ -274,7 +277,7 @@ def warnings(job: Job) -> tuple[Reason, ...]:
 
 
 def failed(job: Job) -> Failed | None:
-    """Return the failure; None for other jobs."""
+    """Return the failure, or None if the job did not fail."""
     if job.error is None:
         return None
     texts = _texts(job)
@@ -288,7 +291,7 @@ def failed(job: Job) -> Failed | None:
 
 
 def _texts(job: Job) -> Sequence[str] | None:
-    """Return the caller's texts, names included; None if they are not known any more."""
+    """Return the texts that the caller sent, or None if they are no longer known."""
     if job.request.get("do_not_store_text"):
         return ()
     request = request_of(job)
@@ -315,7 +318,8 @@ class CodeSamples:
 def code_samples(
     contract: ServiceContract, body: dict[str, Any], request: Request, *, with_key: bool
 ) -> CodeSamples | None:
-    """Return code samples without the key; None for a body that is too long to paste."""
+    """Return code samples that do not contain the key. Return None for a body that is too long to
+    paste."""
     if len(str(body)) > MOST_PASTED:
         return None
     url = f"{base_url(request)}{contract.path}"
@@ -346,10 +350,8 @@ def _python(url: str, body: dict[str, Any], *, with_key: bool) -> str:
 
 
 def result_html(job: Job) -> str | None:
-    """A job's result as its metric shows it; None where this version cannot read it.
-
-    Waits for pictures: not for the event loop.
-    """
+    """Return a job's result as its metric displays it, or None if this version cannot read it. It
+    waits for plots to be drawn, so do not call it in the event loop."""
     contract, report = all_contracts().get(job.metric), report_of(job)
     if contract is None or report is None:
         return None
@@ -373,7 +375,7 @@ def report_of(job: Job) -> Message | None:
 
 
 def request_of(job: Job) -> JobRequest | None:
-    """Return the request; None if its text was not kept."""
+    """Return the job's request, or None if its text was not kept."""
     contract = all_contracts().get(job.metric)
     if contract is None:
         return None

@@ -1,4 +1,4 @@
-"""Log in with an API key, log out, and choose whether texts are shown at once."""
+"""Pages to log in with an API key, to log out, and to choose if texts are blurred."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ router = page_router()
 async def login_form(
     request: Request, gateway: Gateway, next: Annotated[str, Query(max_length=2_000)] = "/"
 ) -> Response:
-    """Ask for a key, unless none is needed."""
+    """Show the log-in form, or redirect to `next` if no key is required."""
     if not await requires_key(gateway):
         return RedirectResponse(local(next), 303)
     return page(request, "login.html", next=local(next), wrong=None, kept="", action="")
@@ -41,7 +41,8 @@ async def login_form(
 
 @router.post("/login")
 async def login(request: Request, gateway: Gateway) -> Response:
-    """Open a session for this key; then show the waiting form again."""
+    """Open a session for this key, then continue with the form that was interrupted by the log-in,
+    if any."""
     form = await form_of(request, limit=LOGIN_BYTES)
     target = local(form.get("next", "/"))
     kept, action = form.get("kept", ""), local(form.get("action", "/"))
@@ -69,7 +70,8 @@ async def login(request: Request, gateway: Gateway) -> Response:
 
 
 def _resumed(request: Request, kept: str, action: str) -> Response | None:
-    """Return the waiting form; None if there is none, or it cannot be read."""
+    """Return the form that was interrupted by the log-in. Return None if there is none or it cannot
+    be read."""
     try:
         return resumed(request, kept, action) if kept else None
     except ValueError:
@@ -89,7 +91,7 @@ async def logout(request: Request, gateway: Gateway) -> Response:
 
 @router.post("/settings")
 async def settings(request: Request) -> Response:
-    """Set whether texts are shown at once or blurred."""
+    """Store the choice if texts are shown at once or blurred."""
     form = await checked_form(request)
     reveal, target = form.get("reveal") == "always", local(form.get("next", "/"))
     response = RedirectResponse(target, 303)
@@ -101,6 +103,7 @@ async def settings(request: Request) -> Response:
 
 
 def local(target: str) -> str:
-    """Return an address on this service, or the start page: prevents open redirects."""
+    """Return `target` if it is an address on this service, otherwise the start page. This prevents
+    open redirects."""
     inside = target.startswith("/") and not target.startswith(("//", "/\\"))
     return target if inside and target.isprintable() and "\\" not in target else "/"

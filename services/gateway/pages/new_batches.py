@@ -1,8 +1,6 @@
-"""A new batch from a table that is uploaded in the browser.
-
-An upload is kept as a file. The next page shows its first rows, the mapping of columns to fields,
-the first requests and errors by line, before anything is scored. It works without a script.
-"""
+"""Creation of a batch from a table that is uploaded in the browser. The upload is stored as a file.
+Before anything is scored, the next page shows the first rows, the mapping of columns to fields, the
+first requests, and errors by line. The pages work without scripts."""
 
 from __future__ import annotations
 
@@ -106,7 +104,8 @@ def metric_named(name: str) -> MetricContract:
 
 
 def _table(form: FormData) -> tuple[str, BinaryIO]:
-    """Return (name, bytes) of the uploaded file, else of the pasted rows. Raises InvalidBody."""
+    """Return (name, binary file) of the uploaded file, or of the pasted rows if there is no file.
+    Raises InvalidBody."""
     sent, pasted = form.get("file"), str(form.get("rows", ""))
     if isinstance(sent, UploadFile) and sent.filename:
         return sent.filename.replace("\0", "")[: file_routes.LONGEST_NAME], sent.file
@@ -117,7 +116,8 @@ def _table(form: FormData) -> tuple[str, BinaryIO]:
 
 @router.get("/batches/new/{file_id}")
 async def preview(request: Request, file_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Show the first rows, the mapping as selects, the first requests, and errors."""
+    """Show the first rows, the mapping of columns as select boxes, the first requests, and
+    errors."""
     check_scope(caller, "batch")
     file = await file_routes.find_file(file_id, gateway, caller.tenant)
     return await _table_page(request, file, gateway, caller, request.query_params.multi_items())
@@ -131,7 +131,7 @@ async def _table_page(
     sent: Sequence[tuple[str, str]],
     refused: TableError | None = None,
 ) -> Response:
-    """refused: why the lines were rejected."""
+    """Show the preview of a table. `refused` holds the errors if lines were rejected."""
     fields = dict(sent)
     contract = metric_named(fields.get("metric", ""))
     kind = f"columns {contract.name}"
@@ -164,7 +164,8 @@ async def _table_page(
 
 
 def _fields(contract: MetricContract) -> list[tuple[str, bool, tuple[str, ...]]]:
-    """Return (field, True if required, choices), fields of the form first."""
+    """Return (field, True if required, choices) for each field, required fields and those of the
+    form first."""
     choices = {field.name: field.choices for field in contract.form}
     hidden = {"metadata", "context", "webhook", "trace", "accept_untrained_languages"}
     request = contract.request

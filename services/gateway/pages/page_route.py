@@ -1,7 +1,6 @@
-"""The route of every page: errors become pages, strangers log in, foreign content is blocked.
-
-An open page learns by server-sent events when it should be fetched again.
-"""
+"""The route class of all pages. Errors become pages, visitors without a session are sent to the
+log-in, and content from other sites is blocked. Server-sent events tell an open page when to
+reload."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class PageRoute(APIRoute):
-    """A route whose errors are pages."""
+    """A route that shows errors as pages."""
 
     def get_route_handler(self) -> Handler:
         """Return FastAPI's handler with errors as pages and the headers of pages."""
@@ -73,7 +72,8 @@ class PageRoute(APIRoute):
 
 
 def _compressed(request: Request, response: Response) -> Response:
-    """Return a page as gzip if the browser accepts it; streams and small answers stay plain."""
+    """Return the page with gzip compression if the browser accepts it. Streams and small responses
+    are not compressed."""
     accepted = request.headers.get("accept-encoding", "").lower()
     if not isinstance(response, HTMLResponse) or "gzip" not in accepted:
         return response
@@ -86,12 +86,13 @@ def _compressed(request: Request, response: Response) -> Response:
 
 
 def page_router() -> APIRouter:
-    """Return a router for pages, which the API's description does not list."""
+    """Return a router for pages. The API's description does not include its routes."""
     return APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 def page_or_problem(request: Request, error: Exception) -> Response:
-    """Answer an unknown address: a page for a browser, a problem for other clients."""
+    """Return the response for an unknown address: a page for a browser, and a JSON problem for
+    other clients."""
     is_missing = isinstance(error, HTTPException) and error.status_code == 404
     if not is_missing or "text/html" not in request.headers.get("accept", "").lower():
         return http_error(request, error)
@@ -105,16 +106,16 @@ KEPT_FIELDS = 2_000
 
 
 async def _refused(request: Request, error: NotAuthenticated) -> Response:
-    """Show the log-in in place of a page without a session; refuse a stream, since its script
-    expects events and would get a page by a redirect."""
+    """Show the log-in form instead of a page without a session. A stream is refused instead, since
+    a redirect would send a page to a script that expects events."""
     if request.headers.get("accept", "").startswith("text/event-stream"):
         return _problem(request, error.status, error.title, error.detail)
     return await _login(request)
 
 
 async def _login(request: Request) -> Response:
-    """Show the log-in: by redirect, or with the input of a form whose session has ended. The input
-    is only in the page, never in an address, log or storage."""
+    """Redirect to the log-in, or, for a form whose session has ended, show the log-in with the
+    form's input. The input is only in the page, never in an address, a log or storage."""
     form = await _unsent_form(request)
     kind = request.headers.get("content-type", "")
     if form is None and (request.method == "POST" and kind.startswith("multipart/form-data")):
@@ -128,7 +129,8 @@ async def _login(request: Request) -> Response:
 
 
 async def _unsent_form(request: Request) -> SentForm | None:
-    """Return the form; None if there is none, it is too large, or another site may have sent it."""
+    """Return the submitted form, to be sent again after the log-in. Return None if it is missing,
+    too large or contains a key, or if another site may have sent it."""
     if request.method != "POST" or not is_same_origin(request.headers):
         return None
     try:
@@ -139,7 +141,8 @@ async def _unsent_form(request: Request) -> SentForm | None:
 
 
 def resumed(request: Request, kept: str, action: str) -> Response:
-    """Return a form that waited for the log-in. Raises ValueError."""
+    """Return the page that sends an interrupted form again. Raises ValueError for an unreadable
+    form."""
     again = retry_form(pairs_of(kept), action)
     title, detail = "You are logged in", "Your session had ended when you sent a form."
     return page(request, "problem.html", title=title, detail=detail, again=again)
@@ -167,10 +170,8 @@ TYPED = {  # fields that people type into → what they are called
 
 @dataclass(frozen=True)
 class RetryForm:
-    """A refused form, to be corrected and sent again with its input.
-
-    typed: (field, name, value); kept: fields of the page itself.
-    """
+    """A rejected form, shown again for correction. `typed` holds (name, label, value) of the
+    visible inputs. `kept` holds the hidden fields."""
 
     action: str
     typed: list[tuple[str, str, str]]
@@ -178,7 +179,8 @@ class RetryForm:
 
 
 def _retry_form(request: Request) -> RetryForm | None:
-    """Return the form; None if none was read, another site may have sent it, or it has a key."""
+    """Return the form to correct. Return None if the request had none, if it contains a key, or if
+    another site may have sent it."""
     form: SentForm | None = getattr(request.state, "form", None)
     if form is None or "key" in form or not is_same_origin(request.headers):
         return None
@@ -187,14 +189,16 @@ def _retry_form(request: Request) -> RetryForm | None:
 
 
 def retry_form(pairs: Sequence[Pair], action: str) -> RetryForm:
-    """Return a form of these fields without the token, which the page renews."""
+    """Return a form with these fields. The anti-forgery token is left out, since the page renews
+    it."""
     fields = [pair for pair in pairs if pair[0] != FIELD]
     typed = [(name, TYPED[name], value) for name, value in fields if name in TYPED]
     return RetryForm(action, typed, [pair for pair in fields if pair[0] not in TYPED])
 
 
 def _url(request: Request, *, any_method: bool = False) -> str:
-    """Return the address to continue at after the log-in; only for GET unless `any_method`."""
+    """Return the address to continue at after the log-in. Only GET addresses are kept unless
+    `any_method`."""
     if request.method != "GET" and not any_method:
         return "/"
     query = f"?{request.url.query}" if request.url.query else ""
@@ -206,10 +210,9 @@ LONGEST_SECONDS = 600.0  # then the browser comes back
 
 
 def changes(look: Look[str], seen: str) -> EventSourceResponse:
-    """look: returns a string that changes with the page; NotAuthenticated ends the stream.
-
-    seen: the string of the page as shown; empty: not known.
-    """
+    """Return a stream that sends an event when the page changes. `look` returns a string that
+    changes with the page, and ends the stream by raising NotAuthenticated. `seen` is this string
+    for the page as shown, or empty if unknown."""
     return EventSourceResponse(_changes(look, seen), headers=STREAM_HEADERS)
 
 

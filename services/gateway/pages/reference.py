@@ -1,4 +1,5 @@
-"""`/docs`: the API's operations and their fields, from the same description as `/openapi.json`."""
+"""The page `/docs`: the API's operations and their fields, built from the same description as
+`/openapi.json`."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class SchemaField:
 
 @dataclass(frozen=True)
 class Operation:
-    """A method of a path. bodies: name of a message → its fields; if several, alternatives."""
+    """An HTTP method of a path. `bodies` maps the name of each possible request message to its
+    fields."""
 
     id: str
     method: str
@@ -46,7 +48,7 @@ class Operation:
 
 @router.get("/docs")
 async def reference(request: Request) -> Response:
-    """Show every operation by tag; public, as the description is."""
+    """Show every operation by tag. The page is public, like the description."""
     tags = await run_in_threadpool(_operations, request.app)
     return page(request, "reference.html", tags=tags)
 
@@ -91,7 +93,7 @@ def _operation(method: str, path: str, spec: dict[str, Any], messages: dict[str,
 
 
 def _messages(body: dict[str, Any]) -> Iterator[str]:
-    """Return the names of the possible messages in the body."""
+    """Yield the names of the messages that the body may be."""
     for content in body.get("content", {}).values():
         schema = content.get("schema", {})
         for option in schema.get("anyOf") or schema.get("oneOf") or [schema]:
@@ -108,7 +110,7 @@ def _fields(message: dict[str, Any]) -> list[SchemaField]:
 
 
 def _kind(schema: dict[str, Any]) -> str:
-    """Return a short name of a type; a message by its name."""
+    """Return a short name of a type. A message is shown by its name."""
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "enum" in schema:

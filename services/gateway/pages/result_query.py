@@ -1,7 +1,5 @@
-"""The address is the view: filters, order and columns of the results table, and back.
-
-Parts of an address that cannot be read filter nothing, and are listed in `ignored`.
-"""
+"""Conversion between the address of the results table and its filters, order and columns.
+Parameters that cannot be read do not filter and are listed in `ignored`."""
 
 from __future__ import annotations
 
@@ -76,7 +74,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Chip:
-    """A filter in force. address: of the table without it."""
+    """An active filter. `address` shows the table without this filter."""
 
     text: str
     address: str
@@ -84,10 +82,8 @@ class Chip:
 
 @dataclass(frozen=True)
 class ResultQuery:
-    """The view of the table. pairs: the known ones of the address, except `after`.
-
-    ignored: the other parts of the address, each with the reason.
-    """
+    """The filters, order and columns of the table. `pairs` holds the known parameters of the
+    address, except `after`. `ignored` lists the other parameters, each with the reason."""
 
     path: str
     pairs: tuple[Pair, ...]
@@ -99,7 +95,7 @@ class ResultQuery:
 
     @property
     def filters(self) -> tuple[Pair, ...]:
-        """The pairs that leave rows out."""
+        """The parameters that filter rows."""
         return tuple(pair for pair in self.pairs if pair[0] not in NO_FILTERS)
 
     @property
@@ -109,19 +105,19 @@ class ResultQuery:
 
     @property
     def any_failure(self) -> ResultQuery:
-        """The same view without the filter of one failure or reason."""
+        """The same view without its filter by failure or by reason for no test."""
         pairs = tuple(pair for pair in self.pairs if pair[0] not in ("reason", "why"))
         facets = [facet for facet in self.filter.facets if not facet.startswith(UNTESTED)]
         return replace(self, pairs=pairs, filter=replace(self.filter, reason="", facets=facets))
 
     @property
     def split(self) -> str:
-        """The key that splits the scores; empty if nothing does."""
+        """The key that splits the scores, or an empty string."""
         return dict(self.pairs).get("split", "")
 
     @property
     def pairwise(self) -> bool:
-        """True if the values of the split are compared two by two."""
+        """True if the values of the split are compared in pairs."""
         return "pairs" in dict(self.pairs)
 
     @property
@@ -131,12 +127,12 @@ class ResultQuery:
 
     @property
     def filter_values(self) -> dict[str, str]:
-        """name → value, of filters that have one."""
+        """A mapping from filter name to value."""
         return dict(self.filters)
 
     @property
     def chips(self) -> list[Chip]:
-        """Both bounds of a number are one."""
+        """The active filters. The lower and upper bound of a number form one chip."""
         alike: dict[Pair, list[Pair]] = {}
         for pair in self.filters:
             column = ranged(pair[0])
@@ -160,7 +156,8 @@ class ResultQuery:
         return f"{self.path}/statistics{'?' if query else ''}{query}"
 
     def charts_from(self, number: int) -> str:
-        """Return the address of the statistics with the report's charts from this number on."""
+        """Return the address of the statistics page that shows the report's charts from `number`
+        on."""
         query = urlencode([*self.pairs, ("charts", str(number))])
         return f"{self.path}/statistics?{query}#report"
 
@@ -170,17 +167,18 @@ class ResultQuery:
         return self._url(self.pairs)
 
     def sorted_by(self, name: str) -> str:
-        """Return the address of the same rows in another order, or the reverse of the current."""
+        """Return the address of the same rows sorted by this column, or in reverse if they already
+        are."""
         others = [pair for pair in self.pairs if pair[0] not in ("sort", "desc")]
         turned = self.order.by == name and not self.order.descending
         return self._url([*others, ("sort", name), *([("desc", "1")] if turned else [])])
 
     def only(self, *pairs: Pair) -> str:
-        """Return the address of the batch's rows that pass these filters and no others."""
+        """Return the address of the batch's rows that match only these filters."""
         return self._url(pairs)
 
     def query_within(self, *pairs: Pair) -> str:
-        """Return the query of the rows in this view that also pass these filters."""
+        """Return the query for the rows of this view that also match these filters."""
         replaced = {_subject(*pair) for pair in pairs}
         kept = [pair for pair in self.filters if _subject(*pair) not in replaced]
         return urlencode([*kept, *pairs])
@@ -190,7 +188,8 @@ class ResultQuery:
         return f"{self.path}?{self.query_within(*pairs)}#items"
 
     def sort_order(self, name: str) -> str:
-        """As `aria-sort` says it; empty where another column sorts."""
+        """Return the value of `aria-sort`, or an empty string if another column determines the
+        order."""
         if self.order.by != name:
             return ""
         return "descending" if self.order.descending else "ascending"
@@ -201,7 +200,7 @@ class ResultQuery:
 
 
 def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
-    """sent: the pairs of the address, in order."""
+    """Parse the address of a table. `sent` holds its parameters in order."""
     contract = reported().get(batch.metric)
     rules = surprising_rules(batch.metric)
     parts = () if contract is None else tuple(contract.parts)
@@ -249,10 +248,8 @@ def filled_pairs(sent: Sequence[Pair]) -> list[Pair]:
 
 
 def query_to_take(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
-    """Return what `parse_query` does, for rows that leave the page.
-
-    Raises BadInput if a part cannot be read, since other rows would leave than were meant.
-    """
+    """Return the same as `parse_query`, for exports and other uses of the rows. Raises BadInput if
+    a parameter cannot be read, since the rows would then differ from those intended."""
     view = parse_query(batch, tenant, sent)
     if view.ignored:
         raise BadInput(f"these filters cannot be read: {'; '.join(view.ignored)}")
@@ -262,7 +259,8 @@ def query_to_take(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuer
 def _sorted_out(
     pairs: Sequence[Pair], parts: Sequence[str], reasons: Sequence[str]
 ) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
-    """Return the known pairs, and the faults of the others. Empty values are a form's."""
+    """Return the known parameters, and the errors of all others. Empty values are ignored, since a
+    form sends empty fields."""
     sent = [pair for pair in dict.fromkeys(pairs) if pair[1] and pair[0] not in ELSEWHERE]
     wrong = {pair: _fault(*pair, parts=parts, reasons=reasons) for pair in sent}
     last = {_subject(*pair): pair for pair in sent if not wrong[pair]}
@@ -279,20 +277,20 @@ def _sorted_out(
 
 
 def _subject(name: str, value: str) -> Pair:
-    """Return the key under which an address may have one pair."""
+    """Return the key that identifies a parameter. Only one parameter per key counts."""
     if name == "meta":
         return name, value.partition("=")[0]
     return name, value if name in REPEATED else ""
 
 
 def ignored_pair(name: str, value: str, why: str) -> str:
-    """Return the pair with its fault as a page shows it."""
+    """Return the parameter with its error as a page shows it."""
     shown = value if len(value) <= SAID else f"{value[:SAID]}…"
     return f"{name[:SAID]} = {shown}: {why}"
 
 
 def _fault(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str]) -> str:
-    """Return why this pair filters nothing; empty if it does filter."""
+    """Return why this parameter cannot be used, or an empty string if it can."""
     if len(value) > LONGEST:
         return f"it is longer than {LONGEST} characters"
     listed = {"status": STATUSES, "verdict": VERDICTS, "reason": reasons, "judged": ANSWERS}
@@ -318,7 +316,7 @@ def _fault(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str
 
 
 def as_number(value: str | None) -> float | None:
-    """The finite number that is written; None: none is."""
+    """Return the finite number in the text, or None."""
     written = value or ""
     if not written.isascii() or "_" in written:  # which Python reads
         return None
@@ -330,7 +328,7 @@ def as_number(value: str | None) -> float | None:
 
 
 def _key(pairs: Sequence[Pair]) -> list[str | float | int]:
-    """The key that a page begins after; empty: the first page."""
+    """Return the sort key after which the page begins. It is empty for the first page."""
     sent = next((value for name, value in pairs if name == "after"), "[]")
     try:
         key = json.loads(sent)
@@ -351,13 +349,14 @@ def _is_key(value: Any) -> bool:
 
 
 def ranged(name: str) -> str:
-    """The column that this filter bounds; empty: it bounds none."""
+    """Return the column that this filter bounds, or an empty string if the filter is not a
+    bound."""
     column, _, end = name.rpartition("_")
     return column if end in ("from", "to") and name not in NAMES else ""
 
 
 def value_name(column: str, value: str) -> str:
-    """A value of this column as people read it, as a language by its name."""
+    """Return the display form of a value of this column, for example the name of a language."""
     if column == "language":
         return language_name(value)
     if column in ("why", "without"):
@@ -366,7 +365,8 @@ def value_name(column: str, value: str) -> str:
 
 
 def filter_label(name: str, value: str, metric: str = "") -> str:
-    """A filter as a chip says it. metric: whose parts are named as people call them."""
+    """Return the text of a filter's chip. The display names of a metric's parts come from
+    `metric`."""
     if name == "facet":
         return value.replace("=", ": ", 1)
     if name == "reason":
@@ -378,7 +378,8 @@ def filter_label(name: str, value: str, metric: str = "") -> str:
 
 
 def filters_label(some: Sequence[Pair], metric: str, top: float | None) -> str:
-    """One filter, or both bounds of a number. top: the upper bound that belongs to it."""
+    """Return the text of one filter, or of both bounds of a number. `top` is the highest possible
+    value, which is inclusive as an upper bound."""
     ends = {name.rpartition("_")[2]: value for name, value in some}
     high = ends.get("to")
     if not ranged(some[0][0]) or high is None:

@@ -1,7 +1,8 @@
-"""Any result as facts and tables: the page of a service without a page module.
+"""Display of any result as facts and tables, for services without a page module.
 
-Facts are single values. Lists, and mappings of similar messages, are tables. Other values are
-sections. A string is blurred as the caller's or a model's, unless it is known to be ours.
+Single values are shown as facts. Lists, and mappings of similar messages, are tables. Other values
+are sections. A string is blurred unless it is known to be ours, since it may come from the caller
+or a model.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ Kind = Literal["number", "interval", "ours", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value with its display form; numbers may be None, texts are blurred."""
+    """One value with its display form. A number may be None. Texts are blurred."""
 
     kind: Kind
     value: Json
@@ -59,10 +60,8 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Generic[Value]):
-    """Rows under columns; each begins with its header. Omitted rows are in the JSON only.
-
-    caption, note: for tables without a title above.
-    """
+    """A table with column names. Each row begins with its own name. Omitted rows are only in the
+    JSON. `caption` and `note` are for tables without a title above them."""
 
     columns: Sequence[Value]
     rows: Sequence[Sequence[Value]]
@@ -72,7 +71,7 @@ class Table(Generic[Value]):
     columns_left_out: int = 0
 
     def is_numeric(self, column: int) -> bool:
-        """Return True if a column has only numbers, which are aligned right."""
+        """Return True if a column has only numbers. Such columns are aligned to the right."""
         cells = [row[column] for row in self.rows if column < len(row)]
         values = [cell for cell in cells if cell is not None and cell != NO_NUMBER]
         return bool(values) and all(map(_is_number, values))
@@ -80,7 +79,7 @@ class Table(Generic[Value]):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of a result. path: unique in the page."""
+    """A titled part of a result. `path` is unique in the page."""
 
     title: Cell
     path: str
@@ -91,7 +90,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ResultContext:
-    """The data of the template without the report. plots: titles; the batch's page shows them."""
+    """The data of the template without the report. `plots` holds the titles of plots, which the
+    batch's page shows."""
 
     lead: str
     batch: str | None  # whose results are summed up
@@ -117,7 +117,7 @@ def view(request: JobRequest | None, report: Message) -> ResultContext:
 
 
 def _answer(request: JobRequest | None, report: Message) -> ResponseTable:
-    """Return the answer by the service's `page.py`, if it has one."""
+    """Return the summary from the service's `page.py`. If it has none, return a general summary."""
     contracts = registry.contracts().items()
     name = next((name for name, contract in contracts if contract.report is type(report)), "")
     page = registry.page(name)
@@ -149,17 +149,15 @@ def _mean(report: BatchReport) -> str:
 
 @dataclass(frozen=True)
 class TableFormatter:
-    """Converts results into sections.
-
-    ours: True if every string is ours, as in summaries of many results. answer: names of rows and
-    columns of its field, if the numbers agree.
-    """
+    """Converter of results into sections. `ours` is true if every string comes from us, as in
+    summaries of many results. `answer` names the rows and columns of its field, if their numbers
+    agree."""
 
     ours: bool = False
     answer: ResponseTable = NO_ANSWER
 
     def section(self, name: str, value: Json, path: str = "part", *, ours: bool = False) -> Section:
-        """Return a named part of a result with its content."""
+        """Return a part of a result as a section with its content."""
         ours = ours or self.ours or name in OURS
         title = self._name(name)
         value = with_language_names(name, value)
@@ -221,21 +219,22 @@ class TableFormatter:
         )
 
     def _is_plain(self, name: str, value: Json) -> bool:
-        """Return True if the value fits on one line."""
+        """Return True if the value can be shown as a fact, without its own table or section."""
         if isinstance(value, list):
             short = len(value) <= FEW and not any(isinstance(item, list | dict) for item in value)
             return not value or (short and name != self.answer.field)
         return not isinstance(value, Mapping) or is_interval(value) or not value
 
     def _name(self, name: str) -> Cell:
-        """Return a field's name as words; a key that is not a field name is the caller's."""
+        """Return a field's name as words. A key that cannot be a field name comes from the caller
+        and is blurred."""
         bare = name.replace(" ", "_")
         ours = self.ours or (bare.isascii() and (bare.isidentifier() or bare.isdigit()))
         return Cell("ours" if ours else "text", name.replace("_", " "))
 
 
 def with_language_names(name: str, value: Json) -> Json:
-    """Return the value of a field of this name, with display names of languages."""
+    """Return the value of the field `name`, with language codes replaced by display names."""
     if name not in OF_LANGUAGES or not isinstance(value, Mapping):
         return value
     return {language_name(key): _with_language(held) for key, held in value.items()}
@@ -248,7 +247,7 @@ def _with_language(held: Json) -> Json:
 
 
 def _has_same_keys(values: list[Json]) -> bool:
-    """Return True for rows of one table: mappings with the same keys."""
+    """Return True if the values can be rows of one table: mappings with the same keys."""
     mappings = [value for value in values if isinstance(value, Mapping)]
     return (
         len(values) > 1 and len(mappings) == len(values) and len(set(map(frozenset, values))) == 1
@@ -256,14 +255,14 @@ def _has_same_keys(values: list[Json]) -> bool:
 
 
 def _needs_sections(values: list[Json]) -> bool:
-    """Return True for values too wide for rows, and few enough for sections."""
+    """Return True if the values are too wide for table rows and few enough for sections."""
     mappings = [value for value in values if isinstance(value, Mapping)]
     wide = any(len(_flatten(value)) > WIDE for value in mappings)
     return wide and len(mappings) == len(values) <= MOST_CARDS
 
 
 def _flatten(value: Json) -> dict[str, Json]:
-    """Return a row's cells by column; nested values by path."""
+    """Return the cells of a row by column name. Nested values are named by path."""
     if isinstance(value, list) and len(value) <= MOST_COLUMNS:
         return {str(place): held for place, held in enumerate(value, 1)}
     if not isinstance(value, Mapping) or is_interval(value):
@@ -278,7 +277,8 @@ def _flatten(value: Json) -> dict[str, Json]:
 
 
 def cell(value: Json, ours: bool) -> Cell:
-    """ours: True if its strings are ours. Nested values are JSON, cut short."""
+    """Return a value as a cell. `ours` is true if its strings come from us. Nested values are shown
+    as JSON, cut to a maximum length."""
     if isinstance(value, bool):
         return Cell("ours", "yes" if value else "no")
     if value is None or isinstance(value, int | float):
@@ -294,7 +294,7 @@ def cell(value: Json, ours: bool) -> Cell:
 
 
 def _is_numeric(value: Json) -> bool:
-    """Numbers within lists hold no text."""
+    """Return True for a number, or for nested lists that contain only numbers."""
     if isinstance(value, list):
         return all(map(_is_numeric, value))
     return value is None or isinstance(value, bool | int | float)

@@ -1,8 +1,6 @@
-"""`/queues`: lines that people judge, and how far they agree; `/queues/{id}/judge` shows one.
-
-Blind by default: score and verdict come after the answer. Every step is a form; keys press its
-buttons.
-"""
+"""The pages of review queues. `/queues` shows queues and the agreement of reviewers.
+`/queues/{id}/judge` shows a line to judge. Review is blind by default: score and verdict appear
+after the answer. Every step is a form with keyboard shortcuts."""
 
 from __future__ import annotations
 
@@ -65,8 +63,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class ReviewLine:
-    """A line to judge. texts: empty if not kept. decision: the explained one; empty if the metric
-    has none."""
+    """A line to judge. `texts` is empty if they were not kept. `decision` is the explained
+    decision, or empty if the metric has none."""
 
     job: Job
     texts: list[JobText]
@@ -80,12 +78,12 @@ class ReviewLine:
 
     @property
     def takes_notes(self) -> bool:
-        """Return True if judgements may have notes, which quote."""
+        """Return True if judgements may have notes, which may quote the texts."""
         return not self.job.request.get("do_not_store_text")
 
 
 def line_of(job: Job, given: ReviewerJudgement | None = None) -> ReviewLine:
-    """Return the job's texts with the explanation's marks. given: adds the reviewer's marks."""
+    """Return the job's texts with the explanation's marks. `given` adds the reviewer's marks."""
     texts = texts_to_mark(job)
     marks = {name: result_spans(job, name) for name in texts}
     for span in () if given is None else given.spans:
@@ -96,7 +94,8 @@ def line_of(job: Job, given: ReviewerJudgement | None = None) -> ReviewLine:
 
 
 def decision_of(job: Job) -> str:
-    """Return the decision of the request or model, else the one that the explanation states."""
+    """Return the decision of the request or of the model, or else the one that the explanation
+    states."""
     contract = reported().get(job.metric)
     facts = FactPaths() if contract is None or contract.facts is None else contract.facts
     result = job.result or {}
@@ -116,7 +115,8 @@ async def queue_list(
     caller: Viewer,
     batch: Annotated[str, Query(pattern=f"^({BATCH_ID.pattern})?$")] = "",
 ) -> Response:
-    """List queues, and offer a form for a queue of a batch, by default a random sample."""
+    """List the review queues, with a form for a new queue of a batch, by default of a random
+    sample."""
     check_scope(caller, "batch", "review")
     selected = await found_batch(batch, gateway, caller.tenant) if batch else None
 
@@ -145,8 +145,8 @@ async def queue_list(
 
 
 async def batch_agreement(batch: Batch, gateway: State, caller: Caller) -> Job | None:
-    """Return the job with the report on agreement. None below `ENOUGH` judgements, and if the
-    batch's service gives no scores."""
+    """Return the job with the report on agreement. Return None if there are fewer than `ENOUGH`
+    judgements, or if the batch's service gives no scores."""
     wanted = JudgementFilter(caller.tenant, batch_id=batch.id)
     known = await queue_routes.judgement_state(wanted, gateway)
     if known.number < ENOUGH:
@@ -158,7 +158,8 @@ async def batch_agreement(batch: Batch, gateway: State, caller: Caller) -> Job |
 
 
 def _selected_query(request: Request, batch: Batch | None) -> str:
-    """Return the filters and lines of the address in a queue's form."""
+    """Return the filters and line numbers in the address, as the form for a new queue needs
+    them."""
     if batch is None:
         return ""
     view = parse_query(batch, batch.tenant, request.query_params.multi_items())
@@ -168,7 +169,7 @@ def _selected_query(request: Request, batch: Batch | None) -> str:
 
 @router.post("/queues")
 async def make_queue(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Create a queue from the form or a button of another page."""
+    """Create a queue from the form, or from a button on another page."""
     check_scope(caller, "batch")
     form = await checked_form(request, limit=NOTE_BYTES)
     rubric = ["agree", *(name for name in QUESTIONS[1:] if form.get(f"ask_{name}"))]
@@ -224,7 +225,7 @@ async def queue_page(request: Request, queue_id: str, gateway: Gateway, caller: 
 
 @router.post("/queues/{queue_id}/close")
 async def close(request: Request, queue_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Stop giving out lines."""
+    """Close the queue, so that reviewers get no more lines from it."""
     check_scope(caller, "batch")
     await checked_form(request)
     await gateway.in_ledger(
@@ -242,7 +243,7 @@ async def queue_file(
     gateway: Gateway,
     caller: Viewer,
 ) -> Response:
-    """Return its judgements as a file."""
+    """Return the judgements of the queue as a file."""
     check_scope(caller, "batch", "review")
     queue = await queue_routes.find_queue(queue_id, gateway, caller)
     wanted = JudgementFilter(caller.tenant, queue_id=queue.id)
@@ -257,7 +258,8 @@ async def judge_page(
     caller: Viewer,
     after: Annotated[str, Query(pattern=f"^({JUDGEMENT_ID.pattern})?$")] = "",
 ) -> Response:
-    """Show the next line, or after an answer in a blind queue, the metric's result for the line."""
+    """Show the next line to judge. After an answer in a blind queue, show the metric's result for
+    that line first."""
     check_scope(caller, "review")
     queue = await queue_routes.find_queue(queue_id, gateway, caller)
     name = name_of(request, caller)
@@ -291,7 +293,7 @@ def _line_page(
     item: ReviewItem | None = None,
     given: ReviewerJudgement | None = None,
 ) -> Response:
-    """given: the answer, if there is one."""
+    """Show a line to a reviewer. `given` is the reviewer's answer, if there is one."""
     seconds = (progress.seconds or 0.0) * progress.left
     held = _held(request.query_params)
     turned = {}
@@ -315,8 +317,8 @@ def _line_page(
 
 
 def _held(sent: Mapping[str, str]) -> dict[str, str]:
-    """Return the reviewer's settings for this session. They are in the address; the browser stores
-    nothing."""
+    """Return the reviewer's display settings for this session. They are kept in the address, so the
+    browser stores nothing."""
     return {name: value for name, value in HELD.items() if sent.get(name) == value}
 
 
@@ -324,7 +326,7 @@ def _held(sent: Mapping[str, str]) -> dict[str, str]:
 async def handle_form(
     request: Request, queue_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Process agree, disagree, unsure, skip, or undo."""
+    """Process the button pressed: agree, disagree, unsure, skip or undo."""
     check_scope(caller, "review")
     form = await checked_form(request, limit=NOTE_BYTES)
     queue = await queue_routes.find_queue(queue_id, gateway, caller)
@@ -351,7 +353,7 @@ async def handle_form(
 
 
 def _elapsed(given: str) -> float | None:
-    """Return the seconds since the line was shown; None if the form has no time."""
+    """Return the seconds since the line was shown, or None if the form has no time."""
     if not (given.isascii() and given.isdigit() and len(given) < 12):
         return None
     passed = time.time() - int(given)
@@ -359,8 +361,9 @@ def _elapsed(given: str) -> float | None:
 
 
 def _undo(connection: Connection, queue: ReviewQueue, origin: Origin, done: str) -> None:
-    """Withdraw this person's last answer in the queue; the line comes again. done: number of
-    answers at the time of the click, so that a second click withdraws no other answer."""
+    """Withdraw this reviewer's last answer in the queue, so that the line is shown again. `done` is
+    the number of answers at the time of the click. It prevents a second click from withdrawing
+    another answer."""
     review_queues.take_turn(connection, queue, origin.reviewer)
     now = review_progress.progress(connection, queue, origin.reviewer)
     if done not in ("", str(now.done)):

@@ -1,7 +1,6 @@
-"""The reviewer on a page: the key's reviewer, or the name that the visitor gave this session.
-
-A job's page takes judgements, too; its three buttons and the history are below the result.
-"""
+"""The name of the reviewer who uses a page: the reviewer of the key, or the name that the visitor
+entered for this session. A job's page also accepts judgements. The three buttons and the history
+are below the result."""
 
 from __future__ import annotations
 
@@ -52,7 +51,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class JobJudgements:
-    """The data of a job's page. name: the reviewer; empty: asks. parts: that can be judged."""
+    """The judgements on a job's page. `name` is the reviewer, or empty if the page must ask for a
+    name."""
 
     given: tuple[ReviewerJudgement, ...]
     name: str
@@ -64,20 +64,20 @@ class JobJudgements:
 
 
 def name_of(request: Request, caller: Caller) -> str:
-    """Return the viewer's name, or an empty string."""
+    """Return the reviewer name of this visitor, or an empty string."""
     reviewer = None if caller.key is None else caller.key.reviewer
     typed = unquote(templates.get_cookie(request, REVIEWER_COOKIE) or "")
     return reviewer or (typed if is_name(typed) else "")
 
 
 def get_origin(request: Request, caller: Caller, named: str | None = None) -> Origin:
-    """Return the present reviewer. Raises BadInput without a name."""
+    """Return the origin of a judgement: its reviewer and key. Raises BadInput without a name."""
     reviewer = None if caller.key is None else caller.key.reviewer
     return origin_of(request, caller, reviewer or (named or "").strip() or name_of(request, caller))
 
 
 def set_name_cookie(request: Request, response: Response, name: str) -> None:
-    """Keep the name for the rest of the session."""
+    """Store the name in a cookie for the rest of the session."""
     templates.set_cookie(request, response, REVIEWER_COOKIE, quote(name.strip()[:MOST_REVIEWER]))
 
 
@@ -99,7 +99,7 @@ async def of_job(job: Job, request: Request, gateway: State, caller: Caller) -> 
 
 
 def parse_form(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementFields:
-    """A form's answer. Raises InvalidBody."""
+    """Return the answer that a form contains. Raises InvalidBody."""
     body: dict[str, Any] = {"verdict": verdict, **more}
     if form.get("human_score", "").strip():
         number = as_number(form["human_score"].strip())
@@ -118,7 +118,8 @@ def parse_form(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementF
 async def read_spans(
     form: Mapping[str, str], job_id: str, gateway: State, caller: Caller
 ) -> dict[str, Any]:
-    """Return `spans` of a judgement, if the form marks words. Raises UnknownJob, BadInput."""
+    """Return the field `spans` of a judgement if the form marks words. Raises UnknownJob,
+    BadInput."""
     typed = form.get("spans", "")
     if not typed.strip():
         return {}
@@ -128,7 +129,7 @@ async def read_spans(
 
 @router.post("/reviewer")
 async def set_name(request: Request, caller: Viewer) -> Response:
-    """Keep the name for this session."""
+    """Store the reviewer's name for this session."""
     check_scope(caller, "review")
     form = await checked_form(request)
     name = get_origin(request, caller, form.get("reviewer")).reviewer

@@ -1,7 +1,9 @@
-"""`/views`: a tenant's saved views of results tables, saved mappings of columns, and shared links.
+"""The page `/views`: a tenant's saved views of results tables, saved column mappings, and shared
+links.
 
-A view has a metric's filters, order and columns. It is a tab over the results of all its batches. A
-shared link shows the lines of one batch in a view, without texts, to visitors without a key.
+A view stores the filters, order and columns for a metric. It appears as a tab on the page of each
+of the metric's batches. A shared link shows the lines of one batch in a view, without texts, to
+visitors without a key.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class SavedEntry:
-    """A saved view, mapping or link in the list. kind: of `KINDS`. address: of a link."""
+    """A saved view, mapping or shared link in the list. `kind` is one of `KINDS`. `address` is only
+    set for a link."""
 
     kind: str
     metric: str
@@ -47,12 +50,12 @@ class SavedEntry:
 
 
 def is_name(name: str) -> bool:
-    """Return True for a valid name."""
+    """Return True if the name is valid."""
     return 0 < len(name) <= LONGEST_NAME and name.isprintable()
 
 
 async def saved_views(gateway: State, tenant: str, metric: str) -> dict[str, str]:
-    """Return name → query of the tenant's first views of a metric's results."""
+    """Return a mapping from name to query for the tenant's first views of a metric's results."""
     kind = f"results {metric}"
     views = await gateway.in_ledger(lambda connection: ledger.list_views(connection, tenant, kind))
     return dict(list(views.items())[:MOST_TABS])
@@ -78,7 +81,8 @@ async def view_list(request: Request, gateway: Gateway, caller: Viewer) -> Respo
 
 
 def _summary(value: Any, shared: str) -> tuple[str, str]:
-    """Return a view's query, or field=column of a mapping; and the address of a link."""
+    """Return (description, address). The description of a mapping is a list of field=column. Only a
+    shared link has an address."""
     if isinstance(value, str):
         return value, ""
     if isinstance(value, dict):
@@ -89,10 +93,8 @@ def _summary(value: Any, shared: str) -> tuple[str, str]:
 
 @router.post("/views")
 async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Save the view, and return to the table; or share its lines, and show the link.
-
-    Raises InvalidBody, QuotaExceeded, UnknownBatch.
-    """
+    """Save the view and return to the table, or share its lines and show the link. Raises
+    InvalidBody, QuotaExceeded, UnknownBatch."""
     check_scope(caller, "batch")
     form = await checked_form(request)
     name, metric = form.get("name", "").strip(), form.get("metric", "")

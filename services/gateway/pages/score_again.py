@@ -1,7 +1,6 @@
-"""Lines of a batch that are scored again, under another metric, model or language: a new batch.
-
-Texts keep the name of their field. Spans that HateXScore found quoted become ICE's rationale.
-"""
+"""Creation of a batch that scores lines of another batch again, with another metric, model or
+language. Texts keep their field names. The passages that HateXScore identified as quotes become the
+rationale of ICE."""
 
 from __future__ import annotations
 
@@ -64,7 +63,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class OtherRequest:
-    """A request of a metric. body: None where something is missing, then `lacks` says what."""
+    """A request for a metric. If a required field is missing, `body` is None and `lacks` names the
+    field."""
 
     metric: str
     body: dict[str, Any] | None
@@ -78,11 +78,9 @@ def request_for(
     result: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
 ) -> OtherRequest:
-    """Return this request as one of `target`.
-
-    source: the request's metric. settings: fields that replace its fields. Without a model there,
-    the request keeps its model for the same metric and takes the default of another one.
-    """
+    """Convert this request to one of `target`. `source` is the metric of the request. `settings`
+    replaces some of its fields. If it has no model, the request keeps its model for the same
+    metric, and takes the default model of another metric."""
     fields = target.request.model_fields
     if source == target.name:
         body = {name: value for name, value in request.items() if name in fields}
@@ -114,7 +112,7 @@ def request_for(
 def build_requests(
     gateway: State, source: str, request: Mapping[str, Any], result: Mapping[str, Any] | None
 ) -> list[OtherRequest]:
-    """Return for every metric its request, or the missing fields."""
+    """Return an entry for every metric: its request, or the missing fields."""
 
     def request_of(target: MetricContract, model: str | None = None) -> OtherRequest:
         settings = None if model is None else {"model": model}
@@ -134,7 +132,8 @@ def _with_any_model(
     first: OtherRequest,
     request_of: Callable[[str], OtherRequest],
 ) -> OtherRequest:
-    """Return the request with the first configured model that fits, if only a model is missing."""
+    """Return the request with the first suitable model that is configured, if the model is all that
+    is missing."""
     if target.default_model is not None or request_of(ANY_MODEL).body is None:
         return first
     kinds = target.model_kinds
@@ -162,13 +161,15 @@ def _check_model(gateway: State, target: MetricContract, other: OtherRequest) ->
 
 
 def _takes_text(field: FieldInfo) -> bool:
-    """Say whether the field takes a string; some take an explanation as fields only."""
+    """Return True if the field takes a string. Some metrics accept an explanation only as separate
+    fields."""
     kinds = get_args(field.annotation) or (field.annotation,)
     return any(getattr(kind, "__origin__", kind) is str for kind in kinds)
 
 
 def _rationale(target: MetricContract, result: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The spans that an explanation quotes, where the target can test them."""
+    """Return the passages that an explanation quotes as a rationale, if the target metric can test
+    one."""
     if "rationale" not in target.request.model_fields or "attribution" not in (
         target.request.model_fields
     ):
@@ -188,7 +189,8 @@ def _rationale(target: MetricContract, result: Mapping[str, Any] | None) -> dict
 async def choose_metric(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Ask for the metric and the settings under which the chosen lines are scored again."""
+    """Show the form for the metric and the settings with which the selected lines are scored
+    again."""
     check_scope(caller, "batch")
     batch = await find_batch(batch_id, gateway, caller.tenant)
     sent = request.query_params.multi_items()
@@ -202,7 +204,7 @@ async def _choice(
     pairs: Sequence[tuple[str, str]],
     error: ScoringError | None = None,
 ) -> Response:
-    """The form, as it was filled where it was refused."""
+    """Show the form. After an error it keeps the user's input."""
     await write_facts(gateway, batch)
     view = parse_query(batch, batch.tenant, pairs)
     count = await gateway.in_ledger(lambda one: result_pages.count_of(one, view.filter))
@@ -231,7 +233,8 @@ async def score_selected(
     caller: Viewer,
     metric: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
-    """A new batch of these lines. Raises BadInput where none of them can be scored so."""
+    """Create a batch of these lines. Raises BadInput if none of them can be scored with these
+    settings."""
     check_scope(caller, "batch")
     form = await checked_form(request, limit=FORM_BYTES)
     batch = await find_batch(batch_id, gateway, caller.tenant)
@@ -283,9 +286,8 @@ def _option(target: MetricContract, form: Mapping[str, str], name: str) -> Any:
 
 @dataclass(frozen=True)
 class SelectedLines:
-    """Lines of a batch as requests of `target`, with these settings instead of theirs.
-
-    like: variant and null of another batch; None: the lines keep theirs.
+    """Lines of a batch as requests of `target`, with these settings in place of their own. `like`
+    holds the variant and null distribution of another batch. If it is None, the lines keep theirs.
     """
 
     batch: Batch
@@ -301,7 +303,7 @@ class SelectedLines:
 
 
 def _selected_lines(gateway: State, view: ResultQuery, lines: SelectedLines) -> Iterator[Line]:
-    """Yield the lines, without those that lack a field. Raises BadInput if none is left."""
+    """Yield the lines that have all required fields. Raises BadInput if there are none."""
     lacks, count, last = "", 0, 0
     while True:
         with transaction(gateway.engine) as connection:

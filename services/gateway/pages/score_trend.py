@@ -1,5 +1,5 @@
-"""Scores over time, one line per metric and model: daily means with intervals, and the share
-without a score. New versions, variants and models of a day are marked."""
+"""Scores over time as a chart with one line per metric and model. It shows daily means with
+intervals, and the share without a score. New versions, variants and models are marked."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ WIDTH, HEIGHT = 600.0, 90.0
 
 @dataclass(frozen=True)
 class TrendDay:
-    """A day with results. x, y, low, high: in the picture, from its upper left corner; None: no
-    mean, or no interval. undefined: share, [0, 1]."""
+    """A day with results. `x`, `y`, `low` and `high` are coordinates in the chart from its upper
+    left corner. They are None if there is no mean or no interval."""
 
     day: datetime
     x: float
@@ -41,7 +41,7 @@ class TrendDay:
 
 @dataclass(frozen=True)
 class TrendLine:
-    """A metric and model. width: of a day in the picture."""
+    """The line of a metric and model in the chart. `width` is the width of a day."""
 
     metric: str
     model: str
@@ -53,12 +53,12 @@ class TrendLine:
 
     @property
     def line(self) -> str:
-        """The points of the means."""
+        """The points of the line through the means, for SVG."""
         return " ".join(f"{day.x:.1f},{day.y:.1f}" for day in self.days if day.y is not None)
 
     @property
     def band(self) -> str:
-        """The points of the interval's outline."""
+        """The points of the outline of the interval, for SVG."""
         known = [day for day in self.days if day.low is not None and day.high is not None]
         upper = [f"{day.x:.1f},{day.high:.1f}" for day in known]
         return " ".join(upper + [f"{day.x:.1f},{day.low:.1f}" for day in reversed(known)])
@@ -66,8 +66,8 @@ class TrendLine:
 
 @dataclass(frozen=True)
 class ScoreTrend:
-    """The score trend of the start page. eyes: warnings; edited: number of results of edited
-    requests, which are left out."""
+    """The score chart of the start page. `eyes` holds its warnings. `edited` is the number of
+    results of edited requests, which are left out."""
 
     days: int
     lines: Sequence[TrendLine]
@@ -76,7 +76,8 @@ class ScoreTrend:
 
 
 def trend_of(connection: Connection, tenant: str, days: int, now: datetime) -> ScoreTrend:
-    """Return the trend of the last days, with warnings for the last day against the 28 before."""
+    """Return the chart of the last `days` days. Its warnings compare the last day with the 28 days
+    before."""
     until = now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     first = until.replace(hour=0) - timedelta(days=days - 1)
     hours = score_hours.days_of(connection, tenant, first, until)
@@ -129,7 +130,7 @@ def _day(
 
 
 def _warnings(rows: Sequence[DriftRow]) -> Iterator[tuple[str, str]]:
-    """Yield (subject, sentence)."""
+    """Yield a (subject, sentence) tuple for each warning."""
     for row in rows:
         later = row.found.later
         what = f"{row.metric} {row.model}".strip()

@@ -1,7 +1,5 @@
-"""The preview of an uploaded table: its mapping, its first rows and requests, and its faults.
-
-Equal faults are listed once. The preview and the scored lines use the same code.
-"""
+"""The preview of an uploaded table: its column mapping, its first rows and requests, and its
+errors. Equal errors are listed once. The preview and the scored lines use the same code."""
 
 from __future__ import annotations
 
@@ -51,12 +49,12 @@ Pair = tuple[str, str]
 
 @dataclass
 class CustomIds:
-    """The custom ids of the rows read, which must be unique in a batch."""
+    """The custom ids of the rows read so far. They must be unique in a batch."""
 
     seen: set[str] = field(default_factory=set)
 
     def fault(self, custom_id: str) -> str:
-        """Return why the next id is invalid; empty if it is valid."""
+        """Return why this id is invalid. If it is valid, remember it and return an empty string."""
         if len(custom_id) > LONGEST_ID:
             return f"custom_id: it is longer than {LONGEST_ID} characters; {INSTEAD}"
         if custom_id in self.seen:
@@ -67,11 +65,12 @@ class CustomIds:
 
 @dataclass
 class TableFaults:
-    """The faults of the rows read.
+    """The errors in the rows read so far.
 
-    models: configured ones. missing: needed fields without a column. lines: with a fault. by_kind:
-    fault → its first line and its number of lines. quoting: faults that may repeat a cell, and are
-    blurred. is_broken: the file cannot be read after the last line.
+    `models` are the configured models. `missing` lists required fields without a column. `lines`
+    counts lines with an error. `by_kind` maps an error to its first line and its number of lines.
+    `quoting` holds errors that may repeat a cell and are blurred. `is_broken` means that the file
+    is unreadable beyond the last line.
     """
 
     contract: MetricContract
@@ -89,7 +88,8 @@ class TableFaults:
     def check_row(
         self, number: int, row: Row, body: dict[str, Any], how: TableMapping, custom_id: str
     ) -> None:
-        """Check another row. number: its line of the file. body: the row as a request."""
+        """Check the next row. `number` is its line in the file, and `body` is the row as a
+        request."""
         error = validation_error(self.contract, body)
         reason = unknown_model(body, self.models) or self.ids.fault(custom_id)
         if error is None:
@@ -119,7 +119,7 @@ class TableFaults:
             self._count(number, quoted)
 
     def add(self, fault: TableError) -> None:
-        """Add the fault of an invalid line."""
+        """Add the error of an invalid line."""
         self._count(fault.line, fault.reason)
 
     def _count(self, number: int, reason: str) -> None:
@@ -130,7 +130,7 @@ class TableFaults:
 
 
 def validation_error(contract: MetricContract, body: dict[str, Any]) -> ValidationError | None:
-    """Return why the body is no request."""
+    """Return the error if the body is not a valid request, otherwise None."""
     try:
         parse_strict(contract.request, json.dumps(body), body)
     except ValidationError as error:
@@ -139,7 +139,7 @@ def validation_error(contract: MetricContract, body: dict[str, Any]) -> Validati
 
 
 def unknown_model(body: Mapping[str, Any], models: Collection[str]) -> str:
-    """Return why the request's model is unknown; empty if it is known."""
+    """Return an error message if the request's model is unknown, otherwise an empty string."""
     if "model" not in body or body["model"] in models:
         return ""
     return (
@@ -149,14 +149,14 @@ def unknown_model(body: Mapping[str, Any], models: Collection[str]) -> str:
 
 
 def named_fault(error: ValidationError, body: dict[str, Any]) -> tuple[str, str]:
-    """Return the path of the field, at most two steps, and its fault."""
+    """Return the path of the invalid field, at most two levels deep, and the error message."""
     first = validation_problem(error, body)["errors"][0]
     place = first["pointer"].lstrip("#/")
     return ".".join(place.split("/")[:2]), f"{place}: {first['detail']}"
 
 
 def _cell(row: Row, column: str | None) -> str:
-    """Return the kind of value in the cell, never the value."""
+    """Return the type of the cell's value in words, never the value itself."""
     if column is None:
         return ""
     value = row.get(column)
@@ -184,7 +184,8 @@ def _kind(value: Any) -> str:
 def read_preview(
     gateway: State, file: File, contract: MetricContract, sent: Sequence[Pair]
 ) -> TablePreview:
-    """Read the file for at most two seconds; the rest is checked when it is scored. Blocks."""
+    """Read the file for at most two seconds. Later lines are only checked when they are scored.
+    Blocks."""
     until = time.monotonic() + CHECK_SECONDS
     mapping = _read_mapping(gateway, file, contract, sent)
     seen = TablePreview(contract, mapping, model_names(gateway))
@@ -207,10 +208,8 @@ def model_names(gateway: State) -> list[str]:
 
 
 def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
-    """Yield (line of the file, row), as many as a batch may have.
-
-    Raises TableError at a line that is no row, and at the first one too many.
-    """
+    """Yield (line of the file, row), at most as many as a batch may have. Raises TableError for a
+    line that is not a valid row, and for the first line above the limit."""
     most = gateway.settings.max_batch_lines
     with gateway.files.open_read(file.id, size=file.bytes) as stream:
         for count, (number, row) in enumerate(pause_between(rows_of(stream)), 1):
@@ -220,17 +219,15 @@ def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
 
 
 def upload_key(file: File, sent: Sequence[tuple[str, str]], *, skips: bool) -> str:
-    """Return the key of a file with a mapping. The same key gives the same batch."""
+    """Return a key for a file with a column mapping. The same key returns the existing batch."""
     mapping = json.dumps([sorted(pair for pair in sent if pair[0] != "keep"), skips])
     return f"{OWN_KEY} table {file.id} {hashlib.sha256(mapping.encode()).hexdigest()}"
 
 
 @dataclass
 class TableLines:
-    """The lines of a batch, read from a table.
-
-    skips: leave out faulty lines. is_private: the texts read must not be stored.
-    """
+    """The lines of a batch, read from a table. `skips` leaves out invalid lines. `is_private` means
+    that the texts must not be stored."""
 
     gateway: State
     file: File
@@ -240,8 +237,9 @@ class TableLines:
     is_private: bool = False
 
     def read(self, metadata: dict[str, str]) -> Iterator[Line]:
-        """Yield the lines; store skipped lines in the batch's metadata at the end. Raises
-        TableError at the first faulty line unless it is skipped, and if no line is left."""
+        """Yield the lines. After the last one, record the skipped lines in the batch's metadata.
+        Raises TableError at the first invalid line unless such lines are skipped, and if no valid
+        line is left."""
         mapping = _read_mapping(self.gateway, self.file, self.contract, self.sent)
         ids, left_out, count = CustomIds(), list[int](), 0
         models = model_names(self.gateway)
@@ -270,7 +268,7 @@ class TableLines:
 def _read_mapping(
     gateway: State, file: File, contract: MetricContract, sent: Sequence[Pair]
 ) -> TableMapping:
-    """Return the mapping of the address or the form, or a guess where they have none."""
+    """Return the column mapping from the address or the form. If they have none, return a guess."""
     is_told = any(name.startswith("c.") for name, _ in sent)
     rows = _first_rows(gateway, file, 1 if is_told else GUESSED_FROM)
     names = list(rows[0]) if rows else []
@@ -308,7 +306,7 @@ def _read_mapping(
 def _invalid_fields(
     mapping: TableMapping, rows: Sequence[Row], contract: MetricContract, gateway: State
 ) -> set[str]:
-    """Return the fields with an invalid cell in some row."""
+    """Return the fields that have an invalid cell in at least one row."""
     models, invalid = model_names(gateway), set[str]()
     for row in rows:
         body = mapping.body(row, contract)
@@ -321,7 +319,7 @@ def _invalid_fields(
 
 
 def _first_rows(gateway: State, file: File, most: int) -> list[Row]:
-    """Return the first rows, up to the first line that is no row."""
+    """Return the first rows, up to the first line that is not a valid row."""
     rows: list[Row] = []
     size = 0
     with gateway.files.open_read(file.id, size=file.bytes) as stream:
@@ -338,7 +336,7 @@ def _first_rows(gateway: State, file: File, most: int) -> list[Row]:
 
 @dataclass
 class TablePreview:
-    """The rows read so far as requests. complete: every line was read."""
+    """The rows read so far as requests. `complete` is true if every line was read."""
 
     contract: MetricContract
     mapping: TableMapping
@@ -356,14 +354,14 @@ class TablePreview:
 
     @property
     def cells(self) -> dict[str, list[str]]:
-        """Return field → the values of its column, for fields with choices and few values."""
+        """Return the column values of each field that has choices or few different values."""
         return {
             name: list(cells) for name, cells in self._cells.items() if len(cells) <= MOST_VALUES
         }
 
     @property
     def plain(self) -> set[str]:
-        """Return columns of short ids, labels and metadata, which are not blurred."""
+        """Return the names of columns with short ids, labels or metadata. These are not blurred."""
         fields = [ID, *(field.name for field in self.contract.form if field.choices)]
         columns = {self.mapping.columns.get(name) for name in fields} | {*self.mapping.metadata}
         return {

@@ -1,10 +1,10 @@
-"""Templates and forms: escaped by default, no script or style inside, no request forged.
+"""Templates and forms. Output is escaped by default, templates contain no scripts or styles, and
+forms cannot be forged.
 
-A form counts only if it carries the token that its own page gave it. The token is derived from a
-random cookie that other sites cannot read: the session's, or, before anybody has logged in, the
-visit's. Each page masks it anew, since the size of a compressed page must not tell it (BREACH).
-Source: OWASP, "Signed Double-Submit Cookie". TLS may have ended in front of this service: a proxy's
-header tells the scheme.
+A form is accepted only with the token that its page gave it. The token is derived from a random
+cookie that other sites cannot read: the session's, or before log-in the visit's. Each page masks
+the token anew, since the size of a compressed page must not reveal it (BREACH). Source: OWASP,
+"Signed Double-Submit Cookie". If TLS ends at a proxy, the proxy's header states the scheme.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ PLACES: tuple[tuple[str, str, tuple[Scope, ...]], ...] = (  # address, name, sco
 
 
 def decimals(value: float | int | str | None, digits: int = 3) -> str:
-    """Format a number: `digits` decimals, none for a count; powers of ten if it is smaller."""
+    """Format a number with `digits` decimals, or without decimals if it is an integer. Smaller
+    numbers use scientific notation."""
     if isinstance(value, int) and not isinstance(value, bool):
         return thousands(value)
     if not isinstance(value, float) or not math.isfinite(value):
@@ -111,7 +112,8 @@ def render(template: str, **context: Any) -> str:
 
 
 def page(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
-    """Return a whole page for this visitor. context: `revealed` shows texts despite the setting."""
+    """Return a whole page for this visitor. `revealed` in the context shows texts even if the
+    visitor's setting blurs them."""
     viewer = getattr(request.state, "viewer", None)
     shown = context.pop("revealed", False)
     html = render(
@@ -137,14 +139,16 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
 
 
 def style_sheet(name: str) -> Path | None:
-    """Return the file of `/static/<service>.css`; None if there is no such service file."""
+    """Return the file for `/static/<service>.css`. Return None if the service does not exist or has
+    no style sheet."""
     service, dot, ending = name.rpartition(".")
     return registry.page_file(service, "page.css") if dot and ending == "css" else None
 
 
 @lru_cache
 def asset(name: str) -> str:
-    """Return the address of a static file, which changes with its content for caching."""
+    """Return the address of a static file, which changes with its content so that browsers can
+    cache it."""
     content = (style_sheet(name) or STATIC / name).read_bytes()
     return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:DIGEST_CHARACTERS]}"
 
@@ -153,16 +157,17 @@ ONCE = re.compile("[0-9a-f]{32}")
 
 
 def once() -> str:
-    """Return a token of a form on a page; sending the form again has no further effect."""
+    """Return a one-time token for a form. If the form is sent twice, the second time has no further
+    effect."""
     return secrets.token_hex(16)
 
 
 def once_key(form: Mapping[str, str], what: str, contents: str | None = None) -> str | None:
-    """Return the idempotency key of a form, which no caller's header can name; None without a
-    token.
+    """Return the idempotency key of a form, or None without a token. No caller can send such a key
+    in a header.
 
-    what: the kind of request. contents: the requested content; None: the whole form. A form that is
-    sent again with other contents is a new request, so that edits after going back take effect.
+    `what` is the kind of request. `contents` is the requested content, or None for the whole form.
+    A form sent again with other contents is a new request, so edits after going back take effect.
     """
     token = form.get("once", "")
     if not ONCE.fullmatch(token):
@@ -173,7 +178,8 @@ def once_key(form: Mapping[str, str], what: str, contents: str | None = None) ->
 
 
 def language(text: Iterable[MarkedText] | str | None) -> str:
-    """Return the language that the text's script shows; else empty, which is `not known`."""
+    """Return the language that the text's script indicates, or an empty string if it is not
+    known."""
     if text is None:
         return ""
     return language_of(text if isinstance(text, str) else "".join(piece.text for piece in text))
@@ -187,7 +193,7 @@ HEADER = "x-csrf-token"  # htmx sends it, from the page's head
 
 
 def get_cookie(request: Request, name: str) -> str | None:
-    """Return a cookie of ours. Over HTTPS its name ensures that no other host has set it."""
+    """Return one of our cookies. Over HTTPS its name ensures that no other host has set it."""
     return request.cookies.get(_cookie_name(request, name))
 
 
@@ -201,7 +207,7 @@ def drop_cookie(request: Request, response: Response, name: str) -> None:
 
 
 def token_of(request: Request) -> str:
-    """Return the token for forms in the answer to this request."""
+    """Return the anti-forgery token for forms in the response to this request."""
     opened: str | None = getattr(request.state, "session", None)  # by this very request
     secret = opened or get_cookie(request, SESSION_COOKIE) or get_cookie(request, VISIT_COOKIE)
     if secret is None:
@@ -217,7 +223,7 @@ def _mask(token: bytes, mask: bytes) -> bytes:
 
 
 def _unmasked(sent: str) -> bytes:
-    """Return the token of a form; empty if it is invalid."""
+    """Return the token without its mask. The result is empty if the sent token is invalid."""
     try:
         raw = bytes.fromhex(sent)
     except ValueError:
@@ -228,7 +234,7 @@ def _unmasked(sent: str) -> bytes:
 
 
 def check_csrf(request: Request, form: Mapping[str, str]) -> None:
-    """Raise Forbidden if another page may have sent this form."""
+    """Raise Forbidden if another site may have sent this form."""
     secret = get_cookie(request, SESSION_COOKIE) or get_cookie(request, VISIT_COOKIE)
     sent = form.get(FIELD) or request.headers.get(HEADER)
     if (
@@ -243,7 +249,8 @@ def check_csrf(request: Request, form: Mapping[str, str]) -> None:
 def set_cookie(
     request: Request, response: Response, name: str, value: str, seconds: int | None = None
 ) -> None:
-    """Set a cookie that scripts cannot read, and that other sites' forms do not send."""
+    """Set a cookie that scripts cannot read and that browsers do not send with forms of other
+    sites."""
     response.set_cookie(
         _cookie_name(request, name),
         value,
@@ -259,7 +266,8 @@ def _derive_token(secret: str) -> bytes:
 
 
 def is_https(request: Request) -> bool:
-    """Return True if the visitor's side is encrypted; forging the header only costs a cookie."""
+    """Return True if the visitor's connection is encrypted. A forged header only affects the
+    visitor's own cookies."""
     forwarded = request.headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
     return (forwarded or request.url.scheme) == "https"
 
@@ -274,7 +282,8 @@ Pair = tuple[str, str]
 
 
 class SentForm(dict[str, str]):
-    """A form's fields; a repeated name has its last value. pairs: all, in order."""
+    """The fields of a form. A repeated name has its last value. `pairs` holds all fields in
+    order."""
 
     def __init__(self, pairs: Iterable[Pair] = ()) -> None:
         self.pairs = list(pairs)
@@ -289,10 +298,8 @@ MOST_FIELDS = 20
 async def form_of(
     request: Request, *, limit: int = FORM_BYTES, fields: int = MOST_FIELDS
 ) -> SentForm:
-    """Read the form. limit: bytes; fields: greatest number of fields.
-
-    Raises BodyTooLarge, InvalidBody, UnsupportedMediaType, RequestTimeout.
-    """
+    """Read the form. `limit` is its maximum size in bytes. `fields` is the maximum number of
+    fields. Raises BodyTooLarge, InvalidBody, UnsupportedMediaType, RequestTimeout."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("", MEDIA_TYPE):  # none: no body either
         raise UnsupportedMediaType(f"send the form as {MEDIA_TYPE}")
@@ -313,12 +320,13 @@ async def form_of(
 async def checked_form(
     request: Request, *, limit: int = FORM_BYTES, fields: int = MOST_FIELDS
 ) -> SentForm:
-    """Read a form of our pages. Raises Forbidden, and the errors of `form_of`."""
+    """Read a form of one of our pages and check its token. Raises Forbidden, and the errors of
+    `form_of`."""
     form = await form_of(request, limit=limit, fields=fields)
     check_csrf(request, form)
     return form
 
 
 def pairs_of(query: str) -> list[Pair]:
-    """Return (name, value) in order. Raises ValueError."""
+    """Return the (name, value) pairs of a query in order. Raises ValueError."""
     return parse_qsl(query, keep_blank_values=True, errors="strict")

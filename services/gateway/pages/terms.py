@@ -1,4 +1,4 @@
-"""Display names from `terms.toml` for all parts of all metrics, and for words of statistics."""
+"""Display names from `terms.toml` for all parts of all metrics and for statistical terms."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ANSWERS = "explanations"  # what elicits answers, and has metrics as its parts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """A part of a result as people call it.
+    """A part of a result, described for readers.
 
-    symbol: the field's own name for it. range: least and greatest value; None: unbounded, or a
-    count. level: what chance has, where that is one number. id: unique in a page.
-    guide: where the guide explains it; empty: nowhere.
+    `symbol` is its short technical name, such as QF. `range` is (lowest, highest), or None for
+    unbounded values and counts. `level` is its value at chance, if there is a single one. `id` is
+    unique in a page. `guide` is the address of its explanation, or empty.
     """
 
     id: str
@@ -36,7 +36,7 @@ class Term:
 
     @property
     def details(self) -> tuple[str, ...]:
-        """Return range, direction and chance, one sentence each."""
+        """Return sentences about the range, the direction and the chance level."""
         sentences = []
         if self.range is not None:
             low, high = self.range
@@ -51,10 +51,11 @@ class Term:
 
 
 class Terms(dict[str, dict[str, Term]]):
-    """metric, or `words` → name of the part → display name."""
+    """Display names by metric and part. The key `words` holds statistical terms."""
 
     def of(self, metric: str) -> dict[str, Term]:
-        """Return the names of a metric; a metric without entries has those of its fields."""
+        """Return the display names for a metric. If the metric has no entries, they are built from
+        its field names."""
         if metric in self:
             return self[metric]
         contract = reported().get(metric)

@@ -1,8 +1,9 @@
-"""`/texts/{text_key}`: every result of a tenant for one text, and the text under other metrics.
+"""The page `/texts/{text_key}`: all results of a tenant for one text, and the text under other
+metrics.
 
-The text key is a keyed hash and is always looked up together with the tenant. Lanes under the text
-show the evidence of several results: marks, or the weight of each token. The text is cut where any
-lane changes; the classes of each stretch name its marks in the lanes.
+The text key is a keyed hash and is always looked up together with the tenant. Below the text, one
+lane per result shows its evidence: marks, or the weight of each token. The text is cut wherever any
+lane changes. The CSS classes of each stretch name its marks in the lanes.
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ router = page_router()
 
 @dataclass(frozen=True)
 class TextLane:
-    """One result. marks: its stretches of the text; level: -9 to 9 of heat, 0: marked. said:
-    evidence outside of the text, such as a model's reasons."""
+    """The lane of one result. `marks` holds (start, end, level). The level is a token's weight from
+    -9 to 9, or 0 for a plain mark. `said` is evidence outside the text, such as a model's reasons.
+    """
 
     name: str
     marks: Sequence[tuple[int, int, int]]
@@ -59,7 +61,8 @@ class TextLane:
 
 @dataclass(frozen=True)
 class LaneStretch:
-    """Characters without a cut by any lane. classes: empty if nothing is marked."""
+    """A stretch of text within which no mark begins or ends. `classes` is empty if nothing is
+    marked."""
 
     text: str
     classes: str
@@ -67,8 +70,8 @@ class LaneStretch:
 
 @dataclass(frozen=True)
 class StackedText:
-    """A text with its lanes, the uppermost first. passages: of each lane, the strongest first.
-    left_out: lanes without space."""
+    """A text with its lanes, the top one first. `passages` holds the marked passages of each lane,
+    the strongest first. `left_out` is the number of lanes that did not fit."""
 
     text: str
     lanes: Sequence[TextLane]
@@ -78,7 +81,8 @@ class StackedText:
 
 
 def stacked(lanes: Iterable[tuple[str, TextLane]]) -> list[StackedText]:
-    """Stack (text, lane) of each result; results of equal texts share one text."""
+    """Return each text with the lanes of its results. `lanes` holds one (text, lane) tuple per
+    result."""
     by_text: dict[str, list[TextLane]] = {}
     for text, lane in lanes:
         by_text.setdefault(text, []).append(lane)
@@ -89,7 +93,7 @@ def stacked(lanes: Iterable[tuple[str, TextLane]]) -> list[StackedText]:
 
 
 def heat_marks(runs: Iterable[TokenRun]) -> Iterator[tuple[int, int, int]]:
-    """Yield tokens by weight as a lane's marks."""
+    """Yield the (start, end, level) marks of tokens with non-zero weight."""
     end = 0
     for run in runs:
         for stretch in run.stretches:
@@ -119,7 +123,7 @@ def _stack(text: str, lanes: Sequence[TextLane]) -> StackedText:
 
 @dataclass(frozen=True)
 class TextResult:
-    """A result of the text in the table."""
+    """A row of the table: one result for the text."""
 
     job_id: str
     metric: str
@@ -135,7 +139,7 @@ class TextResult:
 
     @property
     def place(self) -> str:
-        """The words that distinguish it from other results of its metric."""
+        """The words that distinguish this result from other results of its metric."""
         if self.batch_id is not None:
             return f"line {self.line:,} of …{self.batch_id[-SHORT:]}"
         return "" if self.finished_at is None else moment(self.finished_at.timestamp())
@@ -195,8 +199,8 @@ def _results(connection: Connection, caller: Caller, text_key: str) -> list[Text
 
 
 def _first(rows: Sequence[TextResult]) -> list[str]:
-    """Return a job of each metric, variant and model, then others while there are lanes, in the
-    order of the rows."""
+    """Return jobs for the lanes: one per metric, variant and model, then others up to the maximum
+    number. They are in the order of the rows."""
     first: dict[tuple[str | None, ...], str] = {}
     for row in rows:
         first.setdefault((row.metric, row.variant, row.model), row.job_id)
@@ -205,8 +209,8 @@ def _first(rows: Sequence[TextResult]) -> list[str]:
 
 
 def _lanes(job: Job, where: str) -> Iterator[tuple[str, TextLane]]:
-    """Yield the judged text with this result's evidence, and its tokens' weights if known; nothing
-    if the text was not kept. Offsets refer to the text as sent."""
+    """Yield the judged text with the result's evidence as one lane, and with its token weights as
+    another, if known. Yield nothing if the text was not kept. Offsets refer to the text as sent."""
     texts = texts_of(job)
     if not texts:
         return
@@ -228,7 +232,8 @@ def _lanes(job: Job, where: str) -> Iterator[tuple[str, TextLane]]:
 
 
 def _token_weights(job: Job) -> tuple[TokenRun, ...]:
-    """Return weights; none if the metric's page has no tokens, or the job has no values."""
+    """Return the weights of the tokens. The tuple is empty if the metric's page shows no tokens or
+    the job has no values."""
     heatmap_of = getattr(registry.page(job.metric), "heatmap_of", None)
     if heatmap_of is None or job.result is None or not job.result.get("token_values"):
         return ()
@@ -243,7 +248,7 @@ def _token_weights(job: Job) -> tuple[TokenRun, ...]:
 async def score_metrics(
     request: Request, text_key: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Score the text under all metrics that are ready; one job each."""
+    """Create one job for the text under each metric that is ready."""
     check_scope(caller, "score")
     form = await checked_form(request)
     source = await find_job(form.get("job", ""), gateway, caller.tenant)

@@ -1,6 +1,5 @@
-"""`/try`: a form for one job of any metric, with an input for each `FormField` of its contract.
-
-Other parts of a request are JSON; without a form, the whole request is.
+"""The page `/try`: a form for one job of any metric, with an input for each `FormField` of the
+contract. Other fields of a request are entered as JSON. Without a form, this is the whole request.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ REST = "rest"  # the form's field with all other options
 
 @dataclass(frozen=True)
 class Form:
-    """A filled form. values: by field, as typed; controls: other single values, as typed. rest:
-    JSON text."""
+    """A filled form. `values` holds the entered text by field. `controls` holds the entered text of
+    other single values. `rest` is JSON text."""
 
     values: dict[str, str]
     rest: str
@@ -58,12 +57,13 @@ class Form:
 
 
 def fill_form(metric: MetricContract, example: Mapping[str, Any]) -> Form:
-    """Return the form filled with this example, with all outputs that its page shows."""
+    """Return the form filled with this example. It also requests all outputs that the metric's page
+    shows."""
     return form_of_body(metric, merge_fields(registry.page_details(metric.name), example))
 
 
 def form_of_body(metric: MetricContract, body: Mapping[str, Any]) -> Form:
-    """Return the form of this request."""
+    """Return the form filled with this request."""
     values = {field.name: _typed(field.name, body.get(field.name)) for field in metric.form}
     named = {name for name, value in values.items() if value}
     others = {name: value for name, value in body.items() if name not in named}
@@ -73,14 +73,15 @@ def form_of_body(metric: MetricContract, body: Mapping[str, Any]) -> Form:
 
 
 def _typed(name: str, value: Any) -> str:
-    """Return a text, the JSON of an explanation's fields, or an empty string."""
+    """Return a text unchanged, and an explanation's fields as JSON. Return an empty string for
+    other values."""
     if isinstance(value, Mapping) and name in STRUCTURED:
         return json.dumps(value, ensure_ascii=False)
     return value if isinstance(value, str) else ""
 
 
 def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
-    """Return the form as sent; browsers write CRLF between lines."""
+    """Return the form as sent, with the CRLF line ends of browsers replaced."""
     typed = {name: value.replace("\r\n", "\n") for name, value in form.items()}
     return Form(
         {field.name: typed.get(field.name, "") for field in metric.form},
@@ -90,8 +91,8 @@ def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
 
 
 def body_of(metric: MetricContract, form: Form) -> dict[str, Any]:
-    """Return the request's JSON; `rest` has precedence. Raises InvalidBody if `rest` is no JSON
-    object."""
+    """Return the request's JSON. Fields in `rest` take precedence. Raises InvalidBody if `rest` is
+    not a JSON object."""
     rest = _parse_object(form.rest or "{}", "the other options are")
     texts = {name: value for name, value in form.values.items() if value}
     return merge_fields(texts | values_of(metric, form.controls), rest)
@@ -122,7 +123,7 @@ router = page_router()
 
 @dataclass(frozen=True)
 class TryForm:
-    """The data of the form. errors: (JSON path in the request, message)."""
+    """The data of the form's page. `errors` holds (JSON path in the request, message) tuples."""
 
     metric: MetricContract
     form: Form
@@ -133,7 +134,8 @@ class TryForm:
 
     @property
     def at(self) -> dict[str, str]:
-        """Return input, or group of inputs → its error, shown at the nearest input."""
+        """Return a mapping from an input or group of inputs to its error. Each error is shown at
+        the nearest input."""
         inputs = form_inputs(self.metric.name)
         known = {one.name for one in inputs} | {one.group for one in inputs}
         known |= {one.name for one in self.metric.form}
@@ -146,7 +148,7 @@ class TryForm:
 
     @property
     def required(self) -> set[str]:
-        """The fields that every request has."""
+        """The fields that every request must have."""
         fields = self.metric.request.model_fields.items()
         return {name for name, field in fields if field.is_required()}
 
@@ -160,7 +162,7 @@ async def try_form(
     example: Annotated[str, Query(max_length=128)] = "",
     source: Annotated[str, Query(alias="from", max_length=64)] = "",
 ) -> Response:
-    """Show the form, filled with an example, or `from` a job of the tenant."""
+    """Show the form, filled with an example or with the request of the job that `from` names."""
     if source:
         return await _form_of_job(request, gateway, caller, source)
     contract = _find_metric(metric)
@@ -188,7 +190,8 @@ async def _form_of_job(request: Request, gateway: State, caller: Caller, source:
 
 @router.post("/try")
 async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Commit a job and go to its page; or show errors, or show the request."""
+    """Create a job and go to its page. If the request is invalid, show the errors. If the user only
+    wants to see the request, show it."""
     check_scope(caller, "score")
     form = await checked_form(
         request, limit=ENCODED * gateway.settings.max_body_bytes, fields=MOST_CONTROLS
@@ -231,7 +234,8 @@ async def _commit_once(
     gateway: State,
     caller: Caller,
 ) -> Job:
-    """Create the form's job and send its message; repeated sending creates no other."""
+    """Create the form's job and send its message. If the form is sent again, no other job is
+    created."""
     key = templates.once_key(form, f"try {metric.name}")
     accepted = await commit(metric, job_request, gateway, key, caller.owner(gateway.settings))
     if parent := form.get("parent"):
@@ -241,7 +245,7 @@ async def _commit_once(
 
 
 async def _own_parent(named: str, gateway: State, caller: Caller) -> str:
-    """Return the id of the edited job; empty if the tenant has no such job."""
+    """Return the id of the edited job, or an empty string if the tenant has no such job."""
     try:
         return (await find_job(named, gateway, caller.tenant)).id
     except UnknownJob:
@@ -249,8 +253,8 @@ async def _own_parent(named: str, gateway: State, caller: Caller) -> str:
 
 
 def _marked(job_request: JobRequest, parent: str) -> JobRequest:
-    """Add the edited job's id to its metadata, so that evaluations of a system can leave out
-    trials."""
+    """Add the edited job's id to the request's metadata, so that evaluations of a system can leave
+    out trial jobs."""
     metadata = {name: value for name, value in job_request.metadata.items() if name != EDITED}
     if not parent or len(metadata) >= MOST_METADATA:
         return job_request
@@ -263,7 +267,8 @@ def _find_metric(name: str) -> MetricContract:
 
 
 def _request_of(metric: MetricContract, form: Form, *, limit: int) -> JobRequest:
-    """Return the request, within the API's limit. Raises InvalidBody, BodyTooLarge."""
+    """Return the request of the form. Raises InvalidBody, and BodyTooLarge above the API's
+    limit."""
     body = body_of(metric, form)
     if len(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")) > limit:
         raise BodyTooLarge(f"the request may have {limit} bytes")
@@ -315,7 +320,7 @@ def _form_page(
 
 
 def _whole(trial: TryForm) -> str | None:
-    """Return the whole form as JSON; None if it is too long to edit."""
+    """Return the whole form as JSON, or None if it is too long to edit."""
     if trial.whole:
         return trial.whole
     try:

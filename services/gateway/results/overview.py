@@ -1,4 +1,4 @@
-"""Recent activity: counts by metric and state, and the last answer of each model."""
+"""Recent activity: the number of jobs by metric and state, and the last result of each model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODELS = jobs.c.result["provenance"]["models"]
 
 @dataclass(frozen=True)
 class LastResponse:
-    """The last answer of a model, with its job."""
+    """The job of a model's last result, and its time."""
 
     job_id: str
     at: datetime
@@ -27,20 +27,18 @@ class LastResponse:
 
 @dataclass(frozen=True)
 class ModelHistory:
-    """The activity of models in the jobs of the last day. answered: model → its last answer. away:
-    (metric, requested model; None: the metric's default) → jobs that failed because something was
-    away."""
+    """The activity of models in the jobs of the last day. `answered` maps each model to its last
+    result. `away` counts jobs that failed because a dependency was unavailable, by (metric,
+    requested model). None stands for the metric's default model."""
 
     answered: dict[str, LastResponse]
     away: dict[tuple[str, str | None], int]
 
 
 class JobCounts(NamedTuple):
-    """Counts of jobs.
-
-    by_state: (metric, status) → open jobs, and ended jobs of the last day. lost: running jobs whose
-    worker has been silent for too long; they are retried when a worker is ready.
-    """
+    """Numbers of jobs. `by_state` counts open jobs, and ended jobs of the last day, by (metric,
+    status). `lost` counts running jobs whose worker has not responded for too long. They are
+    retried when a worker is ready."""
 
     by_state: dict[tuple[str, str], int]
     lost: int
@@ -54,9 +52,9 @@ def counts(connection: Connection, tenant: str) -> JobCounts:
 
 
 def oldest_seconds(connection: Connection) -> dict[str, float]:
-    """Map each metric to the time that its oldest interactive job has been queued, in seconds. It
-    uses the database's clock. Jobs that wait for their model do not count: `GET /v1/models` shows
-    why they wait."""
+    """Return for each metric the seconds that its oldest interactive job has been queued, by the
+    database's clock. Jobs that wait for their model do not count. `GET /v1/models` shows why they
+    wait."""
     since = func.extract("epoch", func.now() - func.min(jobs.c.created_at))
     rows = connection.execute(
         select(jobs.c.metric, since)
@@ -67,7 +65,8 @@ def oldest_seconds(connection: Connection) -> dict[str, float]:
 
 
 def backlog(connection: Connection) -> dict[str, int]:
-    """Return the open jobs and unanswered batch lines of each service with any."""
+    """Return the number of open jobs and unanswered batch lines by service. Services with none are
+    left out."""
     rows = connection.execute(text("SELECT service, jobs FROM touchstone_backlog()"))
     return {service: count for service, count in rows}
 
@@ -107,7 +106,7 @@ def _counts(connection: Connection, *which: ColumnElement[bool]) -> JobCounts:
 
 
 def _oldest() -> str:
-    """Return the first id of the last day; ids sort by time."""
+    """Return the lowest possible id of a job from the last 24 hours. Ids sort by time."""
     return first_id(datetime.now(UTC) - timedelta(days=1))
 
 

@@ -46,7 +46,8 @@ class RequestRow(NamedTuple):
 def requests_of(
     connection: Connection, selection: ResultFilter, after_line: int, limit: int
 ) -> list[RequestRow]:
-    """Return the next rows with a job, in the order of the file, with the metadata of the line."""
+    """Return the next rows that have a job, in the order of the file, with the metadata of their
+    lines."""
     query = (
         select(FACTS.line, FACTS.custom_id, jobs.c.request, jobs.c.result, FACTS.metadata)
         .join(jobs, jobs.c.id == FACTS.job_id)

@@ -1,8 +1,6 @@
-"""The results table of a batch: filtered, sorted, counted, and paged by key.
-
-A page begins after the last row of the previous page, so no OFFSET counts 50,000 rows again. Every
-query names the tenant, and reads one batch by an index.
-"""
+"""The results table of a batch: filtered, sorted, counted, and paged by key. A page begins after
+the last row of the previous page, so that no OFFSET has to count 50,000 rows. Every query contains
+the tenant and reads one batch by an index."""
 
 from __future__ import annotations
 
@@ -72,12 +70,12 @@ class ResultRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ResultFilter:
-    """Selects rows of a batch. Empty fields select all.
+    """A filter for the rows of a batch. Empty fields do not filter.
 
-    equal: column of `COUNTED` → value. facets: words of the result, all of which a row has.
-    contains: a part of the custom id; text: a part of the snippet. metadata: key → value; pairs:
-    the same in the form `key=value`. ranges: `score`, `chance` or a part → bounds. The lower bound
-    is inclusive; the upper one is exclusive, unless it is `top`.
+    `equal` maps columns of `COUNTED` to values. A row must have all words in `facets`. `contains`
+    is a part of the custom id, and `text` a part of the snippet. `metadata` maps keys to values,
+    and `pairs` has the same as `key=value`. `ranges` maps `score`, `chance` or a part to its
+    bounds. The lower bound is inclusive, and the upper bound exclusive unless it is `top`.
     """
 
     tenant: str
@@ -104,8 +102,8 @@ class ResultFilter:
 
 @dataclass(frozen=True)
 class ResultOrder:
-    """An order. by: `surprise`, `why`, `text`, `judged`, a column, a part, or `metadata.<key>`.
-    after: the key of the last row."""
+    """A sort order. `by` is `surprise`, `why`, `text`, `judged`, a column, a part of the score, or
+    `metadata.<key>`. `after` is the key of the last row already shown."""
 
     by: str = "surprise"
     descending: bool = False
@@ -115,10 +113,8 @@ class ResultOrder:
 
 @dataclass(frozen=True)
 class SortColumn:
-    """A value to sort by that is never null; undefined values come last.
-
-    is_private: a key is part of an address, so it does not hold this value.
-    """
+    """A value to sort by, which is never null. Undefined values come last. If `is_private`, the
+    value is left out of the sort key, since the key is part of an address."""
 
     value: ColumnElement[Any]
     descending: bool = False
@@ -141,7 +137,7 @@ class ResultPage(NamedTuple):
 def rows_of(
     connection: Connection, selection: ResultFilter, order: ResultOrder, limit: int
 ) -> ResultPage:
-    """Return a page with one statement; an empty page needs another."""
+    """Return a page of rows. This takes one statement, and a second one if the page is empty."""
     columns = sort_columns(selection, order)
     keyed = [sort_column for sort_column in columns if not sort_column.is_private]
     shown = select(func.count()).where(*filters(selection)).correlate(None).scalar_subquery()
@@ -175,7 +171,7 @@ def rows_of(
 
 
 def sort_columns(selection: ResultFilter, order: ResultOrder) -> list[SortColumn]:
-    """Return the columns to sort by; the last one is the line, which is unique."""
+    """Return the columns to sort by. The last one is the line number, which is unique."""
     line = SortColumn(FACTS.line)
     if order.by == "line":
         return [SortColumn(FACTS.line, order.descending)]
@@ -198,15 +194,16 @@ def sort_columns(selection: ResultFilter, order: ResultOrder) -> list[SortColumn
 
 
 def _reason() -> ColumnElement[Any]:
-    """Return the problems, then the sentence, as a row shows them. All words are ours."""
+    """Return an expression for the problems, then the sentence, of a row. It contains no text of a
+    caller."""
     problems = func.array_to_string(FACTS.reasons, " ")
     return func.concat(problems, " ", FACTS.sentence, type_=Text).collate("C")
 
 
 def _word(name: str) -> ColumnElement[Any]:
-    """Return a value to sort by: in lower case, then by code point, so that `Zebra` follows
-    `apple`. There is no language-specific order: the embedded PostgreSQL has no ICU, and pages of
-    one batch must not depend on the database."""
+    """Return an expression to sort by: the value in lower case, compared by code point, so that
+    `Zebra` follows `apple`. No language-specific order is used, because the embedded PostgreSQL has
+    no ICU. Pages of a batch must not depend on the database."""
     key = name.partition(".")[2]
     value = FACTS.metadata[key].astext if name.startswith("metadata.") else FACTS[name]
     return func.lower(func.coalesce(value, ""), type_=Text).collate("C")
@@ -222,7 +219,8 @@ def _numbers(parts: Sequence[str]) -> dict[str, ColumnElement[Any]]:
 def _last_values(
     selection: ResultFilter, columns: Sequence[SortColumn], key: Sequence[Any]
 ) -> list[ColumnElement[Any]]:
-    """Return the sort values of the row with this key, which ends with the line."""
+    """Return expressions for the sort values of the row with this key. The key ends with the line
+    number."""
     key_values = iter(key)
     values: list[ColumnElement[Any]] = []
     row = (
@@ -243,7 +241,7 @@ def _last_values(
 def _after_row(
     columns: Sequence[SortColumn], last: Sequence[ColumnElement[Any]]
 ) -> ColumnElement[bool]:
-    """Return the condition that a row comes after the one with these values."""
+    """Return the condition that a row comes after the row with the sort values `last`."""
     condition: ColumnElement[bool] = false()
     for column, value in zip(reversed(columns), reversed(last), strict=True):
         condition = or_(column.after(value), and_(column.value == value, condition))
@@ -273,10 +271,8 @@ def filters(selection: ResultFilter) -> list[ColumnElement[bool]]:
 
 
 def _has_pair(pair: str) -> Iterator[ColumnElement[bool]]:
-    """Yield conditions, one of which holds: the cell is the value, or lists it.
-
-    A key may hold the sign, so every reading of the pair counts.
-    """
+    """Yield alternative conditions for `key=value`: the metadata cell equals the value, or lists
+    it. A key may contain an equals sign, so there are conditions for each possible reading."""
     for key, value in readings_of(pair):
         yield FACTS.metadata.contains({key: value})
         yield literal(value) == func.any(
@@ -285,15 +281,15 @@ def _has_pair(pair: str) -> Iterator[ColumnElement[bool]]:
 
 
 def readings_of(pair: str) -> list[tuple[str, str]]:
-    """Split `key=value` into all possible (key, value), shortest key first; only values may be
-    empty."""
+    """Return all possible splits of `key=value` into (key, value), shortest key first. Only the
+    value may be empty."""
     pieces = pair.split("=")
     ends = range(1, min(len(pieces), MOST_SIGNS + 1))
     return [(key, "=".join(pieces[end:])) for end in ends if (key := "=".join(pieces[:end]))]
 
 
 def _opinions(selection: ResultFilter) -> list[ColumnElement[bool]]:
-    """Return conditions on the judgements of a row."""
+    """Return the filter's conditions on judgements of a row."""
     conditions: list[ColumnElement[bool]] = []
     of_batch = JudgementFilter(selection.tenant, batch_id=selection.batch_id)
     if selection.judged is not None:
@@ -307,7 +303,8 @@ def _opinions(selection: ResultFilter) -> list[ColumnElement[bool]]:
 def within(
     value: ColumnElement[Any], bounds: Bounds, top: float | None
 ) -> list[ColumnElement[bool]]:
-    """Return conditions on a range: the upper bound is exclusive, unless it is `top`."""
+    """Return the conditions that a value is in a range. The upper bound is exclusive, unless it is
+    `top`."""
     low, high = bounds
     conditions: list[ColumnElement[bool]] = [] if low is None else [value >= low]
     if high is not None:
@@ -436,7 +433,8 @@ def metadata_values(
 
 
 class SplitCount(NamedTuple):
-    """The rows with one value; None: without a value. mean: of the rows with a score."""
+    """The number of rows with one value, or without a value (None). `mean` is the mean of the rows
+    with a score."""
 
     value: str | None
     rows: int
@@ -460,7 +458,8 @@ def split_counts(connection: Connection, selection: ResultFilter, by: str) -> li
 
 
 class CardCounts(NamedTuple):
-    """Rows of a filter by verdict, by state, by problem, and by the first reason for no test."""
+    """Counts of the filtered rows by verdict, by state, by problem, and by the first reason for no
+    test."""
 
     verdicts: Mapping[str, int]
     states: Mapping[str, int]
@@ -469,7 +468,7 @@ class CardCounts(NamedTuple):
 
 
 def card_counts(connection: Connection, selection: ResultFilter) -> CardCounts:
-    """Count the rows that the filter leaves, most frequent first, in one statement."""
+    """Count the filtered rows in one statement, most frequent first."""
     columns: tuple[ColumnElement[Any], ...] = (
         FACTS.verdict, FACTS.status, func.unnest(FACTS.reasons), func.unnest(FACTS.facets),
     )  # fmt: skip
@@ -507,10 +506,8 @@ def count_untested(connection: Connection, selection: ResultFilter, most: int) -
 
 
 def provenance_of(connection: Connection, selection: ResultFilter) -> dict[str, Any]:
-    """Return the provenance of the first result that used a model, or of the first one, or {}.
-
-    Only the first `FIRST_LINES` results are searched.
-    """
+    """Return the provenance of the first result that used a model, or else of the first result, or
+    else an empty dictionary. Only the first `FIRST_LINES` results are searched."""
     provenance = jobs.c.result["provenance"]
     query = (
         select(
@@ -563,7 +560,8 @@ def summary_of(
 
 
 def explanations_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return the beginning of each job's explanation: the one sent, else the one a model gave."""
+    """Return the beginning of each job's explanation: the one in the request, or the one that a
+    model gave."""
     elicited = jobs.c.result["elicitation"]["explanation"].as_string()
     explanation = func.coalesce(
         func.nullif(jobs.c.request["explanation"].as_string(), ""), elicited

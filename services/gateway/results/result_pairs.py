@@ -1,4 +1,4 @@
-"""Lines of two batches about one text, for the page that compares them."""
+"""Lines of two batches with the same text, for the page that compares them."""
 
 from __future__ import annotations
 
@@ -48,9 +48,10 @@ HASHED, LOOPED = (
 
 @dataclass(frozen=True)
 class PairFilter:
-    """Selects pairs. verdicts, scores, models and metadata: of the left and right side; None: any.
-    differences: right - left. right: a filter of the right line. by_label: True to pair a text only
-    under the same explained label."""
+    """A filter for pairs of lines. `verdicts`, `scores`, `models` and `metadata` are for the (left,
+    right) side, and None allows all values. `differences` are right minus left. `right` is a filter
+    for the right line. If `by_label`, lines are paired only if they also have the same explained
+    label."""
 
     tenant: str
     batches: tuple[str, str]
@@ -65,7 +66,8 @@ class PairFilter:
 
 
 class PairedLine(NamedTuple):
-    """A line of both batches. If a text has several results, the first with their mean score."""
+    """A pair of lines, one from each batch. If a text has several results, the pair has the first
+    of them, with their mean score."""
 
     custom_id: str | None  # where both have it
     line: int  # of the right batch
@@ -83,11 +85,12 @@ class PairedLine(NamedTuple):
 def pairs_of(
     connection: Connection, selection: PairFilter, limit: int, *, all_named: bool = False
 ) -> list[PairedLine]:
-    """Return the pairs with the largest score differences first; undefined scores come last.
+    """Return the pairs, largest score difference first. Pairs without a defined difference come
+    last.
 
-    They are paired as in a report: by custom_id if both have it and the text is the same, and the
-    rest by text and label. all_named: True if the report has no pair by text alone, so that the
-    search is skipped.
+    Lines are paired as in a report: by custom_id if both have it and the text is the same, and
+    otherwise by text and label. `all_named` is true if the report has no pair by text. The search
+    for such pairs is then skipped.
     """
     query = _choose_pairs(connection, selection, limit, all_named=all_named)
     return _first_of([PairedLine(*row) for row in connection.execute(query)], limit)
@@ -96,7 +99,7 @@ def pairs_of(
 def compared_pairs_of(
     connection: Connection, selection: PairFilter, limit: int, *, all_named: bool = False
 ) -> list[tuple[PairedLine, ComparedJob, ComparedJob]]:
-    """Return the same pairs, each with its left and right job."""
+    """Return the pairs as in `pairs_of`, each with its left and right job."""
     query = _choose_pairs(connection, selection, limit, all_named=all_named)
     sides = jobs.alias("left_jobs"), jobs.alias("right_jobs")
     for side, facts in zip(sides, SIDES, strict=True):
@@ -116,7 +119,7 @@ def compared_pairs_of(
 def _choose_pairs(
     connection: Connection, selection: PairFilter, limit: int, *, all_named: bool
 ) -> Select[Any]:
-    """Return the statement for the pairs that differ most, in any order."""
+    """Return the statement that selects the pairs that differ most, in any order."""
     # of two sides that a filter leaves, statistics expect a row each and get thousands: a loop over
     # both took a minute where a hash takes half a second
     connection.execute(HASHED)
@@ -143,7 +146,7 @@ def _choose_pairs(
 
 
 def _first_of(pairs: Sequence[PairedLine], limit: int) -> list[PairedLine]:
-    """Return the pairs in order; lines may share jobs."""
+    """Return the first pairs in order. Pairs that have the same two jobs appear once."""
     alike = {(pair.left_job, pair.right_job): pair for pair in reversed(pairs)}
     return sorted(alike.values(), key=_sort_key)[:limit]
 
@@ -157,7 +160,7 @@ def _sort_key(pair: PairedLine) -> tuple[float, int]:
 def lines_of(
     connection: Connection, tenant: str, batch_id: str, ids: Sequence[str]
 ) -> dict[str, int]:
-    """Map each job to the first line of the batch that it answered."""
+    """Return for each job the first line of the batch that has its result."""
     facts = result_facts.c
     query = (
         select(facts.job_id, func.min(facts.line))
@@ -168,11 +171,12 @@ def lines_of(
 
 
 class UnpairedLine(NamedTuple):
-    """A result without a partner.
+    """A result that has no counterpart in the other batch.
 
-    conflicts: the other side has its custom_id with another text. is_told: the hash of its text is
-    known. is_taken: the other side has its text and label, but all these results are paired by
-    custom id. is_decided_otherwise: it has the text with another label only.
+    `conflicts`: the other batch has its custom_id with another text. `is_told`: the hash of its
+    text is known. `is_taken`: the other batch has its text and label, but all those results are
+    paired by custom id. `is_decided_otherwise`: the other batch has its text only with another
+    label.
     """
 
     line: int
@@ -187,9 +191,8 @@ class UnpairedLine(NamedTuple):
 def unpaired_of(
     connection: Connection, selection: PairFilter, index: int, limit: int
 ) -> list[UnpairedLine]:
-    """Return the results of a side that a comparison leaves out, by line. index: 0 left, 1
-    right.
-    """
+    """Return the results of one batch that a comparison leaves out, by line. `index` is 0 for the
+    left batch and 1 for the right one."""
     mine, theirs_side = _side(selection, index), _side(selection, 1 - index)
     free = _free(theirs_side, mine)
     one_text = free.c.text_key == mine.c.text_key, free.c.label == mine.c.label
@@ -220,13 +223,15 @@ def unpaired_of(
 
 
 def _side(selection: PairFilter, index: int) -> CTE:
-    """Return the columns for pairing, materialised once, since rows of the table are wide."""
+    """Return the columns for pairing as a materialised table expression, since rows of the table
+    are wide."""
     side = _columns(selection, index).cte(SIDE_NAMES[index])
     return side.prefix_with("MATERIALIZED", dialect="postgresql")
 
 
 def _narrow(selection: PairFilter, index: int) -> Subquery:
-    """Return the same columns as a subquery, of which a statement reads only the needed rows."""
+    """Return the same columns as a subquery, of which the database reads only the rows that a
+    statement needs."""
     return _columns(selection, index).subquery(SIDE_NAMES[index])
 
 
@@ -243,7 +248,7 @@ def _columns(selection: PairFilter, index: int) -> Select[Any]:
 def _pairs_by_custom_id(
     selection: PairFilter, sides: tuple[FromClause, FromClause], limit: int
 ) -> Subquery:
-    """Return lines with one custom_id, unless their texts are known to differ."""
+    """Return pairs of lines with the same custom_id, unless their texts are known to differ."""
     left, right = sides
     query = select(
         left.c.line.label("left_line"), right.c.line, left.c.score.label("left_score"),
@@ -255,7 +260,8 @@ def _pairs_by_custom_id(
 def _top_pairs(
     query: Select[Any], selection: PairFilter, left: Any, right: Any, limit: int
 ) -> Subquery:
-    """Return the lines of the pairs that differ most. left, right: columns of the sides."""
+    """Return the lines of the pairs that differ most. `left` and `right` are the columns of the two
+    sides."""
     if selection.right is not None:
         query = query.where(right.line.in_(select(RIGHT.c.line).where(*filters(selection.right))))
     difference = right.score - left.score
@@ -290,8 +296,8 @@ def _is_named(left: FromClause, right: FromClause) -> ColumnElement[bool]:
 
 
 def _free(mine: CTE, partners: CTE) -> Subquery:
-    """Return the first result of each text and label without a partner by custom_id. Its score is
-    the mean of all of them."""
+    """Return the first result of each text and label that has no counterpart by custom_id. Its
+    score is the mean of all such results."""
     facts = mine.c
     partner = select(partners.c.line).where(_is_named(mine, partners)).correlate(mine)
     # the least of rows that begin with the job: sorting all of them by text takes longer
@@ -310,7 +316,7 @@ def _free(mine: CTE, partners: CTE) -> Subquery:
 
 
 def _select_pairs(selection: PairFilter, rows: Sequence[Row[Any]], of: int) -> Select[Any]:
-    """Return the statement for these pairs with the fields of their lines."""
+    """Return a statement that selects these pairs with the fields of their lines."""
     kinds = (Integer, Integer, Double, Double, Boolean)
     columns = list(zip(*(row[: len(kinds)] for row in rows), strict=True)) or [()] * len(kinds)
     arrays: list[Any] = [
@@ -336,7 +342,7 @@ def _select_pairs(selection: PairFilter, rows: Sequence[Row[Any]], of: int) -> S
 
 @dataclass(frozen=True)
 class ComparedJob:
-    """A side of a pair. request: the stored fields."""
+    """One side of a pair. `request` holds the stored fields of the request."""
 
     id: str
     request: Mapping[str, Any] = field(default_factory=dict)
@@ -353,7 +359,7 @@ def jobs_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str
 
 
 def find_mixed(connection: Connection, tenant: str, batch_id: str) -> dict[str, list[str]]:
-    """Return the batch's values of metric_version and of variant."""
+    """Return the different values of metric_version and of variant in the batch."""
     facts = result_facts.c
     values: dict[str, list[str]] = {}
     for name in ("metric_version", "variant"):

@@ -25,8 +25,8 @@ from shared.ledger.judgements import judgements
 
 @dataclass(frozen=True)
 class ReviewProgress:
-    """The progress of one reviewer or of all. left: lines that the reviewer, or anybody, may still
-    get. seconds: the median time per judgement of the queue."""
+    """The progress of one reviewer or of all reviewers. `left` is the number of lines that the
+    reviewer, or anybody, may still get. `seconds` is the median time per judgement in the queue."""
 
     done: int
     skipped: int
@@ -82,6 +82,6 @@ def _counts(
 
 
 def _median_time(queue_id: ColumnElement[str]) -> ScalarSelect[Any]:
-    """Return the median seconds per judgement of the queue."""
+    """Return an expression for the median seconds per judgement of the queue."""
     median = func.percentile_cont(0.5).within_group(judgements.c.seconds)
     return select(median).where(judgements.c.queue_id == queue_id).scalar_subquery()

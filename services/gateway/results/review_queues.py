@@ -1,8 +1,6 @@
-"""Queues of results that people judge, one line at a time.
-
-A queue's lines are fixed when it is made. Each line has one place for each judgement that it needs.
-A reviewer holds a place for ten minutes; then it is free again. No reviewer gets a line twice.
-"""
+"""Queues of results that people judge, one line at a time. A queue's lines are fixed when it is
+created. Each line has as many places as it needs judgements. A reviewer reserves a place for ten
+minutes, after which it is free again. No reviewer judges a line twice."""
 
 from __future__ import annotations
 
@@ -80,7 +78,7 @@ SHOWN = tuple(review_queues.c[name] for name in ReviewQueue.__dataclass_fields__
 
 @dataclass(frozen=True)
 class ReviewItem:
-    """A line that a reviewer holds."""
+    """A line that is reserved for a reviewer."""
 
     position: int
     place: int
@@ -100,9 +98,9 @@ class UnknownQueue(NotThere):
 def make(
     connection: Connection, selection: ResultFilter, order: ResultOrder, values: Mapping[str, Any]
 ) -> ReviewQueue:
-    """Create a queue over the filtered results, or return the queue of a known key. values: the
-    fields of the row including `key`, and `most`: the number of lines. Raises BadInput if no result
-    is left, KeyReused for a key of another queue, QuotaExceeded."""
+    """Create a queue over the filtered results. If its key is known, return the existing queue.
+    `values` holds the fields of the queue's row with `key`, and `most`, the number of lines. Raises
+    BadInput if no result is left, KeyReused for a key of a different queue, QuotaExceeded."""
     fields = dict(values)
     most, key = fields.pop("most"), fields.get("key")
     if key is not None:  # a second request at the same time waits here for the first
@@ -148,7 +146,8 @@ def make(
 def _select_lines(
     selection: ResultFilter, order: ResultOrder, values: Mapping[str, Any], most: int
 ) -> Select[Any]:
-    """Select (line, job_id) in the order of the queue; lines that share a job appear once."""
+    """Return a statement that selects (line, job_id) in the order of the queue. Lines that share a
+    job appear once."""
     facts = (*filters(selection), FACTS.status == "succeeded", FACTS.job_id.is_not(None))
     first = select(func.min(FACTS.line)).where(*facts).group_by(FACTS.job_id).correlate(None)
     query = select(FACTS.line, FACTS.job_id).where(*facts, FACTS.line.in_(first))
@@ -165,8 +164,8 @@ def _select_lines(
 
 
 def _border(selection: ResultFilter) -> ColumnElement[Any]:
-    """Return the midpoint of the mean scores with and without a problem, or the median. A metric's
-    own border is no number, since it depends on chance."""
+    """Return an expression for the midpoint of the mean scores with and without a problem, or else
+    for the median score. A metric's own threshold depends on chance and is not a fixed number."""
     facts = filters(selection.batch_filter)
     holding, failing = (
         func.avg(FACTS.score).filter(FACTS.verdict == verdict)
@@ -200,7 +199,7 @@ def page_of(
     after: str | None = None,
     batch_id: str | None = None,
 ) -> tuple[list[ReviewQueue], bool]:
-    """Return a page, newest first, and whether others follow."""
+    """Return (queues, newest first, and True if more follow)."""
     query = select(*SHOWN).where(review_queues.c.tenant == tenant)
     if batch_id is not None:
         query = query.where(review_queues.c.batch_id == batch_id)
@@ -211,7 +210,8 @@ def page_of(
 
 
 def take(connection: Connection, queue: ReviewQueue, reviewer: str) -> ReviewItem | None:
-    """Return the line that this reviewer holds, or the next free one; None if nothing is left."""
+    """Return the line that is reserved for this reviewer, or reserve the next free line. Return
+    None if no line is left."""
     take_turn(connection, queue, reviewer)
     if queue.closed_at is not None:
         return None
@@ -241,7 +241,7 @@ def is_free(reviewer: str) -> ColumnElement[bool]:
 
 
 def finished_positions(queue_id: str, reviewer: str) -> Select[Any]:
-    """Select the positions that this reviewer has judged or skipped."""
+    """Return a statement that selects the positions that this reviewer has judged or skipped."""
     other = review_items.alias("other")
     return select(other.c.position).where(
         other.c.queue_id == queue_id,
@@ -259,8 +259,8 @@ def take_turn(connection: Connection, queue: ReviewQueue, reviewer: str) -> None
 
 
 def finish(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: str) -> bool:
-    """Record that the reviewer has judged this line. Return False if others were faster after the
-    ten minutes. Raises BadInput if the queue has no such line."""
+    """Record that the reviewer has judged this line. Return False if the reservation expired and
+    other reviewers filled all places. Raises BadInput if the queue has no such line."""
     take_turn(connection, queue, reviewer)  # or a double click would take two places
     mine = (ITEMS.queue_id == queue.id, ITEMS.job_id == job_id)
     again = select(ITEMS.place).where(*mine, ITEMS.who == reviewer, ITEMS.done_at.is_not(None))
@@ -287,7 +287,7 @@ def finish(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: st
 
 
 def release(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: str) -> None:
-    """Give the line back to the reviewer after the judgement was withdrawn."""
+    """Reserve the line for the reviewer again after the judgement was withdrawn."""
     connection.execute(
         update(review_items)
         .where(ITEMS.queue_id == queue.id, ITEMS.job_id == job_id, ITEMS.who == reviewer)
@@ -296,7 +296,8 @@ def release(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: s
 
 
 def skip(connection: Connection, queue: ReviewQueue, position: int, reviewer: str) -> None:
-    """Never give the reviewer this line again. Raises BadInput if the queue has no such line."""
+    """Record that the reviewer must not get this line again. Raises BadInput if the queue has no
+    such line."""
     held = update(review_items).where(
         ITEMS.queue_id == queue.id, ITEMS.position == position, ITEMS.done_at.is_(None)
     )
@@ -307,7 +308,7 @@ def skip(connection: Connection, queue: ReviewQueue, position: int, reviewer: st
 
 
 def close(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
-    """Close the queue; repeating it changes nothing. Raises UnknownQueue."""
+    """Close the queue. Closing it twice has no further effect. Raises UnknownQueue."""
     connection.execute(
         update(review_queues)
         .where(review_queues.c.id == queue_id, review_queues.c.tenant == tenant)
@@ -322,5 +323,5 @@ def jobs_of(connection: Connection, queue: ReviewQueue) -> Sequence[str]:
 
 
 def new_id() -> str:
-    """Return `rq_` and 32 hex digits; ids sort by time."""
+    """Return a new id of `rq_` and 32 hex digits. Ids sort by time."""
     return f"rq_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"

@@ -1,4 +1,4 @@
-"""Named views of a tenant: the filters of a results table, the columns of a file."""
+"""Saved views of a tenant: the filters of a results table, or the column mapping of a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ POLICY = "saved-views"
 
 
 def save_view(connection: Connection, tenant: str, kind: str, name: str, value: Any) -> None:
-    """Save a view, replacing one of the same name. Raises QuotaExceeded."""
+    """Save a view. A view of the same name is replaced. Raises QuotaExceeded."""
     statement = insert(saved_views).values(tenant=tenant, kind=kind, name=name, value=value)
     key = ["tenant", "kind", "name"]
     connection.execute(statement.on_conflict_do_update(index_elements=key, set_={"value": value}))

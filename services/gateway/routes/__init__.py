@@ -1,1 +1,1 @@
-"""The routes, one noun a module; each has a `router`."""
+"""The API routes. Each module covers one kind of resource and has a `router`."""

@@ -1,8 +1,6 @@
-"""The results of a batch: its report as JSON, chart or HTML file, and its lines as CSV.
-
-A POST makes the report, a GET shows it. If the scheduler has not yet written all rows of the
-results table, they are written on request, as far as time allows.
-"""
+"""The results of a batch: its report as JSON, plot or HTML file, and its lines as CSV. POST creates
+the report, and GET returns it. If the scheduler has not yet written all rows of the results table,
+a request writes the missing rows as far as time allows."""
 
 from __future__ import annotations
 
@@ -105,9 +103,9 @@ async def get_batch_report(
     caller: Batcher,
     plot: Annotated[str | None, Query(description="the name of one of the report's plots")] = None,
 ) -> Response:
-    """Returns the finished report. As HTML: tables, charts and the worst lines in one file,
-    without texts except the custom ids. As CSV: one row per line with its scores, in the
-    order of the input file; this needs no report."""
+    """Returns the finished report. HTML has tables, charts and the worst lines in one file, without
+    texts except custom ids. CSV has one row of scores per line in input order, and needs no report.
+    """
     batch = await find_batch(batch_id, gateway, caller.tenant)
     kind = accepted(request, JSON, HTML, CSV, SVG, PNG)
     if kind == CSV:
@@ -127,7 +125,7 @@ async def get_batch_report(
 
 
 async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
-    """Return the job that reports on this batch, after waiting for its end for `seconds`. Raises
+    """Return the job that reports on this batch. Wait up to `seconds` for its end. Raises
     NoReport."""
     if not batch.is_final:
         raise NoReport(
@@ -161,7 +159,8 @@ async def lines_report_job(
 
 
 def job_response(job: Job, seconds: int) -> JSONResponse:
-    """Answer with the job: 200 at its end, else 202. seconds: how long the caller has waited."""
+    """Return a response with the job, with status 200 if the job has ended and 202 otherwise.
+    `seconds` is how long the caller has waited."""
     headers = {"Location": f"/v1/jobs/{job.id}"}
     if seconds:
         headers["Preference-Applied"] = f"wait={seconds}"
@@ -186,7 +185,7 @@ def find_plot(report: dict[str, Any], name: str) -> Plot:
 
 
 def unknown_plot(name: str, plots: Iterable[str]) -> UnknownPlot:
-    """Return the error. plots: the existing or possible names."""
+    """Return the error for an unknown plot. `plots` holds the valid names."""
     offered = ", ".join(sorted(plots)) or "none"
     return UnknownPlot(f"the report has no plot {name!r}; it has: {offered}", pointer="/plot")
 
@@ -198,9 +197,8 @@ async def as_html(
     selection: ResultFilter | None = None,
     most: int = WORST,
 ) -> Response:
-    """Return the HTML file. report: the finished one. selection: lines; None: the most
-    surprising.
-    """
+    """Return the finished report as an HTML file. `selection` selects the lines to include. The
+    default is the most surprising lines."""
     await write_facts(gateway, batch)
     higher = surprising_rules(batch.metric).higher_is_better
     view = selection or ResultFilter(tenant=batch.tenant, batch_id=batch.id)
@@ -243,9 +241,8 @@ def check_final(batch: Batch) -> None:
 
 
 async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -> bool:
-    """Write missing rows of the results table for at most `seconds`; return True if none is left.
-
-    Rows that another process is writing are waited for, since a reader of all lines needs them.
+    """Write the missing rows of the results table for at most `seconds`. Return True if all rows
+    are written. If another process is writing rows, wait for it, since the caller needs all rows.
     """
 
     def step(connection: Connection) -> int:

@@ -1,4 +1,4 @@
-"""/v1/batches: many requests in one file, in the OpenAI shape."""
+"""The routes of /v1/batches. A batch is a file with many requests, in the OpenAI format."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ router = APIRouter(prefix="/v1/batches", tags=["batches"])
 
 
 class OutputExpiry(Message):
-    """When output and error file are deleted."""
+    """Expiry of the output and error files."""
 
     anchor: Literal["created_at"]
     seconds: int = Field(ge=3_600, le=2_592_000)
@@ -65,7 +65,7 @@ class BatchRequest(Message):
 
 
 def validate_id(batch_id: str) -> str:
-    """Return the id. Raises UnknownBatch if it cannot be one of ours."""
+    """Return the id. Raises UnknownBatch if it is not a valid batch id."""
     if not BATCH_ID.fullmatch(batch_id):
         raise UnknownBatch(f"there is no batch {batch_id[:64]!r}")
     return batch_id
@@ -85,7 +85,7 @@ async def create_batch(
     caller: Batcher,
     idempotency_key: IdempotencyKey = None,
 ) -> JSONResponse:
-    """Commit the batch; the scheduler validates its file next."""
+    """Creates a batch. The scheduler then validates its file."""
     body = await http_requests.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
     by_path = {contract.path: contract for contract in contracts().values()}
     if body.endpoint not in by_path:
@@ -174,8 +174,8 @@ async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONRes
     responses={200: {"model": BatchSchema}, **views.error_responses(403, 404, 409)},
 )
 async def cancel_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """Repeating the request changes nothing. Running lines may end within ten minutes. Results
-    that exist by then are in the output file."""
+    """Running lines may still end within ten minutes. The output file has all results so far.
+    Cancelling again changes nothing."""
     batch = await gateway.in_ledger(
         lambda connection: batches.cancel(connection, validate_id(batch_id), tenant=caller.tenant)
     )
@@ -185,7 +185,7 @@ async def cancel_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSON
 
 
 async def find_batch(batch_id: str, gateway: State, tenant: str) -> Batch:
-    """The batch with this id. Raises UnknownBatch."""
+    """Return the batch with this id. Raises UnknownBatch."""
     return await gateway.in_ledger(
         lambda connection: batches.find(connection, validate_id(batch_id), tenant=tenant)
     )

@@ -1,8 +1,5 @@
-"""POST /v1/scores:batchCreate: up to 1,000 jobs in one call.
-
-The form follows Google's AIP-233. A call is refused as a whole, or committed as a whole in one
-transaction.
-"""
+"""The route POST /v1/scores:batchCreate, which creates up to 1,000 jobs in one call. Its form
+follows Google's AIP-233. All jobs of a call are committed in one transaction, or none."""
 
 from __future__ import annotations
 
@@ -63,19 +60,19 @@ class BulkRequest(Message):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Validate this list to its end, unlike other lists, so that the faults of all requests
-        are reported."""
+        """Validate the whole list, so that the errors of all requests are reported. Other lists
+        stop at the first error."""
         return handler(source)
 
 
 @cache
 def bulk_requests() -> dict[str, type[BulkRequest]]:
-    """metric → the body of `:batchCreate`."""
+    """Return the body type of `:batchCreate` for each metric."""
     return {name: _bulk_request((name,), contract.request) for name, contract in metrics().items()}
 
 
 def described_request() -> type[BulkRequest]:
-    """Return the body of `:batchCreate` as the API describes it."""
+    """Return the body type of `:batchCreate` as the API's description shows it."""
     requests = reduce(or_, (contract.request for contract in metrics().values()))
     return _bulk_request(tuple(metrics()), requests)
 
@@ -98,14 +95,16 @@ def _bulk_request(names: tuple[str, ...], one: Any) -> type[BulkRequest]:
 
 
 def _check_count(requests: tuple[JobRequest, ...]) -> tuple[JobRequest, ...]:
-    """Require at least one request. `min_length` would also complain if all requests are wrong."""
+    """Raise ValueError if there are no requests. `min_length` would also raise if all requests are
+    invalid."""
     if not requests:
         raise ValueError("at least one request is needed")
     return requests
 
 
 async def answer_list(accepted: AcceptedJobs, call: Call) -> Response:
-    """Answer with the committed jobs, after waiting for their ends if the caller prefers to."""
+    """Return a response with the committed jobs. If the caller prefers to wait, wait for the jobs
+    to end first."""
     gateway, tenant, seconds = call.gateway, call.caller.tenant, call.seconds
     headers = {"Idempotent-Replayed": "true"} if accepted.replayed else {}
     if not seconds:
@@ -126,10 +125,8 @@ async def answer_list(accepted: AcceptedJobs, call: Call) -> Response:
 def _read(
     raw: bytes, gateway: State, caller: Caller
 ) -> tuple[MetricContract, Sequence[JobRequest]]:
-    """Return the metric and its requests, each checked as if it came alone.
-
-    Raises InvalidBody with every fault, of which the first 100 are listed.
-    """
+    """Return the metric and its requests. Each request is checked as if it were sent alone. Raises
+    InvalidBody with all errors, of which at most 100 are listed."""
     try:
         sent = http_requests.parse_body(raw, lambda body: metric_in(body, bulk_requests()))
     except InvalidBody as error:
@@ -151,7 +148,7 @@ def _read(
 
 
 def _first_errors(raw: bytes) -> list[dict[str, str]]:
-    """Validate one request after the other until there are enough faults, for very many faults."""
+    """Validate the requests one by one and stop when there are enough errors to report."""
     body = http_requests.decode(raw)
     if not isinstance(body, dict):
         return []
@@ -168,7 +165,7 @@ def _first_errors(raw: bytes) -> list[dict[str, str]]:
 
 
 def invalid_requests(faults: Sequence[tuple[int, BadInput]]) -> InvalidBody:
-    """Return the error of the whole call for these faults of its requests, by their positions."""
+    """Return the error of the whole call. `faults` holds (index of a request, its error)."""
     kind = type(faults[0][1])
     if any(type(fault) is not kind for _, fault in faults):
         kind = BadInput
@@ -183,7 +180,8 @@ def invalid_requests(faults: Sequence[tuple[int, BadInput]]) -> InvalidBody:
 
 
 def _with_location(number: int, entries: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """Return the faults of one request with their positions in the call."""
+    """Return the errors of one request, with the request's index in the call added to each
+    pointer."""
     return [
         {"detail": entry["detail"], "pointer": f"#/requests/{number}{entry['pointer'][1:]}"}
         for entry in entries
@@ -216,7 +214,7 @@ async def commit_all(
 
 
 def _check_endpoints(connection: Connection, asked: Sequence[JobRequest], tenant: str) -> None:
-    """Raises InvalidBody if a webhook endpoint is not this tenant's, as if it did not exist."""
+    """Raise InvalidBody if a webhook endpoint belongs to another tenant, as if it did not exist."""
     with_webhook = [
         (number, request.webhook)
         for number, request in enumerate(asked)
@@ -242,8 +240,8 @@ def _send(accepted: AcceptedJobs, gateway: State) -> None:
 async def _jobs(
     ids: Sequence[str], gateway: State, tenant: str, details: bool
 ) -> tuple[list[bytes], bool]:
-    """Return each job's JSON in this order, made off the event loop, and whether all have ended.
-    Raises UnknownJob."""
+    """Return the JSON of each job in the order of `ids`, and True if all jobs have ended. The JSON
+    is built in a worker thread. Raises UnknownJob."""
 
     def read(connection: Connection) -> tuple[list[bytes], bool]:
         jobs = bulk_jobs.find_all(connection, ids, tenant)
@@ -264,8 +262,8 @@ def _list_response(data: list[bytes], status: int, headers: dict[str, str]) -> R
 
 
 async def create_scores(call: Calling) -> Response:
-    """One request is as in `POST /v1/scores/{metric}`. The answer has the jobs in a few words, or
-    whole with `Prefer: wait`."""
+    """Each request is as in `POST /v1/scores/{metric}`. Returns brief jobs, or with `Prefer: wait`
+    complete jobs."""
     gateway, caller = call.gateway, call.caller
     with gateway.bulk_calls.acquire(caller):
         raw = await http_requests.read(call.request, limit=MAX_BULK_BYTES)
@@ -276,7 +274,8 @@ async def create_scores(call: Calling) -> Response:
 
 
 async def take_several(contract: ServiceContract, asked: JobRequest, call: Call) -> Response:
-    """Answer a request of a service that may ask for several jobs, with one job or a list."""
+    """Handle a request of a service whose requests may create several jobs. Return one job or a
+    list of jobs."""
     jobs = contract.several(asked) if contract.several else ()
     if not jobs:
         return await take_one(contract, asked, call)
@@ -290,7 +289,7 @@ async def take_several(contract: ServiceContract, asked: JobRequest, call: Call)
 
 
 def _check_each(contract: ServiceContract, jobs: Sequence[JobRequest], gateway: State) -> None:
-    """Raises BadInput for the first request that cannot be a job."""
+    """Raise BadInput for the first request that cannot become a job."""
     for job in jobs:
         check_request(contract, job, gateway)
 
@@ -306,7 +305,7 @@ def _either(job: str, jobs: str, says: str) -> dict[str, Any]:
 
 
 def make_router() -> APIRouter:
-    """Return the routes that make jobs."""
+    """Return a router with the routes that create jobs."""
     router = APIRouter()
     router.add_api_route(
         "/v1/scores:batchCreate",

@@ -1,8 +1,8 @@
-"""GET /v1/jobs/{id}/events and /v1/batches/{id}/events: progress as server-sent events.
+"""The routes GET /v1/jobs/{id}/events and /v1/batches/{id}/events: progress as server-sent events.
 
-Source: HTML Standard, section 9.2. An `end` event says that nothing follows. A browser reconnects
-nevertheless with the last event's id, and gets 204, which stops it. Periodic comments keep proxies
-from closing the connection.
+Source: HTML Standard, section 9.2. An `end` event means that no more events follow. A browser still
+reconnects with the last event's id. It then gets status 204, which stops it. Periodic comments keep
+proxies from closing the connection.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ LastEventId = Annotated[
 
 
 def responses(event: str) -> dict[int | str, dict[str, Any]]:
-    """Return OpenAPI's responses for a stream of these events, which OpenAPI 3.1 describes as an
-    array (its media type registry, Server-Sent Events)."""
+    """Return the OpenAPI responses for a stream of these events. OpenAPI 3.1 describes a stream as
+    an array (its media type registry, Server-Sent Events)."""
     events = {"type": "array", "items": {"$ref": TEMPLATE.format(model=event)}}
     stream = {"type": "string", "contentMediaType": "text/event-stream", "contentSchema": events}
     return {
@@ -80,7 +80,7 @@ async def _batch_stream(gateway: Gateway, caller: Batcher) -> AsyncIterator[None
 async def job_events(
     job_id: str, gateway: Gateway, caller: Reader, last_event_id: LastEventId = None
 ) -> Response:
-    """`job.queued`, `job.running` at each attempt, `job.succeeded` or another end, then `end`."""
+    """Sends `job.queued`, `job.running` per attempt, `job.succeeded` or another end, `end`."""
     look = with_key_check(caller, gateway, lambda: find_job(job_id, gateway, caller.tenant))
     return await stream(look, job_id, gateway, last_event_id)
 
@@ -97,16 +97,14 @@ async def job_events(
 async def batch_events(
     batch_id: str, gateway: Gateway, caller: Batcher, last_event_id: LastEventId = None
 ) -> Response:
-    """`batch.in_progress` and the like, each with the whole batch and its counts, then `end`."""
+    """Sends events such as `batch.in_progress` with the batch and its counts, then `end`."""
     look = with_key_check(caller, gateway, lambda: find_batch(batch_id, gateway, caller.tenant))
     return await stream(look, batch_id, gateway, last_event_id)
 
 
 async def stream(look: Look, watched: str, gateway: State, last_event_id: str | None) -> Response:
-    """Stream the events after this id, past and future; answer 204 if none can follow.
-
-    Raises NotThere, Unavailable.
-    """
+    """Return a stream of the events after this id, past and future. Return status 204 if no event
+    can follow. Raises NotThere, Unavailable."""
     state = await look()  # what is not there is a 404, not an empty stream
     last_id = last_event_id or ""
     last = (

@@ -1,4 +1,4 @@
-"""/v1/files: input and output files of batches."""
+"""The routes of /v1/files, which hold the input and output files of batches."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ router = APIRouter(prefix="/v1/files", tags=["files"])
 
 
 def validate_id(file_id: str) -> str:
-    """Return the id. Raises UnknownFile if it cannot be one of ours."""
+    """Return the id. Raises UnknownFile if it is not a valid file id."""
     if not FILE_ID.fullmatch(file_id):
         raise UnknownFile(f"there is no file {file_id[:64]!r}")
     return file_id
@@ -80,7 +80,7 @@ async def create_file(
     caller: Batcher,
     idempotency_key: IdempotencyKey = None,
 ) -> JSONResponse:
-    """The bytes are stored before the file appears."""
+    """Stores the bytes before the file is listed."""
     key = key_of(idempotency_key)
     limit, owner = most_bytes(gateway, caller), caller.owner(gateway.settings)
     declared = declared_bytes(request, limit=limit)
@@ -110,7 +110,7 @@ async def create_file(
 
 
 def most_bytes(gateway: State, caller: Caller) -> int:
-    """Return the largest size of a single file."""
+    """Return the maximum size of a file in bytes."""
     most = gateway.settings.max_file_bytes
     return most if caller.key is None else min(most, gateway.settings.stored_bytes)
 
@@ -118,11 +118,9 @@ def most_bytes(gateway: State, caller: Caller) -> int:
 async def keep(
     content: BinaryIO, new: NewFile, gateway: State, owner: Owner, limit: int
 ) -> tuple[File, bool]:
-    """Store the bytes, then the row with their number.
-
-    Return the file, and whether an earlier request with its key made it. Raises FileStoreAway,
-    QuotaExceeded, BodyTooLarge, and KeyReused if the key has another file.
-    """
+    """Store the file's content, then its row in the ledger. Return the file, and True if an earlier
+    request with the same key created it. Raises FileStoreAway, QuotaExceeded, BodyTooLarge, and
+    KeyReused if the key was used for another file."""
     size = await gateway.file_store.call(store_file, content, gateway.files, new.id, limit=limit)
 
     def write(connection: Connection) -> File:
@@ -145,7 +143,7 @@ async def keep(
 
 
 def _parse_expiration(form: FormData) -> int | None:
-    """Return the seconds for which the caller wants to keep the file."""
+    """Return how many seconds the caller wants to keep the file, or None."""
     field = "expires_after[seconds]"
     value = form.get(field)
     if value is None:

@@ -1,4 +1,4 @@
-"""The service's state: process, stores, counters, models."""
+"""The routes for the state of the service: process, stores, counters and models."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class ModelList(ListPage[ModelSchema]):
     responses={200: {"model": HealthSchema}},
 )
 async def get_health() -> JSONResponse:
-    """Answers from this process alone, however many requests wait."""
+    """Checks this process only, even if many requests wait."""
     return JSONResponse({"status": "ok"})
 
 
@@ -114,8 +114,8 @@ async def get_health() -> JSONResponse:
     responses={200: {"model": ReadinessSchema}, 503: {"model": ProblemSchema}},
 )
 async def get_readiness(gateway: Gateway) -> JSONResponse:
-    """503 names the stores that do not respond. Jobs are accepted while no worker is ready;
-    `workers` says so. Only batches need the file store; `files` says whether they wait for it."""
+    """Status 503 lists the stores that do not respond. Jobs are accepted without a ready worker, as
+    `workers` shows. Only batches need the file store; `files` says if they wait."""
     away = []
     try:
         await gateway.in_ledger(lambda connection: connection.execute(text("SELECT 1")).all())
@@ -141,7 +141,8 @@ async def get_readiness(gateway: Gateway) -> JSONResponse:
 
 @router.get("/metrics", operation_id="metrics", summary="Prometheus", include_in_schema=False)
 async def metrics(gateway: Gateway) -> Response:
-    """The counters. Raises NotThere if they have their own port or if keys are required."""
+    """Return the Prometheus counters. Raises NotThere if they have a separate port, or if keys are
+    required."""
     if gateway.settings.metrics_port is not None or await requires_key(gateway):
         raise NotThere("the counters are only available on TOUCHSTONE_METRICS_PORT")
     body = await run_in_threadpool(render_metrics, gateway.engine)
@@ -163,18 +164,18 @@ def list_models(
     limit: Limit = MOST_ON_A_PAGE,
     after: Annotated[str | None, Query(description=AFTER)] = None,
 ) -> JSONResponse:
-    """Name, kind, revision, file hash, languages, abilities and state of each model, in the shape
-    of OpenAI's list (`id`, `object`, `created`, `owned_by`, then Touchstone's fields).
+    """Returns each model's name, kind, revision, file hash, languages, abilities and state in
+    OpenAI's list format (`id`, `object`, `created`, `owned_by`, then our fields).
 
     `state` is that of the best worker with this model, with `error` and `since` (unix seconds). It
-    is null if no worker reports one. `ready`; `loading`; `waiting` for memory; `downloading`;
-    `away`: its server does not respond; `absent`: its files are missing; `failed`: they cannot be
-    used. New jobs of an `absent` or `failed` model are refused (422 `model-unusable`); jobs of
+    is null if no worker reports one. Values: `ready`, `loading`, `waiting` (for memory),
+    `downloading`, `away` (its server does not respond), `absent` (no files), `failed` (unusable
+    files). New jobs of an `absent` or `failed` model are refused (422 `model-unusable`). Jobs of
     other models wait.
 
-    `labels` are the names for requests. `mapping` has the model's `outputs` of each label (none: 1
-    minus the other label), and `activation` says how outputs become probabilities; both are null if
-    the model's files are not on this disk. `warnings` are in every report of the model.
+    `labels` are the names for requests. `mapping` has the model's `outputs` of each label; one
+    without outputs gets 1 minus the other. `activation` says how outputs become probabilities. Both
+    are null if the model's files are not on this disk. `warnings` are in every report of the model.
     """
     check_filters(request)
     cards = sorted(_model_list(gateway), key=lambda card: str(card["id"]))

@@ -1,4 +1,4 @@
-"""/v1/jobs: get one, list them, cancel one, delete them."""
+"""The routes of /v1/jobs: get, list, cancel and delete jobs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
 
 def validate_id(job_id: str) -> str:
-    """Return the id. Raises UnknownJob if it cannot be one of ours."""
+    """Return the id. Raises UnknownJob if it is not a valid job id."""
     if not JOB_ID.fullmatch(job_id):
         raise UnknownJob(f"there is no job {job_id[:64]!r}")
     return job_id
@@ -73,7 +73,7 @@ def validate_id(job_id: str) -> str:
 async def get_job(
     job_id: str, gateway: Gateway, caller: Reader, expand: Expand = None
 ) -> JSONResponse:
-    """The job with this id. Jobs of other tenants do not exist here."""
+    """The job with this id. Jobs of other tenants are not found."""
     job = await find_job(job_id, gateway, caller.tenant)
     shown = job_json(job, with_request=True, details=expand is not None)
     return JSONResponse(shown, headers={} if job.is_final else retry_header(job))
@@ -160,9 +160,8 @@ async def list_jobs(
 
 
 def decision_column() -> ColumnElement[Any]:
-    """Return the explained decision, from the request or the elicitation, or else from the
-    result.
-    """
+    """Return an expression for the explained decision, from the elicitation, the request, or else
+    the result."""
     whens = []
     for name, contract in reported().items():
         facts = FactPaths() if contract.facts is None else contract.facts
@@ -193,7 +192,7 @@ def summary_json(job: JobSummary) -> dict[str, Any]:
 
 
 async def wait_for_all(ids: Sequence[str], gateway: State, tenant: str, seconds: int) -> None:
-    """Wait until none of the tenant's jobs among these is open, or for this many seconds."""
+    """Wait until all of these jobs of the tenant have ended, for at most `seconds`."""
     clock = asyncio.get_running_loop().time
     deadline = clock() + seconds
     async with gateway.job_watcher.watch(*ids) as event:
@@ -235,8 +234,8 @@ async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
     responses={200: {"model": Deleted}, **views.error_responses(404, 409)},
 )
 async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
-    """Deletes its request, result, judgements and row in tables. The lines of a batch that share
-    it are deleted, too, and are blank in the batch's files."""
+    """Deletes the job's request, result, judgements and table row. Batch lines that share the job
+    are deleted, too, and blank in the batch's files."""
     selected = await gateway.in_ledger(
         lambda connection: erasure.of_job(connection, validate_id(job_id), caller.tenant)
     )
@@ -253,8 +252,8 @@ async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
     openapi_extra={"parameters": [METADATA_PARAMETER | {"required": True}]},
 )
 async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> JSONResponse:
-    """Deletes each job as `DELETE /v1/jobs/{id}` does, and lines of batches without a job. Jobs
-    that are open, or whose batch is open, stay; `open` counts them."""
+    """Deletes each job as `DELETE /v1/jobs/{id}` does, and batch lines without a job. Open jobs,
+    and jobs of open batches, stay; `open` counts them."""
     check_filters(request)
     metadata = metadata_filter(request)
     if not metadata:
@@ -269,6 +268,7 @@ async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> 
 
 
 async def _erase(gateway: State, selected: Erasure) -> None:
-    """Delete from files first: after an interruption only the rows show what is left to delete."""
+    """Delete the lines from files, then the rows. After an interruption, only the rows show what is
+    left to delete."""
     await gateway.file_store.call(erasure.blank_lines, gateway.files, selected)
     await gateway.in_ledger(lambda connection: erasure.delete_rows(connection, selected))

@@ -1,4 +1,5 @@
-"""/v1/judgements: people's judgements of scores: give, list, withdraw, export and import."""
+"""The routes of /v1/judgements, which are people's judgements of scores: create, list, withdraw,
+export and import."""
 
 from __future__ import annotations
 
@@ -90,12 +91,12 @@ async def create_judgements(
         ),
     ] = None,
 ) -> JSONResponse:
-    """One judgement as JSON needs the scope `review`. A second judgement of the same person on the
-    same subject supersedes the first, which is kept; an equal judgement returns the first.
+    """A single judgement is JSON and needs the scope `review`. A person's second judgement of a
+    subject supersedes the first, which is kept. An equal judgement returns the first.
 
-    JSON Lines, up to 5,000, are judgements from another system, with `job_id` and
-    `reviewer` each; they need the scope `batch` and `source`. All or none are imported.
-    Existing judgements are unchanged.
+    Up to 5,000 JSON Lines import judgements from another system. Each has `job_id` and `reviewer`,
+    and the call needs the scope `batch` and `source`. All or none are imported. Existing judgements
+    stay.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in (LINES, BYTES, "application/x-ndjson"):
@@ -128,10 +129,8 @@ async def take_in(
 async def judge(
     gateway: State, job_id: str, fields: JudgementFields, origin: Origin
 ) -> tuple[ReviewerJudgement, bool]:
-    """Write the judgement and finish its queue's line; return it, and whether it existed already.
-
-    Raises UnknownJob, UnknownQueue, BadInput.
-    """
+    """Store the judgement and mark its queue's line as done. Return (judgement, True if it existed
+    already). Raises UnknownJob, UnknownQueue, BadInput."""
     values = fields.model_dump(mode="json", exclude={"reviewer", "queue", "job_id"})
     values["queue_id"] = fields.queue
 
@@ -179,9 +178,9 @@ async def list_judgements(
     limit: Limit = 20,
     after: AfterJudgement = None,
 ) -> Response:
-    """A page of judgements. The files have all that match: JSON Lines, CSV, or tasks for Label
-    Studio with text, explanation, our spans as predictions and the judgements as annotations. Tasks
-    of a queue include lines that nobody has judged yet."""
+    """A page of judgements. Files have all matches, as JSON Lines, CSV or Label Studio tasks. A
+    task has text, explanation, our spans as predictions and the judgements as annotations. Tasks of
+    a queue include lines without a judgement."""
     http_requests.check_filters(request)
     selection = JudgementFilter(
         caller.tenant, job, batch, queue, reviewer, verdict, history=history
@@ -207,9 +206,8 @@ async def list_judgements(
 async def withdraw_judgement(
     judgement_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
-    """Deletes its note, too. A key with a reviewer can withdraw only that reviewer's
-    judgements. Other keys can withdraw judgements that were sent without such a key; keys
-    of scope `admin` all."""
+    """Also deletes its note. A key with a reviewer can withdraw only that reviewer's judgements.
+    Other keys can withdraw judgements sent without such a key, and keys of scope `admin` all."""
     if not JUDGEMENT_ID.fullmatch(judgement_id):
         raise UnknownJudgement(f"there is no judgement {judgement_id[:64]!r}")
     of_key = None if caller.key is None else caller.key.reviewer
@@ -228,7 +226,7 @@ async def withdraw_judgement(
 
 
 def withdraw(connection: Connection, old: ReviewerJudgement, origin: Origin) -> ReviewerJudgement:
-    """Withdraw the judgement; its queue's line is open again for the same person."""
+    """Withdraw the judgement. Its line in the queue is reserved for the same reviewer again."""
     withdrawal = judgements.withdraw(connection, old.id, origin)
     if withdrawal.queue_id is not None:
         queue = review_queues.find(connection, withdrawal.queue_id, origin.tenant)
@@ -237,7 +235,7 @@ def withdraw(connection: Connection, old: ReviewerJudgement, origin: Origin) -> 
 
 
 async def as_file(gateway: State, selection: JudgementFilter, form: FileFormat) -> Response:
-    """Return the file, streamed from the ledger. Raises UnknownQueue."""
+    """Return the judgements as a file, streamed from the ledger. Raises UnknownQueue."""
 
     def ids(connection: Connection) -> list[str]:
         if selection.queue_id is None:

@@ -1,4 +1,4 @@
-"""/v1/review-queues: lines of a batch that people judge one by one."""
+"""The routes of /v1/review-queues. A queue holds lines of a batch that people judge one by one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ router = APIRouter(prefix="/v1/review-queues", tags=["judgements"])
 
 
 def validate_id(queue_id: str) -> str:
-    """Return the id. Raises UnknownQueue if it cannot be one of ours."""
+    """Return the id. Raises UnknownQueue if it is not a valid queue id."""
     if not ID.fullmatch(queue_id):
         raise UnknownQueue(f"there is no review queue {queue_id[:64]!r}")
     return queue_id
@@ -77,7 +77,7 @@ async def create_review_queue(
     caller: Batcher,
     idempotency_key: IdempotencyKey = None,
 ) -> JSONResponse:
-    """The lines that match the filter and have a result, in the requested order."""
+    """Queues the lines that match the filter and have a result, in this order."""
     body = await http_requests.parse(
         request, ReviewQueueRequest, limit=gateway.settings.max_body_bytes
     )
@@ -88,10 +88,8 @@ async def create_review_queue(
 async def make(
     body: ReviewQueueRequest, gateway: State, caller: Caller, key: str | None = None
 ) -> ReviewQueue:
-    """Create the queue, or return the queue that this key made.
-
-    Raises UnknownBatch, NoReport, BadInput.
-    """
+    """Create the queue, or return the queue that was created with the same key. Raises
+    UnknownBatch, NoReport, BadInput."""
     batch = await find_batch(body.batch, gateway, caller.tenant)
     if not batch.is_final or batch.metric not in metrics():
         raise NoReport("the batch has no results to judge, or not all of its results yet")
@@ -113,13 +111,14 @@ async def make(
 
 
 def _as_filter(name: str, value: str) -> tuple[str, str]:
-    """Translate `metadata.KEY=VALUE`, a part of a comparison, into the table's `meta=KEY=VALUE`."""
+    """Translate the filter `metadata.KEY=VALUE` of a comparison into the `meta=KEY=VALUE` of the
+    results table."""
     key = name.removeprefix("metadata.")
     return (name, value) if key == name else ("meta", f"{key}={value}")
 
 
 async def with_progress(queue: ReviewQueue, gateway: State) -> dict[str, Any]:
-    """Return the queue's JSON with its progress."""
+    """Return the queue as JSON, including its progress."""
     progress = await gateway.in_ledger(
         lambda connection: review_progress.progress(connection, queue)
     )
@@ -161,7 +160,7 @@ async def list_review_queues(
     responses={200: {"model": ReviewQueueSchema}, **views.error_responses(403, 404)},
 )
 async def get_review_queue(queue_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
-    """The queue with this id. Queues of other tenants do not exist here."""
+    """The queue with this id. Queues of other tenants are not found."""
     return JSONResponse(await with_progress(await find_queue(queue_id, gateway, caller), gateway))
 
 
@@ -176,8 +175,8 @@ async def get_review_queue(queue_id: str, gateway: Gateway, caller: Reader) -> J
 async def lease_review_item(
     queue_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
-    """Returns the item that is reserved for this person, else a free item. No item is returned
-    twice. `skip` is a line that this person does not get again; other people may still get it."""
+    """Returns the item reserved for this person, or else a free item that this person has not
+    judged. `skip` is a line that this person does not get again; others may still get it."""
     body = await http_requests.parse(request, LeaseRequest, limit=gateway.settings.max_body_bytes)
     who = origin_of(request, caller, body.reviewer).reviewer
     queue = await find_queue(queue_id, gateway, caller)
@@ -245,11 +244,8 @@ async def agreement_job(
 async def batch_agreement_job(
     batch: Batch, state: JudgementState, gateway: State, caller: Caller
 ) -> Job:
-    """Return the job that reports on all judgements of a batch, in any queue or none. They are
-    not a random sample.
-
-    Raises NoReport.
-    """
+    """Return the job that reports on all judgements of a batch, with or without a queue. These are
+    not a random sample. Raises NoReport."""
     selection = {"batch": batch.id, "judged": Judged()}
     return await _report_job(batch.metric, selection, state, gateway, caller)
 
@@ -266,8 +262,8 @@ async def _report_job(
     caller: Caller,
     seconds: int = 0,
 ) -> Job:
-    """Return the job for these lines and judgements; each change of the judgements gets a new
-    job."""
+    """Return the job that reports on these lines and judgements. A new job is created when the
+    judgements have changed."""
     if not judgements.number or metric not in metrics():
         raise NoReport("nobody has judged a line of it yet")
     contract = metrics()[metric].batch

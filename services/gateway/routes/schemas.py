@@ -1,4 +1,4 @@
-"""JSON schemas for the models that are asked for explanations."""
+"""The route that returns JSON schemas for models that write explanations."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ router = APIRouter(tags=["scores"])
     responses=error_responses(),
 )
 async def get_explanation_schema(_: Reader) -> dict[str, Any]:
-    """Ask your model for an answer of this schema, and send the answer as the `explanation`. Its
-    fields need no reading."""
+    """Ask your model for an answer in this schema and send it as the `explanation`. Its fields are
+    then used directly."""
     return schema_for_models()

@@ -1,5 +1,5 @@
-"""POST /v1/scores/{metric} and /v1/reports, and questions to models: commit a job, send its
-message, answer 202 or wait for the end."""
+"""The routes that create jobs: POST /v1/scores/{metric}, /v1/reports and questions to models. A
+route commits a job, sends its message, and then answers 202 or waits for the end of the job."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ LOCATION = ("Location",)
 
 @dataclass(frozen=True)
 class Call:
-    """A request that creates jobs, apart from its body. seconds: how long to wait for their end."""
+    """The parts of a request that creates jobs, except its body. `seconds` is how long to wait for
+    the jobs to end."""
 
     request: Request
     gateway: State
@@ -82,7 +83,7 @@ Take = Callable[[ServiceContract, JobRequest, Call], Awaitable[Response]]
 
 
 async def take_one(contract: ServiceContract, asked: JobRequest, call: Call) -> Response:
-    """Answer a request that was read: commit its job, and wait if the caller prefers to."""
+    """Handle a parsed request: commit its job, and wait for the end if the caller prefers to."""
     gateway, seconds = call.gateway, call.seconds
     asked, owner = call.caller.apply_defaults(asked), call.caller.owner(gateway.settings)
     check_request(contract, asked, gateway)
@@ -100,15 +101,15 @@ async def take_one(contract: ServiceContract, asked: JobRequest, call: Call) -> 
 
 
 def retry_header(job: jobs.Job) -> dict[str, str]:
-    """Return `Retry-After` for an open job: a tenth of its age, 1 to 30 s, so that a backlog is
-    not polled every second."""
+    """Return the `Retry-After` header for an open job. It is a tenth of the job's age, between 1
+    and 30 s, so that a backlog is not polled every second."""
     age = (datetime.now(UTC) - job.created_at).total_seconds()
     return {"Retry-After": str(round(min(max(age / 10, 1), MOST_RETRY_SECONDS)))}
 
 
 def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
-    """Raise BadInput for faults that can be found without the ledger: model, work, privacy. Raise
-    Unavailable if no worker serves the metric."""
+    """Check what can be checked without the ledger: model, amount of work, privacy. Raises BadInput
+    for errors, and Unavailable if no worker serves the metric."""
     gateway.check_served(contract)
     check_encryption_key(asked)
     if isinstance(asked, ExplainableRequest) and asked.explain is not None:
@@ -127,10 +128,8 @@ def _check_service(service: ServiceContract, request: JobRequest, gateway: State
 async def commit(
     contract: ServiceContract, asked: JobRequest, gateway: State, key: str | None, owner: Owner
 ) -> Accepted:
-    """Write the job into the ledger, after `check_request`; from then on it cannot be lost.
-
-    Raises BadInput if the request names something that is not the owner's, TooCostly,
-    QuotaExceeded.
+    """Write the job to the ledger. From then on it cannot be lost. Call `check_request` first.
+    Raises BadInput if the request refers to an object of another owner, TooCostly, QuotaExceeded.
     """
     limit = gateway.settings.work_limit
     request = asked.model_dump(mode="json")
@@ -160,11 +159,9 @@ async def commit(
 async def find_or_commit(
     contract: ServiceContract, asked: JobRequest, gateway: State, owner: Owner, of: str = ""
 ) -> Accepted:
-    """Commit like `commit`; if this request already has a job, that costs one statement.
-
-    of: further values that make it another request. No caller's header can equal the key, which is
-    made of the request.
-    """
+    """Commit the job like `commit`. If an identical request already has a job, return that job, at
+    the cost of one statement. `of` holds further values that distinguish requests. The idempotency
+    key is derived from the request, and no caller can send it in a header."""
     request = asked.model_dump(mode="json")
     key = f"{OWN_KEY} {jobs.fingerprint(contract.name, request)} {of}".strip()
     existing = await gateway.in_ledger(
@@ -177,7 +174,7 @@ async def find_or_commit(
 
 
 async def wait_for_job(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
-    """Send the job's message; return the job at its end or after this many seconds."""
+    """Send the job's message. Return the job when it has ended, or after `seconds`."""
     job = accepted.job
     if not accepted.replayed and not seconds:
         gateway.messages.add(job.metric, job.id)
@@ -202,7 +199,7 @@ async def set_within(event: asyncio.Event, seconds: float) -> None:
 
 
 def metric_in(body: Any, known: Mapping[str, T]) -> T:
-    """Return the metric that a body names. Raises BadInput."""
+    """Return the entry for the metric that the body names. Raises BadInput."""
     metric = body.get("metric") if isinstance(body, dict) else None
     if not isinstance(metric, str) or metric not in known:
         raise BadInput(f"name one of these metrics: {', '.join(sorted(known))}", pointer="/metric")
@@ -211,7 +208,7 @@ def metric_in(body: Any, known: Mapping[str, T]) -> T:
 
 @cache
 def report_requests() -> dict[str, type[BatchReportRequest]]:
-    """Return metric → the type of its report's request."""
+    """Return the request type of each metric's report."""
     return {
         name: _report_request((name,), contract.batch.request)
         for name, contract in reported().items()
@@ -219,7 +216,7 @@ def report_requests() -> dict[str, type[BatchReportRequest]]:
 
 
 def described_report_request() -> type[BatchReportRequest]:
-    """Return the body that asks for a report as the API describes it."""
+    """Return the body of a report request as the API's description shows it."""
     requests = {contract.batch.request for contract in reported().values()}
     fields = [
         request.model_fields["options"] for request in requests if "options" in request.model_fields
@@ -231,7 +228,7 @@ def described_report_request() -> type[BatchReportRequest]:
 def _report_request(
     names: tuple[str, ...], kind: type[BatchReportRequest], options: Any = None
 ) -> type[BatchReportRequest]:
-    """Return the request with `metric`, which is not part of the job's request."""
+    """Return the request type with a field `metric`, which is not stored with the job's request."""
     fields: Any = {"metric": (Literal[names], Field(exclude=True))}
     if options is not None:
         about = "of the metric's own report; of `haf` and `ice`"
@@ -252,7 +249,7 @@ async def report(call: Calling) -> Response:
 
 
 def job_responses(component: str, *refusals: int) -> Json:
-    """Return OpenAPI's responses of an operation that makes a job."""
+    """Return the OpenAPI responses of an operation that creates a job."""
     return {
         200: views.schema_response(component, "ended within `Prefer: wait`", headers=LOCATION),
         202: views.schema_response(component, "committed; poll `Location`", headers=LOCATION),
@@ -261,7 +258,7 @@ def job_responses(component: str, *refusals: int) -> Json:
 
 
 def add_scores(router: APIRouter) -> None:
-    """Add the two operations of all metrics."""
+    """Add the two operations that exist for all metrics."""
 
     async def score(
         call: Calling, metric: str = Path(json_schema_extra={"enum": sorted(metrics())})

@@ -1,4 +1,4 @@
-"""/v1/webhook-endpoints: a tenant's endpoints, their secrets and deliveries."""
+"""The routes of /v1/webhook-endpoints: a tenant's endpoints, their secrets and deliveries."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class EndpointRequest(Message):
 
 
 class EndpointChange(Message):
-    """The fields to change; absent ones stay."""
+    """Fields to change; absent fields stay."""
 
     url: Url | None = None
     events: Events | None = None
@@ -209,8 +209,8 @@ def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
 def with_secret(
     endpoint: Endpoint, secret: str, new: str, headers: dict[str, str], status: int = 200
 ) -> JSONResponse:
-    """Answer with the endpoint and its secret. new: the secret created by this request, unless
-    an earlier request with its key created another."""
+    """Return a response with the endpoint and its secret. `new` is the secret that this request
+    created. It is not used if an earlier request with the same key created another."""
     if secret != new:
         headers = headers | {"Idempotent-Replayed": "true"}
     return JSONResponse(endpoint_json(endpoint) | {"secret": secret}, status, headers)
@@ -223,7 +223,7 @@ WITH_SECRET = {"model": EndpointWithSecret}
 
 
 def validate_id(endpoint_id: str) -> str:
-    """Return the id. Raises UnknownEndpoint if it cannot be one of ours."""
+    """Return the id. Raises UnknownEndpoint if it is not a valid endpoint id."""
     if not ENDPOINT_ID.fullmatch(endpoint_id):
         raise UnknownEndpoint(f"there is no webhook endpoint {endpoint_id[:64]!r}")
     return endpoint_id
@@ -425,19 +425,19 @@ async def _wait_for_test(test_id: str, event: asyncio.Event, gateway: State) -> 
 
 
 def sealer_of(gateway: State) -> Sealer:
-    """Return the sealer of secrets. Raises WebhooksOff."""
+    """Return the object that encrypts secrets. Raises WebhooksOff."""
     if gateway.sealer is None:
         raise WebhooksOff("the operator has not set TOUCHSTONE_WEBHOOK_KEYS")
     return gateway.sealer
 
 
 def sealed(gateway: State, authorization: str | None) -> str | None:
-    """Return the value as the database stores it, or None."""
+    """Return the encrypted value that the database stores, or None."""
     return sealer_of(gateway).seal(authorization) if authorization else None
 
 
 def missing_reason(endpoint: Endpoint) -> str | None:
-    """Return why scores are missing at their destination, if the requests are the cause."""
+    """Return why scores did not reach the endpoint if their requests lack a field, or None."""
     wants = FORMATS[endpoint.format].wants if endpoint.format in FORMATS else ()
     if not endpoint.untraced or not wants:
         return None
@@ -449,7 +449,7 @@ def missing_reason(endpoint: Endpoint) -> str | None:
 
 
 def check_push(body: EndpointRequest | EndpointChange, name: EndpointFormat) -> None:
-    """Raises BadInput if a field does not fit the endpoint's format."""
+    """Raise BadInput if a field is not valid for the endpoint's format."""
     for field, elsewhere in OF_PUSHES.items():
         if name == STANDARD and getattr(body, field) not in (None, elsewhere):
             raise BadInput(
@@ -469,8 +469,8 @@ def check_push(body: EndpointRequest | EndpointChange, name: EndpointFormat) -> 
 
 
 async def check_url(gateway: State, url: str, name: EndpointFormat) -> None:
-    """Check the URL by the rule of each attempt, which also checks the resolved name. Raises
-    BadInput."""
+    """Raise BadInput if the URL, or the address of its host, is not allowed. Each delivery attempt
+    uses the same rule."""
     if name != STANDARD and "?" in url:
         raise BadInput(
             "the format adds its own path and query; leave the query out of `url`", pointer="/url"
@@ -578,8 +578,8 @@ async def list_deliveries(
 async def replay(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
-    """Sends with the same webhook-id; the schedule starts again. Ended deliveries are deleted
-    after some days."""
+    """Resends with the same webhook-id and a new schedule. Ended deliveries are deleted after some
+    days."""
     limit = gateway.settings.max_body_bytes
     delivery = (await http_requests.parse(request, ReplayRequest, limit=limit)).delivery
 

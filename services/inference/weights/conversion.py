@@ -1,8 +1,8 @@
-"""Convert pickled weights to safetensors.
+"""Converts pickled weights to safetensors.
 
 Usage: `python -m services.inference.weights.conversion FOLDER TARGET COMMIT`.
 
-It runs in a separate process, since it reads an untrusted pickle (tensors only,
+The conversion runs in a separate process, since it reads an untrusted pickle (tensors only,
 `weights_only=True`). It first disables the network and limits memory and time. Source: specs
 "models" §2.1.
 """
@@ -33,7 +33,7 @@ COPIED = ("*.json", "*.txt", "*.model", "*.codes", "*.jinja", "README.md")
 
 
 class SandboxViolation(Exception):
-    """The weights tried to reach the network, or to start something."""
+    """The weights tried to access the network or to start a process."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -62,14 +62,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def disable_network() -> None:
-    """Disable the network if the kernel allows it; `restrict_process` blocks it as well."""
+    """Disable the network if the kernel allows this. `restrict_process` blocks it as well."""
     libc = ctypes.CDLL(None, use_errno=True)
     if hasattr(libc, "unshare"):
         libc.unshare(CLONE_NEWUSER | CLONE_NEWNET)
 
 
 def restrict_process(size: int) -> None:
-    """Forbid sockets and processes, and limit memory and time."""
+    """Forbid sockets and new processes, and limit memory and time. `size` is in bytes."""
     most = MEMORY_TIMES * size + MEMORY_MORE
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))

@@ -1,6 +1,5 @@
-"""The folder of a model's weights, or the reason why it is missing, with the command that helps.
-
-It needs no model library and fetches nothing: only `touchstone models` uses the network.
+"""Finds the folder of a model's weights, or gives the reason why it is missing, with a command that
+helps. This needs no model library and downloads nothing. Only `touchstone models` uses the network.
 """
 
 from __future__ import annotations
@@ -39,7 +38,8 @@ STILL_SECONDS = 60.0  # a download that has written nothing for so long has been
 
 
 def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
-    """Return the folder of its files. Raises LoadingError if they are incomplete, and OSError."""
+    """Return the folder of the model's files. Raises LoadingError if they are incomplete, and
+    OSError."""
     folder = model_folder(catalogue, entry)
     if entry.scheme == "hf":
         _check_downloaded(entry, folder)
@@ -63,7 +63,7 @@ def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
 
 
 def model_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
-    """Return the folder for its files, which may not exist."""
+    """Return the folder for the model's files, which may not exist."""
     if entry.source == BASE:
         return base_folder()
     if entry.scheme == "hf":
@@ -75,7 +75,8 @@ def model_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
 
 
 def is_complete(folder: Path) -> bool:
-    """Return True if there are safetensors: all that an index lists, if there is one."""
+    """Return True if the folder has safetensors files. If it has an index, all listed files must
+    exist."""
     try:
         listed = json.loads((folder / INDEX).read_text("utf-8"))["weight_map"].values()
     except FileNotFoundError:
@@ -86,14 +87,14 @@ def is_complete(folder: Path) -> bool:
 
 
 def _demand_shards(entry: ModelEntry, folder: Path) -> None:
-    """Raises LoadingError for a folder whose index lists missing files."""
+    """Raise LoadingError if the folder's index lists missing files."""
     if (folder / INDEX).is_file() and not (folder / WHOLE).is_file():
         reason = f"the folder {folder} lacks files that its {INDEX} lists; put them there"
         raise LoadingError(f"the model {entry.name!r} is incomplete: {reason}", "absent")
 
 
 def demand_usable(folder: Path) -> None:
-    """Raises ValueError for weights that are quantised, damaged or unreadable, and for models that
+    """Raise ValueError for weights that are quantised, damaged or unreadable, and for models that
     need their own code."""
     if any(folder.glob("*.gguf")) and not any(folder.glob("*.safetensors")):
         raise ValueError(f"the model's weights are quantised (gguf); {SERVE_IT}")
@@ -110,8 +111,8 @@ def demand_usable(folder: Path) -> None:
 
 
 def demand_readable(folder: Path) -> None:
-    """Raises ValueError for incomplete files and for files that are not safetensors. Eight bytes
-    hold the length of the header, JSON with the end of each tensor. Source:
+    """Raise ValueError for incomplete files and for files that are not safetensors. Eight bytes
+    hold the length of the header, which is JSON with the end of each tensor. Source:
     https://github.com/huggingface/safetensors, "Format"."""
     for file in sorted(folder.glob("*.safetensors")):
         try:
@@ -123,7 +124,7 @@ def demand_readable(folder: Path) -> None:
 
 
 def _unreadable(file: Path) -> str | None:
-    """Return the fault of a file, or None. Raises OSError."""
+    """Return the problem of a file, or None. Raises OSError."""
     size = file.stat().st_size
     with file.open("rb") as stream:
         first = stream.read(8)
@@ -162,7 +163,7 @@ def _check_converted(entry: ModelEntry, folder: Path) -> None:
 
 
 def downloaded_size(snapshot: Path) -> int | None:
-    """Return the bytes of a running download, or None."""
+    """Return the number of bytes that a running download has written, or None."""
     try:
         parts = [file.stat() for file in (snapshot.parents[1] / "blobs").glob("*.incomplete")]
     except OSError:
@@ -173,9 +174,9 @@ def downloaded_size(snapshot: Path) -> int | None:
 
 
 def demand_same_network(report: Mapping[str, Any], network: Iterable[str]) -> None:
-    """Raises ValueError if the configuration describes another network than the files. Missing
-    weights would be random, and unused ones would be lost. report: from Transformers'
-    `from_pretrained`. network: names of the loaded network's weights."""
+    """Raise ValueError if the configuration describes a different network from the files. Missing
+    weights would be random, and unused ones would be ignored. `report` is from Transformers'
+    `from_pretrained`. `network` has the names of the loaded network's weights."""
     if missing := sorted(report["missing_keys"]):
         if all(name.startswith(HEADS) for name in missing):
             head = ", ".join(missing)
@@ -199,6 +200,6 @@ def demand_same_network(report: Mapping[str, Any], network: Iterable[str]) -> No
 
 
 def _layers(names: Iterable[str]) -> set[str]:
-    """Return the layers of weights: `layer.0` for `bert.encoder.layer.0.output.dense.weight`. Heads
-    have none."""
+    """Return the layers of weights, such as `layer.0` for
+    `bert.encoder.layer.0.output.dense.weight`. Weights of heads have none."""
     return {match["layer"] for name in names if (match := LAYER.search(name))}

@@ -1,7 +1,5 @@
-"""Doubts about a classifier's labels: names without meaning, and labels that no metric knows.
-
-They are reported when the model is added and when it is checked.
-"""
+"""Warnings about a classifier's labels: names without meaning, and labels that no metric uses. They
+are reported when the model is added and when it is checked."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ UNNAMED_OUTPUTS = (
 
 
 def doubts(mapping: LabelMapping) -> Iterator[str]:
-    """Yield why metrics that need labels may refuse the model, at most one sentence."""
+    """Yield the reason why metrics that need labels may refuse the model, at most one sentence."""
     if any(UNNAMED.fullmatch(label) for label in mapping.by_label):
         yield UNNAMED_OUTPUTS
     elif mapping.task == "free":

@@ -1,7 +1,5 @@
-"""The longest text of a network, and its invariance to padding, proved by passes.
-
-Source: specs "models" §1.4.
-"""
+"""Checks of a network's maximum text length and of its invariance to padding, by running passes.
+Source: specs "models" §1.4."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ NO_TOKEN = -1  # an id that no token has
 
 
 def find_max_length(entry: ModelEntry, model: Any, tokenizer: Any) -> int:
-    """Return the limit in tokens. Raises ValueError if nothing states it."""
+    """Return the maximum length in tokens. Raises ValueError if nothing states it."""
     limits = [tokenizer.model_max_length, max_positions(model), entry.max_length]
     longest = min(limit for limit in limits if limit is not None)
     if longest >= NO_LIMIT:
@@ -35,12 +33,12 @@ def find_max_length(entry: ModelEntry, model: Any, tokenizer: Any) -> int:
 
 
 def max_positions(network: Any) -> int | None:
-    """Return the limit of positions in tokens, or None if there is none.
+    """Return the maximum number of positions in tokens, or None if there is no limit.
 
-    It is the least of `max_position_embeddings` and the rows of each table of positions, without
-    those up to its padding row. Relative and rotary positions have no table. Source: RoBERTa,
-    XLM-R, CamemBERT, MPNet and Longformer count positions from `padding_idx + 1`, so that 514 rows
-    read 512 tokens (huggingface/transformers issues 1726, 14243).
+    It is the smallest of `max_position_embeddings` and the usable rows of each table of positions.
+    Rows up to the padding row are not usable. Relative and rotary positions have no table. Source:
+    RoBERTa, XLM-R, CamemBERT, MPNet and Longformer count positions from `padding_idx + 1`, so 514
+    rows read 512 tokens (huggingface/transformers issues 1726, 14243).
     """
     stated = getattr(network.config, "max_position_embeddings", None)
     limits = [int(stated)] if stated is not None and stated > 0 else []
@@ -52,14 +50,15 @@ def max_positions(network: Any) -> int | None:
 
 
 def counts_positions(model: Any) -> bool:
-    """Return True if a table other than the words is indexed, so that texts may be too long."""
+    """Return True if the network has an embedding table besides that of words, so that texts may be
+    too long."""
     words = model.get_input_embeddings()
     tables = (module for module in model.modules() if isinstance(module, torch.nn.Embedding))
     return any(table is not words for table in tables)
 
 
 def demand_same_tokens(model: Any, tokenizer: Any) -> None:
-    """Raises ValueError if the tokenizer has words without a row in the weights. A text with such a
+    """Raise ValueError if the tokenizer has words without a row in the weights. A text with such a
     word would fail, and on a GPU would crash the process."""
     try:
         words = model.get_input_embeddings()
@@ -83,8 +82,8 @@ def demand_same_tokens(model: Any, tokenizer: Any) -> None:
 
 @torch.inference_mode()
 def demand_numbers(model: Any) -> None:
-    """Raises ValueError for NaN weights: texts with the affected word would have no answer. A sum
-    that includes NaN is NaN, and takes no memory."""
+    """Raise ValueError for NaN weights, since texts with the affected word would get no answer. The
+    check sums the weights, which needs no extra memory."""
     broken = [name for name, parameter in model.named_parameters() if parameter.sum().isnan()]
     if broken:
         raise ValueError(
@@ -93,7 +92,7 @@ def demand_numbers(model: Any) -> None:
 
 
 def max_length_ids(tokenizer: Any, longest: int) -> list[int]:
-    """Return (T,) ids of the longest text, with the tokenizer's special tokens, which some heads
+    """Return the ids of a text of maximum length, including the special tokens that some heads
     need."""
     length = longest if longest <= LONGEST_PROOF else 8  # no table of positions is so long
     encoded = tokenizer(WORD, return_special_tokens_mask=True, verbose=False)
@@ -106,8 +105,8 @@ def max_length_ids(tokenizer: Any, longest: int) -> list[int]:
 
 @torch.inference_mode()
 def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) -> None:
-    """Run the longest text. Raises ValueError if the model reads less than it states, or if its
-    head has another number of outputs or returns NaN."""
+    """Run a text of maximum length. Raises ValueError if the model reads less than it states, if
+    its head has another number of outputs, or if it returns NaN."""
     try:
         output = model(input_ids=torch.tensor([ids], device=model.device))
     except torch.OutOfMemoryError:
@@ -134,8 +133,9 @@ def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) ->
 def is_padding_invariant(model: Any, tokenizer: Any, longest: int) -> bool:
     """Return True if padding does not change a text's logits, as an attention mask should ensure.
 
-    It does if the network has no mask (FNet) or always reads its last token (XLNet). Heads that
-    read the last token before padding get the id of the padding token, or one that does not occur.
+    Padding changes them if the network has no mask (FNet) or always reads its last token (XLNet).
+    Heads that read the last token before padding get the id of the padding token, or one that does
+    not occur.
     """
     padding = tokenizer.pad_token_id
     if model.config.pad_token_id is None:

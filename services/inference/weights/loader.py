@@ -1,8 +1,6 @@
-"""Load the weights of a catalogue entry: locate, verify, read, place.
-
-It loads safetensors only, never runs a model's own code, and hashes weights before loading. Changes
-to the network (an adapter, shortened layers) are passed as a function.
-"""
+"""Loads the weights of a catalogue entry: locate, verify, read, place. Only safetensors are loaded,
+a model's own code never runs, and weights are hashed before loading. Changes to the network (an
+adapter, shortened layers) are passed as a function."""
 
 from __future__ import annotations
 
@@ -88,7 +86,7 @@ Shorten = Callable[[Any], None]  # changes a cross-encoder's network in place
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A loaded model. temperature: divides a classifier's logits."""
+    """A loaded model. `temperature` divides a classifier's logits."""
 
     model: Any
     tokenizer: Any
@@ -109,7 +107,7 @@ class LoadedModel:
 
 @dataclass(frozen=True)
 class LoadedEncoder:
-    """A loaded sentence-transformers model. output: the feature that it returns."""
+    """A loaded sentence-transformers model. `output` names the feature that it returns."""
 
     model: Any
     output: Literal["sentence_embedding", "scores"]
@@ -117,11 +115,11 @@ class LoadedEncoder:
 
 
 def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> LoadedModel:
-    """Load a sequence classifier; for an embedded one `adapt` changes the base.
+    """Load a sequence classifier. For an embedded model, `adapt` changes the base.
 
     All loaders raise LoadingError if files are missing or the device is full. They raise
-    ScoringError if files are changed, damaged or of another kind. `LoadedModels` handles other
-    exceptions of libraries, so that one model fails and no other.
+    ScoringError if files were changed, are damaged, or belong to another kind of model.
+    `LoadedModels` handles other exceptions of libraries, so that only one model fails.
     """
     with _explained(entry), _unchanged(catalogue, entry):
         folder, use = _verify(catalogue, entry)
@@ -160,7 +158,7 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
 
 
 def _computed(model: Any, tokenizer: Any, longest: int, use: ModelUse) -> Any:
-    """Return a classifier's network in its dtype and runtime."""
+    """Return a classifier's network in the dtype and runtime of its entry."""
     if use.runtime == "openvino":
         return converted(model, tokenizer, longest, output="logits", dtype=str(use.dtype))
     if use.dtype == "int8":
@@ -203,7 +201,7 @@ def _mask_text(entry: ModelEntry, tokenizer: Any) -> str:
 
 
 def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:
-    """Load a bi-encoder, or a cross-encoder whose network `shorten` changes."""
+    """Load a bi-encoder, or a cross-encoder whose network `shorten` optimises."""
     with _explained(entry), _unchanged(catalogue, entry):
         folder, use = _verify(catalogue, entry)
         with without_progress():
@@ -228,7 +226,7 @@ def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> L
 
 @contextmanager
 def _explained(entry: ModelEntry) -> Iterator[None]:
-    """Raise exceptions as described in `load_classifier`."""
+    """Convert exceptions in this block to those described in `load_classifier`."""
     try:
         yield
     except (torch.OutOfMemoryError, MemoryError) as error:
@@ -249,7 +247,7 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
 
 @contextmanager
 def _unchanged(catalogue: Catalogue, entry: ModelEntry) -> Iterator[None]:
-    """Raises LoadingError if files changed after they were hashed; jobs then wait for the new
+    """Raise LoadingError if files changed after they were hashed. Jobs then wait for the new
     files."""
     folder = model_folder(catalogue, entry)
     before = files_state(folder)
@@ -291,7 +289,8 @@ def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
 
 
 def _numerics(entry: ModelEntry, device: str, dtype: str) -> Numerics:
-    """Return the numerics of an entry; the outputs of a causal model depend on its batch."""
+    """Return how reproducible a model's outputs are. Those of a causal model depend on its
+    batch."""
     if entry.kind == "causal":
         return "tolerance"
     # a classifier's rows have 16 tokens and more (`padded_width`); of others any number
@@ -300,7 +299,8 @@ def _numerics(entry: ModelEntry, device: str, dtype: str) -> Numerics:
 
 
 def planned(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, Placement]:
-    """Return the folder of its files, and how they would be loaded. Raises ValueError."""
+    """Return the folder of the model's files and the placement with which they would be loaded.
+    Raises ValueError."""
     folder, device = model_folder(catalogue, entry), device_of(entry)
     dtype = dtype_of(entry, device, folder)
     copies = 1 if entry.runtime == "torch" else 2  # the network as loaded, and as compiled
@@ -316,8 +316,8 @@ _library = RLock()
 
 @contextmanager
 def without_progress() -> Iterator[None]:
-    """Suppress transformers' load report and progress bars, since we check the weights. One load at
-    a time: the library uses process-wide settings (dtype, initialisers)."""
+    """Suppress transformers' load report and progress bars, since we check the weights. Only one
+    load runs at a time, because the library uses process-wide settings (dtype, initialisers)."""
     with _library:
         verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
         logging.set_verbosity_error()
@@ -345,7 +345,7 @@ def _from_folder(folder: Path, kind: Any) -> Any:
 
 
 def _demand_stated_size(folder: Path) -> None:
-    """Raises ValueError if the configuration describes a far larger network than the files hold.
+    """Raise ValueError if the configuration describes a far larger network than the files contain.
     Otherwise random numbers would fill the memory before sizes are compared."""
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
@@ -362,8 +362,8 @@ def _demand_stated_size(folder: Path) -> None:
 
 
 def _tokenizer(folder: Path) -> Any:
-    """Load the tokenizer. Raises ValueError without files: the library would make one without
-    words."""
+    """Load the tokenizer. Raises ValueError if its files are missing, because the library would
+    create a tokenizer without words."""
     try:
         tokenizer = AutoTokenizer.from_pretrained(
             folder, trust_remote_code=False, local_files_only=True
@@ -383,7 +383,8 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _without_words(folder: Path, entries: int) -> str:
-    """Describe the missing words. entries: number in the tokenizer, special tokens included."""
+    """Return a message about missing words. `entries` is the number of words in the tokenizer,
+    including special tokens."""
     files = [name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
     if not files:
         return f"the model's files lack a tokenizer; {TOKENIZER_FILES}"
@@ -401,8 +402,8 @@ def _head(note: EmbeddedMetadata | None, config: Any) -> Head:
 
 
 def _to_device(model: Any, entry: ModelEntry, use: ModelUse) -> Any:
-    """Move the model to its device without gradients of its weights, which attributions do not
-    need."""
+    """Move the model to its device. Gradients of its weights are switched off, since attributions
+    do not need them."""
     demand_numbers(model)
     with _own_memory(model, entry):
         model = model.to(device=torch.device(use.device), dtype=_weights_dtype(use))
@@ -412,8 +413,8 @@ def _to_device(model: Any, entry: ModelEntry, use: ModelUse) -> Any:
 @contextmanager
 def _own_memory(model: Any, entry: ModelEntry) -> Iterator[None]:
     """Copy tensors that are still mapped from a file after the model was moved. Overwriting the
-    file would change the answers under the old hash, or end the process (SIGBUS). Models that ship
-    with us share the memory of one file, which nobody replaces."""
+    file would change the answers under the old hash, or end the process (SIGBUS). Embedded models
+    share the memory of one file that is never replaced."""
     is_ours = entry.scheme == "embedded"
     mapped = set() if is_ours else {tensor.data_ptr() for tensor in _numbers(model)}
     yield
@@ -427,7 +428,8 @@ def _numbers(model: Any) -> list[torch.Tensor]:
 
 
 def _weights_dtype(use: ModelUse) -> torch.dtype:
-    """Return the dtype of weights; OpenVINO rounds float32 weights itself."""
+    """Return the dtype in which weights are loaded. It is float32 for OpenVINO, which does its own
+    rounding."""
     return torch.float32 if use.runtime == "openvino" else torch_dtype(str(use.dtype))
 
 
@@ -466,7 +468,7 @@ def _bi_encoder(folder: Path, use: ModelUse) -> Any:
 
 
 def _cross_encoder(folder: Path, use: ModelUse) -> Any:
-    """Load a sequence classifier with one output, read through a sigmoid."""
+    """Load a sequence classifier with one output, to which a sigmoid is applied."""
     from sentence_transformers import CrossEncoder
 
     model = CrossEncoder(str(folder), **_sentence_settings(use))
@@ -500,7 +502,8 @@ def _sentence_settings(use: ModelUse) -> dict[str, Any]:
 
 
 def _cut_to_positions(model: Any) -> None:
-    """Limit texts to usable positions; the library also counts those before the first one."""
+    """Limit texts to usable positions. The library also counts the positions before the first
+    usable one."""
     network = getattr(model[0], "auto_model", None)  # static embeddings have no positions
     usable = None if network is None else max_positions(network)
     if usable is not None:

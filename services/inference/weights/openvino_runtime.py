@@ -1,9 +1,9 @@
-"""An encoder computed by OpenVINO instead of torch: faster on processors, without gradients.
+"""Runs an encoder with OpenVINO instead of torch: faster on processors, without gradients.
 
 The network is traced once and compiled for this processor. Its outputs are compared with torch on
 texts of other lengths, since a trace fixes every decision that depends on its first input.
-Conversion uses the frontend directly, since the `convert_model` around it reports each use to its
-authors. Source: OpenVINO 2026, PyTorch frontend; `python -m bench.encoder_runtimes`.
+Conversion calls the frontend directly, since `convert_model` reports each use to its authors.
+Source: OpenVINO 2026, PyTorch frontend; `python -m bench.encoder_runtimes`.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ SEGMENTS = "token_type_ids"
 
 
 class Unsupported(ValueError):
-    """This runtime can never compute this network."""
+    """OpenVINO cannot compute this network."""
 
 
 class OpenVinoNetwork(nn.Module):
-    """The network as a function of ids, mask and segments; no parameters, one caller at a time. The
-    output has the network's type with one tensor `output`, (N, K) of a head or (N, T, d) of an
-    encoder, float32."""
+    """The network as a function of ids, mask and segments. It has no parameters and is not
+    thread-safe. The result has the network's output type with one float32 tensor `output`. Its
+    shape is (N, K) for a head or (N, T, d) for an encoder."""
 
     def __init__(self, network: nn.Module, output: str, dtype: str) -> None:
-        """Raises Unsupported if the network cannot be converted, or OpenVINO is not installed."""
+        """Convert the network. Raises Unsupported if this fails or OpenVINO is not installed."""
         super().__init__()
         self.config = network.config
         self.dtype, self.device = torch.float32, torch.device("cpu")
@@ -54,7 +54,7 @@ class OpenVinoNetwork(nn.Module):
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **more: Any
     ) -> Any:
-        """Compute the network; missing segments are 0, a missing mask is 1."""
+        """Compute the network. Missing segments are 0, and a missing mask is 1."""
         tensors = {FIRST: input_ids, SECOND: attention_mask, SEGMENTS: more.get(SEGMENTS)}
         inputs = [_filled(tensors[name], name, input_ids) for name in self._inputs]
         [answer] = self._compiled(inputs).values()
@@ -62,7 +62,7 @@ class OpenVinoNetwork(nn.Module):
 
 
 class _Output(dict[str, torch.Tensor]):
-    """An output with one tensor, by name, key or index, as in transformers."""
+    """An output with one tensor, available by name, key or index, as in transformers."""
 
     def __getattr__(self, name: str) -> torch.Tensor:
         try:
@@ -94,9 +94,9 @@ _conversion = Lock()  # tracing and the library's own patches of torch are of th
 def converted(
     network: nn.Module, tokenizer: Any, longest: int, *, output: str, dtype: str
 ) -> OpenVinoNetwork:
-    """Return the network, computed by OpenVINO. tokenizer, longest: of the model, for the
-    comparison. Raises Unsupported if OpenVINO is not installed, cannot convert the network, or
-    gives other outputs than torch."""
+    """Return the network in OpenVINO. `tokenizer` and `longest` are used to compare it with torch.
+    Raises Unsupported if OpenVINO is not installed, cannot convert the network, or gives different
+    outputs."""
     with _conversion:
         compiled = OpenVinoNetwork(network, output, dtype)
     for rows, width in COMPARED:
@@ -111,7 +111,8 @@ def converted(
 
 
 def _agree(expected: torch.Tensor, actual: torch.Tensor, mask: torch.Tensor, far: float) -> bool:
-    """Compare outputs; for an encoder's states only tokens count, (N, T) of the mask."""
+    """Return True if both outputs agree. For an encoder's states only tokens in the (N, T) mask
+    count."""
     if actual.shape != expected.shape:
         return False
     apart = (expected - actual).abs()
@@ -135,7 +136,7 @@ def _refusal(error: Exception) -> str:
 
 
 def _limited() -> str:
-    """Return a hint if a limit of oneDNN disables instructions that OpenVINO needs."""
+    """Return a hint if a setting of oneDNN disables instructions that OpenVINO needs."""
     limit = kernel_limit()
     return f" ({limit} takes instructions from it: unset it, or take dtype fast)" if limit else ""
 
@@ -153,7 +154,7 @@ def _filled(tensor: torch.Tensor | None, name: str, ids: torch.Tensor) -> Any:
 
 
 def _texts(tokenizer: Any, rows: int, width: int, inputs: Sequence[str]) -> Mapping[str, Any]:
-    """Return texts of different lengths, padded if the tokenizer can."""
+    """Return tokenized texts of different lengths, padded if the tokenizer supports it."""
     padding = tokenizer.pad_token_id
     ids = [
         max_length_ids(tokenizer, width if padding is None else width - row) for row in range(rows)
@@ -173,7 +174,7 @@ def _texts(tokenizer: Any, rows: int, width: int, inputs: Sequence[str]) -> Mapp
 
 @torch.inference_mode()
 def _compiled(network: _Tensors, inputs: int, dtype: str) -> Any:
-    """Compile for this processor, with as many threads as torch."""
+    """Compile the network for this processor, with as many threads as torch uses."""
     try:
         import openvino
         from openvino.frontend import FrontEndManager, OpConversionFailure

@@ -1,8 +1,8 @@
 """Placement of a model's weights: device, dtype and memory.
 
-A model without memory waits, and nothing is killed. need = parameters x bytes of a number x 1.2 +
-one pass of the longest text, an estimate. free: memory of the device, or of the machine and its
-container. Source: specs "models" §1.5, §2.4.
+A model waits until there is memory; nothing is stopped to make room. The need is estimated as
+parameters x bytes of a number x 1.2 + one pass of the longest text. Free memory is that of the
+device, or of the machine and its container. Source: specs "models" §1.5, §2.4.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def device_of(entry: ModelEntry) -> torch.device:
 
 
 def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
-    """Return the configured dtype; `auto`: bfloat16 if the hardware supports it and rounding is
-    acceptable; `fast`: as in `fast_arithmetic`, on a GPU as `auto`.
+    """Return the configured dtype. `auto` is bfloat16 if the hardware supports it and rounding is
+    acceptable. `fast` is as in `fast_arithmetic`, on a GPU as `auto`.
 
-    Under `auto` encoders on a processor stay in float32, so that rows keep the same bits in any
+    Under `auto`, encoders on a processor stay in float32, so that rows give the same bits in any
     batch. Raises ValueError for int8 without hardware support.
     """
     if entry.dtype == "int8" and (device.type != "cpu" or not computes_int8()):
@@ -62,14 +62,14 @@ def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
 
 
 def torch_dtype(dtype: str) -> torch.dtype:
-    """Return the dtype of everything except quantised matrices: float32 for an int8 model."""
+    """Return the dtype of everything except quantised matrices. It is float32 for an int8 model."""
     result: torch.dtype = getattr(torch, "float32" if dtype == "int8" else dtype)
     return result
 
 
 def parameters(folder: Path) -> int:
-    """Count the numbers in the safetensors files of a folder, from their headers. Raises OSError,
-    and ValueError for a file that is not safetensors."""
+    """Return the number of parameters in the safetensors files of a folder, from their headers.
+    Raises OSError, and ValueError for a file that is not safetensors."""
     total = 0
     for file in folder.glob("*.safetensors"):
         try:
@@ -94,14 +94,15 @@ NUMBERS_A_TOKEN = 60  # alive at once in a pass, for each layer's width: measure
 
 @dataclass(frozen=True)
 class MemoryEstimate:
-    """Sizes in bytes. size: that of the files; memory: that of the loaded model and a pass."""
+    """Sizes in bytes. `size` is that of the files, `memory` that of the loaded model and one
+    pass."""
 
     size: int
     memory: int
 
 
 def estimate_memory(folder: Path, dtype: str, parameters: int) -> MemoryEstimate:
-    """Estimate the memory. parameters: numbers in the folder's files."""
+    """Estimate the memory. `parameters` is the number of parameters in the folder's files."""
     size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
     number = BYTES[dtype]
     proof = PASS_TOKENS * NUMBERS_A_TOKEN * _hidden_size(folder) * number
@@ -117,7 +118,8 @@ def _hidden_size(folder: Path) -> int:
 
 
 def check_memory(name: str, needed: int, device: str) -> None:
-    """Reserve memory. Raises LoadingError, state `waiting`, above 90 % of the free memory."""
+    """Reserve memory. Raises LoadingError, with the state `waiting`, if more than 90 % of the free
+    memory would be used."""
     with _lock:
         promised = sum(size for other, size in _loading.items() if other[1] == device)
         free = free_bytes(device)
@@ -134,7 +136,7 @@ def check_memory(name: str, needed: int, device: str) -> None:
 
 
 def loaded(name: str) -> None:
-    """Release the reservation after loading or giving up."""
+    """Release the reservation once the model is loaded or loading has failed."""
     with _lock:
         for key in [key for key in _loading if key[0] == name]:
             del _loading[key]
@@ -145,7 +147,8 @@ _lock = Lock()
 
 
 def free_bytes(device: str) -> int | None:
-    """Return the free memory of the device, or of the machine or its container; None: unknown."""
+    """Return the free memory of the device, or of the machine or its container, or None if it is
+    unknown."""
     if device != "cpu":
         import torch  # only where a device other than a processor is asked for
 
@@ -165,7 +168,8 @@ def _machine() -> int | None:
 
 
 def _container() -> int | None:
-    """Return the free memory of the control group, version 2 or 1; reclaimable memory counts."""
+    """Return the free memory of the control group, version 2 or 1. Reclaimable memory counts as
+    free."""
     for limit, used, statistics in (
         ("memory.max", "memory.current", "memory.stat"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),

@@ -1,9 +1,9 @@
 """Encoders in int8: 8-bit matrices with one scale per output and one per token.
 
-y = (q(x) @ q(W)^T) * s_x * s_W + b, with q(v) = round(v / s) and s = max |v| / 127, of a row of W
-and of a token's x. Sums of integers are exact, so that a token has the same result in any batch.
-One scale for a whole batch, as in `torch.ao.quantization.quantize_dynamic` and in ONNX Runtime,
-would make a score depend on the batch, by up to 0.26 (`python -m bench.fast_dtype`). Source:
+A layer computes y = (q(x) @ q(W)^T) * s_x * s_W + b. Here q(v) = round(v / s) with s = max |v| /
+127, for a row of W or a token's x. Sums of integers are exact, so a token has the same result in
+any batch. `torch.ao.quantization.quantize_dynamic` and ONNX Runtime use one scale for a whole
+batch. A score would then depend on the batch, by up to 0.26 (`python -m bench.fast_dtype`). Source:
 Dettmers et al., LLM.int8(), arXiv:2208.07339, section 2.1 (vector-wise quantization).
 """
 
@@ -19,7 +19,8 @@ POOLER = "pooler"  # reads one token and feeds the head: nothing is gained there
 
 
 class Int8Linear(nn.Module):
-    """A linear layer with an int8 product. Only the scale and the integers of W are kept."""
+    """A linear layer with an int8 product. Only the integers of its matrix and their scale are
+    stored."""
 
     weight: torch.Tensor  # (in, out) int8
     scale: torch.Tensor  # (out,)
@@ -33,7 +34,7 @@ class Int8Linear(nn.Module):
         self.out_features = layer.out_features
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Map (..., in) to (..., out). Gradients are those of the layer with x unrounded."""
+        """Map (..., in) to (..., out). Gradients are computed as if the input were not rounded."""
         if inputs.requires_grad:
             return linear(inputs, (self.weight.to(inputs.dtype) * self.scale).t(), self.bias)
         tokens, scale = _to_int8(inputs.flatten(0, -2))
@@ -51,7 +52,7 @@ def _to_int8(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def quantize(network: nn.Module) -> None:
-    """Replace every linear layer of an encoder except its pooler and head, in place. Raises
+    """Replace the linear layers of an encoder in place, except those of its pooler and head. Raises
     ValueError for an encoder without linear layers."""
     if not _quantize(network):
         raise ValueError(
@@ -60,7 +61,7 @@ def quantize(network: nn.Module) -> None:
 
 
 def _quantize(module: nn.Module) -> int:
-    """Return the number of replaced layers."""
+    """Replace linear layers and return their number."""
     replaced = 0
     for name, inner in list(module.named_children()):
         if name == POOLER:

@@ -1,4 +1,4 @@
-"""Alembic's entry point: online migrations only, one process at a time."""
+"""Alembic's entry point. Runs online migrations only, one process at a time."""
 
 from __future__ import annotations
 

@@ -1,15 +1,16 @@
 """The models of a process, each loaded once by one thread, and their states.
 
 A model that fails does not affect others. A caller of a failed model gets the reason at once, so
-that no thread is spent on it again. A caller of a model that another thread is loading waits as
-long as the process allows.
+that no thread is spent on it again. A caller waits, as long as the process allows, while another
+thread loads its model.
 
-`StatusSender` reports the states to the gateway: each holder writes them into a Redis hash that
-expires. Nothing depends on it: without reports the gateway has no news until the next ones. Times
-are Redis's, since machines' clocks differ. Source: specs "models" §2.4.
+`StatusSender` reports the states to the gateway. Each process writes them into a Redis hash that
+expires. Nothing depends on these reports: without them the gateway does not know the states until
+the next reports. Times are those of Redis, because machines' clocks differ. Source: specs "models"
+§2.4.
 
-Deviates: the specs use a table of the ledger. States change every few seconds and are worthless
-without their holder, so they are kept where they expire.
+Deviates: the specs use a table of the ledger. States change every few seconds and are useless
+without their process, so they are kept where they expire.
 """
 
 from __future__ import annotations
@@ -40,11 +41,9 @@ Model = TypeVar("Model")
 
 
 class LoadingError(ScoringError):
-    """A model cannot be loaded, for a reason with its own state.
-
-    again: True if a retry may succeed; otherwise it is retried only after a reload of `models.toml`
-    with another entry or other files.
-    """
+    """A model cannot be loaded, for a reason with its own state. `again` is True if a retry may
+    succeed. Otherwise the model is retried only after `models.toml` was reloaded with another entry
+    or other files."""
 
     slug = "model-not-ready"
     title = "The model is not ready"
@@ -56,7 +55,7 @@ class LoadingError(ScoringError):
 
 
 class Placement(Message):
-    """How a model is loaded."""
+    """The size, device and dtype of a loaded model."""
 
     size: int  # bytes of its files
     memory: int  # bytes, an estimate
@@ -75,7 +74,8 @@ class LoadedModels(Generic[Model]):
     """The models that a process has loaded or tried to load."""
 
     def __init__(self, states: ModelStates | None = None, patience: float | None = None) -> None:
-        """`patience`: seconds to wait for another thread that loads; None: no limit."""
+        """Wait at most `patience` seconds for another thread that loads a model; None means no
+        limit."""
         self._states = states or ModelStates()
         self._states.on_remove(self._remove)
         self._states.on_full(self._idle)
@@ -87,10 +87,8 @@ class LoadedModels(Generic[Model]):
         self._lock = threading.Lock()
 
     def get(self, name: str, load: Callable[[], Model], idle_seconds: float = math.inf) -> Model:
-        """Return the model, and load it if necessary. Raises ModelNotReady.
-
-        idle_seconds: after its last use the model stays loaded for at least this time.
-        """
+        """Return the model, and load it if necessary. Raises ModelNotReady. The model stays loaded
+        for at least `idle_seconds` after its last use."""
         while True:
             with self._lock:
                 self._uses[name] = _Use(monotonic(), idle_seconds)
@@ -109,7 +107,7 @@ class LoadedModels(Generic[Model]):
                 raise ModelNotReady(detail, model=name, state="loading")
 
     def _remove(self, name: str) -> None:
-        """Release this model; current users keep it, the next caller loads it."""
+        """Release this model. Current users keep it; the next caller loads it again."""
         with self._lock:
             self._models.pop(name, None)
             self._failures.pop(name, None)
@@ -121,7 +119,7 @@ class LoadedModels(Generic[Model]):
             return [name for name, use in used.items() if now - use.last >= use.idle]
 
     def _wait_for(self, event: threading.Event) -> bool:
-        """True if the other thread ended within `patience`. Raises JobStopped."""
+        """Return True if the other thread ended within `patience`. Raises JobStopped."""
         patience = math.inf if self._patience is None else self._patience
         until = monotonic() + patience
         while not event.wait(min(SLICE_SECONDS, max(0.0, until - monotonic()))):
@@ -152,7 +150,7 @@ class LoadedModels(Generic[Model]):
                 self._loading.pop(name).set()
 
     def _free_and_load(self, load: Callable[[], Model]) -> Model:
-        """Load, and retry once after idle models are released if memory is short."""
+        """Load the model. If memory is short, release idle models and retry once."""
         try:
             return load()
         except LoadingError as error:
@@ -196,13 +194,13 @@ _noted: ContextVar[Callable[[Placement], None] | None] = ContextVar("noted", def
 
 
 def placed(placement: Placement) -> None:
-    """Record the placement of the model that this thread is loading; for loaders."""
+    """Record the placement of the model that this thread is loading. Loaders call this."""
     if (note := _noted.get()) is not None:
         note(placement)
 
 
 def load_error(name: str, error: Exception) -> str:
-    """Return why a model cannot be loaded, for any library's error."""
+    """Return the reason why a model cannot be loaded, for an error of any library."""
     words = str(error).strip() or "no reason given"
     reason = (
         words if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {words}"
@@ -221,12 +219,12 @@ class StateRecord:
 
     @property
     def seconds(self) -> float:
-        """Seconds in this state."""
+        """Return the seconds in this state."""
         return monotonic() - self.since
 
 
 class ModelStates:
-    """Name → state. Thread-safe."""
+    """The state of each model by name. Thread-safe."""
 
     def __init__(self) -> None:
         self._states: dict[str, StateRecord] = {}
@@ -236,7 +234,7 @@ class ModelStates:
         self.changed = threading.Event()  # set on each change; StatusSender clears it
 
     def set(self, name: str, state: ModelState, reason: str = "") -> None:
-        """Set the state; a repeated failure keeps the time of the first."""
+        """Set the state. A repeated failure keeps the time of the first failure."""
         with self._lock:
             previous = self._states.get(name)
             is_same = previous is not None and (previous.state, previous.reason) == (state, reason)
@@ -254,11 +252,12 @@ class ModelStates:
                 self.changed.set()
 
     def on_remove(self, forget: Callable[[str], None]) -> None:
-        """Register a holder of models, which is called with the names to release."""
+        """Register a function to call with the name of each model to release."""
         self._forgetters.append(forget)
 
     def on_full(self, idle: Callable[[], list[str]]) -> None:
-        """Register a holder of models, which is asked for its idle models when memory is short."""
+        """Register a function that releases idle models and returns their names. It is called when
+        memory is short."""
         self._idlers.append(idle)
 
     def release_idle(self) -> list[str]:
@@ -272,7 +271,7 @@ class ModelStates:
         return names
 
     def remove(self, name: str) -> None:
-        """Forget a model that was removed or configured anew."""
+        """Forget a model that was removed or reconfigured."""
         for forget in self._forgetters:
             forget(name)
         with self._lock:
@@ -281,13 +280,13 @@ class ModelStates:
                 telemetry.MODEL_READY.remove(name)
 
     def check_server(self, name: str) -> None:
-        """Raise ModelNotReady if the model's server is known to be away."""
+        """Raise ModelNotReady if the model's server is known to be unreachable."""
         record = self.get(name)
         if record is not None and record.state == "away":
             raise ModelNotReady(record.reason, model=name, state="away")
 
     def get(self, name: str) -> StateRecord | None:
-        """Return the state; None: not requested yet."""
+        """Return the state, or None if the model has not been requested yet."""
         with self._lock:
             return self._states.get(name)
 
@@ -310,7 +309,8 @@ BEST_FIRST: tuple[ModelState, ...] = (
 
 
 class StatusSender:
-    """Reports this process's models from its own thread: at each change and regularly."""
+    """Reports this process's models from a separate thread, at each change and at regular
+    intervals."""
 
     def __init__(self, states: ModelStates) -> None:
         self._states = states
@@ -320,7 +320,7 @@ class StatusSender:
         threading.Thread(target=self._run, name="model-board", daemon=True).start()
 
     def report(self) -> None:
-        """Report once. Raises RedisError."""
+        """Send one report. Raises RedisError."""
         now = float(board_client().time()[0])
         states: dict[Any, Any] = {
             f"{self._holder} {name}": ModelStatus(
@@ -354,7 +354,7 @@ class StatusSender:
 
 
 class ModelStatus(Message):
-    """One holder's report on one model."""
+    """The report of one process on one model."""
 
     state: ModelState
     reason: str
@@ -373,7 +373,8 @@ class Status(Message):
 
 
 def read_statuses() -> dict[str, Status]:
-    """Return model → status, as live holders report; {} if Redis is away."""
+    """Return the status of each model, as reported by live processes, or {} if Redis is
+    unreachable."""
     try:
         with board_client().pipeline(transaction=False) as pipe:
             pipe.time()

@@ -1,9 +1,9 @@
 """The allow-list of models: a request can only name models of `models.toml`.
 
 Revisions of hub models are pinned to a full commit, and hashes of weights do not depend on the
-folder. The file is read once, at start. An invalid entry is left out, with its reason; only a file
-that is invalid as a whole stops the start. The gateway answers `GET /v1/models` from here, so
-neither model code nor the network is needed. Source: specs "models" §1.
+folder. The file is read once, at start. An invalid entry is left out, with its reason. The start
+fails only if the file as a whole is invalid. The gateway answers `GET /v1/models` from here and
+needs neither model code nor the network. Source: specs "models" §1.
 """
 
 from __future__ import annotations
@@ -124,10 +124,8 @@ READER = ModelEntry(
 
 @dataclass
 class Catalogue:
-    """The configured models; relative `path:` sources start from `root`.
-
-    There is one object per process, so that all holders see a reload.
-    """
+    """The configured models. Relative `path:` sources are resolved from `root`. There is one object
+    per process, so that all its users see a reload."""
 
     entries: tuple[ModelEntry, ...]
     root: Path
@@ -137,11 +135,8 @@ class Catalogue:
     renew: Callable[[], object] | None = None  # called before a name counts as unknown
 
     def entry(self, name: str) -> ModelEntry:
-        """Return the model of this name.
-
-        Raises BadInput for an unknown or invalid one, ModelNotReady if its folder is away and
-        needed.
-        """
+        """Return the model of this name. Raises BadInput if it is unknown or invalid, and
+        ModelNotReady if it needs a folder that is missing."""
         if self.renew is not None and name not in self._by_name():
             self.renew()
         for entry in self.entries:
@@ -159,7 +154,8 @@ class Catalogue:
         raise BadInput(f"no model {name!r} is configured; choose one of: {names}", pointer="/model")
 
     def of_kind(self, name: str, *kinds: ModelKind) -> ModelEntry:
-        """Return the model of this name. Raises BadInput as `entry`, and for another kind."""
+        """Return the model of this name. Raises BadInput as `entry`, and also for a model of
+        another kind."""
         entry = self.entry(name)
         if entry.kind not in kinds:
             raise BadInput(
@@ -169,7 +165,8 @@ class Catalogue:
         return entry
 
     def take(self, newer: Catalogue) -> list[str]:
-        """Take over a newer catalogue; return models that came, went, or have new keys or files."""
+        """Replace this catalogue by a newer one. Return the models that were added or removed, or
+        whose keys or files changed."""
         old, new = self._by_name(), newer._by_name()
         names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
         names += [name for name in newer.files if self.files.get(name) != newer.files[name]]
@@ -187,11 +184,9 @@ class Catalogue:
     def check_request(
         self, contract: ServiceContract, name: str | None, request: JobRequest | None = None
     ) -> None:
-        """Check that the named or default model is configured and fits.
-
-        Labels are checked if this process knows them. Raises BadInput, and ModelCannot for
-        a server without an ability that the request needs.
-        """
+        """Check that the named or default model is configured and suits the request. Labels are
+        checked if this process knows them. Raises BadInput, and ModelCannot if a server lacks an
+        ability that the request needs."""
         for other in contract.further(request) if contract.further and request else ():
             is_same = request is not None and other.request.model == request.model is not None
             with pointing_to("/model" if is_same else other.pointer):
@@ -252,10 +247,8 @@ class Catalogue:
     def _check_labels(
         self, contract: ServiceContract, entry: ModelEntry, request: JobRequest
     ) -> None:
-        """Check the labels, if known. A causal model without a prompt has none.
-
-        Requests outside of metrics may bring a template.
-        """
+        """Check the labels, if known. A causal model without a prompt has none. Requests outside of
+        metrics may contain a template."""
         labels = self._labels_known.get(entry.name)
         if (prompt := _request_prompt(request)) is not None and prompt.verbalizers:
             labels = tuple(prompt.verbalizers)
@@ -284,7 +277,7 @@ class Catalogue:
 
     @cached_property
     def _labels_known(self) -> dict[str, tuple[str, ...]]:
-        """Labels of each judge, from its entry or files."""
+        """Return the labels of each model that can judge, from its entry or files."""
         labels: dict[str, tuple[str, ...]] = {}
         for entry in self.entries:
             if entry.kind == "causal":
@@ -297,7 +290,8 @@ class Catalogue:
         return labels
 
     def work(self, contract: ServiceContract, request: JobRequest) -> Sequence[Work]:
-        """Return the work of this request by its sizes (`shared.contracts.request_cost`)."""
+        """Return the work of this request, computed from its sizes
+        (`shared.contracts.request_cost`)."""
         name = request.model or contract.default_model
         entry = next((entry for entry in self.entries if entry.name == name), None)
         embedded = (
@@ -311,23 +305,24 @@ class Catalogue:
         return contract.server_cost(request, reads)
 
     def folder(self, entry: ModelEntry) -> Path | None:
-        """Return the weights' folder on this disk; None for other sources."""
+        """Return the folder of the weights on this disk, or None for other sources."""
         if entry.scheme == "embedded" and entry.source != BASE:
             return EMBEDDED / entry.location
         return self.root / entry.location if entry.scheme == "path" else None
 
     def training_metadata(self, entry: ModelEntry) -> EmbeddedMetadata | None:
-        """Return the metadata of an embedded adapter; None for other sources."""
+        """Return the metadata of an embedded adapter, or None for other sources."""
         if entry.scheme != "embedded" or entry.source == BASE:
             return None
         return EmbeddedMetadata.model_validate_json((EMBEDDED / entry.location / NOTE).read_bytes())
 
     def checkpoint(self, entry: ModelEntry) -> Checkpoint | None:
-        """Return the checkpoint; None if the files are elsewhere. Raises ValueError."""
+        """Return the checkpoint, or None if the files are elsewhere. Raises ValueError."""
         return files_of(entry.source, self.root)
 
     def mapping(self, entry: ModelEntry) -> LabelMapping | None:
-        """Return a classifier's labels; None if its outputs are unknown here. Raises ValueError."""
+        """Return a classifier's label mapping, or None if its outputs are unknown here. Raises
+        ValueError."""
         if entry.kind != "classifier":
             return None
         if (note := self.training_metadata(entry)) is not None:
@@ -338,7 +333,7 @@ class Catalogue:
         return label_mapping(entry, checkpoint.head if checkpoint else Head(entry.outputs or ()))
 
     def languages(self, entry: ModelEntry) -> tuple[str, ...] | None:
-        """Return the BCP 47 tags of the entry or the card; None: not stated."""
+        """Return the BCP 47 tags of the entry or the model card, or None if neither states them."""
         if entry.languages is not None:
             return entry.languages
         if (note := self.training_metadata(entry)) is not None:
@@ -347,12 +342,12 @@ class Catalogue:
         return checkpoint.languages if checkpoint else None
 
     def warnings(self, entry: ModelEntry) -> tuple[str, ...]:
-        """Return warnings about its labels, for every report. Raises ValueError."""
+        """Return the warnings about the model's labels for every report. Raises ValueError."""
         mapping = self.mapping(entry)
         return (*(mapping.warnings if mapping else ()), *_extra_labels(entry))
 
     def revision(self, entry: ModelEntry) -> str:
-        """Return the pinned commit, an embedded model's revision, a server's name for it, or
+        """Return the pinned commit, an embedded model's revision, the name at a server, or
         `local`."""
         if entry.source == BASE:
             return BASE_REVISION
@@ -366,9 +361,9 @@ class Catalogue:
     ) -> list[ModelCard]:
         """Return every model's public card in the order of the file, invalid entries last.
 
-        loaded: name → hash of the weights that a worker uses. Weights on this disk may differ by
-        now; they are hashed only if no worker has loaded them, and if `hashed`, since it takes as
-        long as reading them.
+        `loaded` maps names to the hash of the weights that a worker uses. Weights on this disk may
+        be newer. They are hashed only if no worker has loaded them and `hashed` is True, because
+        hashing reads all files.
         """
         cards = []
         for entry in self.entries:
@@ -383,7 +378,7 @@ class Catalogue:
         return [*cards, *(_error_card(fault, self.changed) for fault in self.faults)]
 
     def created(self, entry: ModelEntry) -> int:
-        """Return unix seconds of the weights, or of `models.toml` if they are not here."""
+        """Return the unix time of the weights, or of `models.toml` if the weights are not here."""
         folder = self.folder(entry)
         if entry.scheme == "hf":
             folder = hub_folder(entry.location, entry.commit or "")
@@ -461,7 +456,8 @@ def _field(request: JobRequest, name: str) -> Any:
 
 
 def describe_languages(codes: Sequence[str], f1: Mapping[str, float] | None) -> list[str]:
-    """Return languages with the F1 of the model's authors, such as `Italian (it): F1 0.59`."""
+    """Format languages with the F1 that the model's authors report, such as `Italian (it): F1
+    0.59`."""
     scores = f1 or {}
     return [
         language_name(code) + (f": F1 {scores[code]:.2f}" if code in scores else "")
@@ -487,10 +483,8 @@ def _error_card(fault: InvalidEntry, changed: int) -> ModelCard:
 
 
 def load_catalogue(path: Path) -> Catalogue:
-    """Read `models.toml`. Raises ValueError if the file is invalid as a whole.
-
-    Invalid entries are in `faults`, with key and reason.
-    """
+    """Read `models.toml`. Raises ValueError if the file is invalid as a whole. `faults` of the
+    catalogue holds the invalid entries, with key and reason."""
     entries, faults = read_entries(path)
     root = path.parent.resolve()
     files = {e.name: files_state(root / e.location) for e in entries if e.scheme == "path"}

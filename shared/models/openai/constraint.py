@@ -2,9 +2,10 @@
 
 Servers take different fields for this: ids of allowed tokens (vLLM), an equal bias on them
 (llama.cpp, vLLM, OpenAI), a choice (vLLM's `structured_outputs`), an expression (SGLang's `regex`),
-a grammar (llama.cpp). First all labels are allowed. If a listed label is written then, it must have
-its earlier probability: otherwise log-probabilities are from after the constraint and useless. Then
-each missing label is allowed alone, and its token has its probability.
+a grammar (llama.cpp). First all labels are allowed. If the answer is a label that was listed
+before, it must have its earlier probability. Otherwise the server computes log-probabilities after
+the constraint, and they are useless. Then each missing label is allowed alone, and its token gives
+its probability.
 
 Fields that a server rejects or ignores, or that change its log-probabilities, are not sent again.
 No request is made here. Source: specs "models" §4.3 (4).
@@ -44,7 +45,7 @@ CONSTRAINTS: tuple[Constraint, ...] = (
 
 @dataclass(frozen=True)
 class LabelRequest:
-    """One question, to be asked again."""
+    """A question that can be asked again with other fields."""
 
     ids: Callable[[Sequence[str]], Sequence[int]]  # first tokens of these words; empty: unknown
     first: Callable[[Json], LogprobEntry | None]  # first position with these fields; None: rejected
@@ -59,7 +60,8 @@ class MissingLabels:
     def find(
         self, listed: LabelPosition, verbalizers: Verbalizers, asking: LabelRequest
     ) -> LabelPosition:
-        """Add the probabilities of missing labels; unchanged if the server has none."""
+        """Add the probabilities of missing labels. The position is unchanged if the server supports
+        no constraint."""
         for constraint in self._constraints:
             position = _find(constraint, listed, verbalizers, asking)
             if position is not None:
@@ -99,5 +101,6 @@ def _find(
 
 
 def _words(words: Sequence[str]) -> list[str]:
-    """Return the words with and without blanks around them, since a chat's answer has none."""
+    """Return the words with and without spaces around them, because a chat's answer has no
+    spaces."""
     return list(dict.fromkeys(w for word in words for w in (word, word.strip()) if w))

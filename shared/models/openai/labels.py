@@ -1,14 +1,15 @@
-"""A question about labels for a model behind a server, and P from the listed tokens of its answer.
+"""Asks a model behind a server for a label, and reads label probabilities from the listed tokens of
+its answer.
 
 The question comes from the example's template, or from the entry's `[models.prompt]`. User text is
 inserted last and never expanded again.
 
-A server that cannot score given text still lists the k likeliest tokens of every position that it
-writes. The first position with a label's token is read; before it only blanks or the answer's
-prefix may be written. If blanks are written and all labels listed with them have less than 0.01,
-the next position is read. An unlisted label has at most the k-th probability: it counts as 0 if
-that changes P by at most 0.01, otherwise P is null. No request is made here. Source: specs "models"
-§1.3, §4.3 (4).
+A server that cannot score given text still lists the k most likely tokens of every position that it
+writes. The first position with a label's token is read. Only blanks or the answer's prefix may come
+before it. If the position has blanks and all labels listed there have less than 0.01, the next
+position is read. An unlisted label has at most the k-th probability. It counts as 0 if that changes
+the result by at most 0.01; otherwise the probabilities are null. No request is made here. Source:
+specs "models" §1.3, §4.3 (4).
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ OF_THE_SERVER = frozenset({"template_kwargs", "add_generation_prompt"})
 
 @dataclass(frozen=True)
 class Question:
-    """A prompt with labels; `prefix` is written before the label."""
+    """A prompt with labels. The string `prefix` is written before the label."""
 
     prompt: Prompt
     verbalizers: Mapping[str, tuple[str, ...]]  # label → strings that mean it
@@ -51,17 +52,17 @@ class Question:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels, in the order of every answer's columns."""
+        """The labels, in the column order of every answer."""
         return tuple(self.verbalizers)
 
     @property
     def strings(self) -> list[tuple[str, str]]:
-        """(label, string that means it) pairs."""
+        """Return (label, verbalizer) pairs. A verbalizer is a string that stands for the label."""
         return [(label, text) for label, texts in self.verbalizers.items() for text in texts]
 
 
 def make_question(example: Example, entry: ModelEntry | None = None) -> Question:
-    """Return the question. Raises BadInput if neither example nor entry has a prompt."""
+    """Return the question. Raises BadInput if neither the example nor the entry has a prompt."""
     if example.template is not None:
         if example.text_pair is not None:
             raise BadInput(
@@ -111,10 +112,8 @@ def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
 
 
 def prompt_sha256(entry: ModelEntry, request_prompt: PromptKeys | None = None) -> str | None:
-    """Return the SHA-256 of the turns around an empty text, and the answer's prefix, as JSON.
-
-    None without a prompt. The server's chat template is not included. Raises BadInput.
-    """
+    """Return the SHA-256 of the turns around an empty text and of the answer's prefix, as JSON.
+    Returns None without a prompt. The server's chat template is not included. Raises BadInput."""
     table = _table(Example(text="", prompt=request_prompt), entry)
     if table is None or table.verbalizers is None:
         return None
@@ -129,7 +128,8 @@ def prompt_sha256(entry: ModelEntry, request_prompt: PromptKeys | None = None) -
 
 
 def _raw(text: str) -> Prompt:
-    """Return a raw prompt, which may be longer than a request's, since a template is added."""
+    """Return a raw prompt. It may be longer than allowed in a request, because a template is
+    added."""
     return Prompt.model_construct(text=text, turns=None, draw=None)
 
 
@@ -142,7 +142,7 @@ Verbalizers = Mapping[str, Sequence[str]]  # label → strings that mean it
 
 @dataclass(frozen=True)
 class LabelPosition:
-    """The position that is read."""
+    """The position of the answer from which labels are read."""
 
     place: int
     shares: dict[str, float]  # label → probability of its listed tokens; unlisted: 0
@@ -152,20 +152,22 @@ class LabelPosition:
 
     @property
     def uncertainty(self) -> float:
-        """The largest error of P by the missing labels, [0, 1]."""
+        """The largest error of a label probability that missing labels can cause, [0, 1]."""
         unlisted = len(self.missing) * self.smallest
         listed = sum(self.shares.values())
         return unlisted / (listed + unlisted) if unlisted else 0.0
 
 
 def read_position(choice: ServerChoice, verbalizers: Verbalizers, prefix: str = "") -> Judgement:
-    """Return P of the labels from a chat's answer; `prefix` is written before the label."""
+    """Return label probabilities from a chat's answer. The string `prefix` is written before the
+    label."""
     listed = find_position(choice, verbalizers, prefix)
     return listed if isinstance(listed, Judgement) else from_position(listed)
 
 
 def from_position(listed: LabelPosition) -> Judgement:
-    """Return P with its uncertainty; null `label-not-listed` above 0.01."""
+    """Return label probabilities with their uncertainty. Above an uncertainty of 0.01 they are null
+    with the reason `label-not-listed`."""
     if listed.uncertainty > TOLERATED:
         names = ", ".join(map(repr, listed.missing))
         return unread(
@@ -182,7 +184,8 @@ def from_position(listed: LabelPosition) -> Judgement:
 def find_position(
     choice: ServerChoice, verbalizers: Verbalizers, prefix: str = ""
 ) -> LabelPosition | Judgement:
-    """Return the position with the labels, or a judgement with the reason why there is none."""
+    """Return the position with the labels, or an unread judgement with the reason why there is
+    none."""
     labels = tuple(verbalizers)
     if choice.cut_by_reasoning:
         detail = "the model was still reasoning when its tokens were used up"
@@ -226,10 +229,8 @@ def _are_probabilities(logprobs: Collection[float]) -> bool:
 
 
 def label_shares(tops: Mapping[str, float], verbalizers: Verbalizers) -> dict[str, float]:
-    """Return the probability of tokens that begin a verbalizer of exactly one label.
-
-    tops: token → natural logarithm. Case and blanks at the ends are ignored.
-    """
+    """Return the total probability of the tokens that begin a verbalizer of exactly one label, by
+    label. `tops` maps tokens to natural logarithms. Case and surrounding blanks are ignored."""
     shares = dict.fromkeys(verbalizers, 0.0)
     for token, logprob in tops.items():
         labels = match_labels(token, verbalizers)
@@ -251,7 +252,8 @@ def match_labels(token: str, verbalizers: Verbalizers) -> list[str]:
 
 
 def parse_label(answer: str, verbalizers: Verbalizers, prefix: str = "") -> str | None:
-    """Return the label that an answer begins with as a whole word; None for none or several."""
+    """Return the label that an answer begins with as a whole word. Return None if there is none, or
+    more than one."""
     text = answer.strip().casefold()
     text = text.removeprefix(prefix.strip().casefold()).strip(" \t\n\r*\"'`.:")
     labels = {
@@ -273,7 +275,8 @@ def _match_prefix(text: str, word: str) -> bool:
 
 
 def _positions(choice: ServerChoice) -> list[LogprobEntry]:
-    """Return the answer's positions; servers also list those of the reasoning."""
+    """Return the positions of the answer. Servers also list the positions of the reasoning, which
+    are left out."""
     content = choice.logprobs.positions if choice.logprobs else []
     pieces: list[ServerToken] = [entry.to_token for entry in content]
     if not choice.reasoning or not pieces:

@@ -1,10 +1,11 @@
 """The ports over an OpenAI-compatible server.
 
-P of labels is read in the best way that the server offers, one judgement per question:
+Label probabilities are read in the best way that the server offers, one judgement per question:
 
-1. `label-endpoint`: if it has one and every verbalizer is one token after the prompt.
+1. `label-endpoint`: if the server has one and every verbalizer is one token after the
+   prompt.
 2. `scored`: log-probabilities of the verbalizers as given texts.
-3. `top-logprobs`: those that a chat or completion lists for its first tokens.
+3. `top-logprobs`: log-probabilities that a chat or completion lists for its first tokens.
 4. `votes`: the entry's `votes`, if a server has no log-probabilities; off by default.
 
 Source: specs "models" §4.3.
@@ -79,11 +80,9 @@ def _cached_model(entry: str) -> ServedLanguageModel:
 
 
 class ServedLanguageModel(ServerModel):
-    """The port `shared.models.ports.LanguageModel` over a server.
-
-    Raises Unavailable if the server is away, ModelCannot for values that no server returns,
-    BadInput if this one rejects the request.
-    """
+    """The port `shared.models.ports.LanguageModel` over a server. Raises Unavailable if the server
+    is unreachable, ModelCannot for values that no server returns, and BadInput if this server
+    rejects the request."""
 
     def __init__(self, entry: ModelEntry) -> None:
         super().__init__(entry)
@@ -91,15 +90,13 @@ class ServedLanguageModel(ServerModel):
 
     @property
     def server(self) -> LanguageServer:
-        """The server and its known properties."""
+        """The server with its known properties."""
         return self._findings.value
 
     @property
     def use(self) -> ModelUse:
-        """The model for the provenance; the server knows its weights' hash, device and dtype.
-
-        Asks the server once whether it serves the model, and raises Unavailable otherwise.
-        """
+        """The model for the provenance. Only the server knows its weights' hash, device and dtype.
+        Asks the server once whether it serves the model, and raises Unavailable otherwise."""
         _ = self._findings.run(lambda: self.server.owner)
         revision = self.server.served
         return ModelUse(
@@ -115,11 +112,12 @@ class ServedLanguageModel(ServerModel):
         )
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return a completion of each prompt; the seed of prompt i is made of the seed and i.
+        """Return a completion of each prompt. The seed of each prompt is derived from `sampling`'s
+        seed and the prompt's index.
 
-        Batching may change a log-probability, and so a draw, by rounding. A text with missing
-        tokens is scored afterwards with the server's tokenizer; it has no tokens if the server
-        cannot score text.
+        Batching may change a log-probability by rounding, and thus a sampled token. A text with
+        missing tokens is scored afterwards with the server's tokenizer. It has no tokens if the
+        server cannot score text.
         """
         return self._findings.run(lambda: self._generated(prompts, sampling))
 
@@ -148,11 +146,9 @@ class ServedLanguageModel(ServerModel):
         return make_question(example, self._entry).labels
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        """Return (L,) probabilities of the labels for each example.
-
-        With a template: softmax over the labels' sums of log-probabilities of each verbalizer's
-        tokens after `prefix + text + suffix`. With the entry's prompt: `judgements`.
-        """
+        """Return one probability per label for each example. With a template this is the softmax
+        over the labels of the summed log-probabilities of each verbalizer's tokens, after `prefix +
+        text + suffix`. With the entry's prompt see `judgements`."""
         if any(example.template is None for example in examples):
             return [np.array(judgement.unwrap()) for judgement in self.judgements(examples)]
         return self._findings.run(lambda: self._by_template(examples))
@@ -168,7 +164,7 @@ class ServedLanguageModel(ServerModel):
         return [softmax(np.array(row)) for row in scores]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """Return P for each example, with its mass, uncertainty and reading."""
+        """Return label probabilities for each example, with their mass, uncertainty and reading."""
         questions = [make_question(example, self._entry) for example in examples]
         results = self._findings.run(lambda: self._judged(examples, questions))
         return [
@@ -191,7 +187,7 @@ class ServedLanguageModel(ServerModel):
         return results
 
     def _label_logprobs(self, questions: Sequence[Question]) -> list[list[float]]:
-        """Return for each question (L,) log-probabilities of its verbalizers."""
+        """Return the log-probabilities of each question's verbalizers, one per label."""
         prompts = [question.prompt for question in questions for _ in question.strings]
         strings = [string for question in questions for _, string in question.strings]
         texts = self.server.tokenizer.read(prompts, strings)
@@ -213,7 +209,8 @@ SILENT = "the server returns no log-probabilities, and `votes` is off for this m
 
 
 def judgements(server: LanguageServer, questions: Sequence[Question]) -> list[Judgement]:
-    """Return (N,) judgements in order; a text that is too long for the server is unread."""
+    """Return one judgement per question, in order. A text that is too long for the server is marked
+    unread."""
     try:
         return _judged(server, questions)
     except TextTooLong:
@@ -261,10 +258,8 @@ def _reasons(question: Question) -> bool:
 
 
 def _single_tokens(texts: Sequence[TokenizedPrompt]) -> tuple[Ids, Ids] | None:
-    """Return the common beginning of all texts, and each one's last token.
-
-    None if a text is not this beginning and one token, or if two texts are equal.
-    """
+    """Return the common beginning of all texts, and the last token of each text. Returns None if a
+    text is not this beginning plus one token, or if two texts are equal."""
     ids = [text.ids for text in texts if text.ids is not None]
     begun = [(*before, *after[:-1]) for before, after in ids if after]
     lasts = tuple(after[-1] for _, after in ids if after)
@@ -309,7 +304,7 @@ def _by_label(question: Question, shares: Sequence[float]) -> dict[str, float]:
 
 
 def _first_tokens(server: LanguageServer, questions: Sequence[Question]) -> list[Judgement]:
-    """Read the listed first tokens of an answer, or else votes."""
+    """Read labels from the listed first tokens of each answer, or by votes if none are listed."""
     if not questions or server.is_silent:
         return [_by_votes(server, question) for question in questions]
     results = []
@@ -338,10 +333,8 @@ def _send(server: LanguageServer, bodies: Sequence[Json]) -> list[ServerChoice]:
 
 
 def _body(server: LanguageServer, question: Question) -> Json:
-    """Return a request whose answer begins with a label.
-
-    A raw prompt becomes a turn if the server has no completions.
-    """
+    """Return a request whose answer begins with a label. A raw prompt is sent as a chat turn if the
+    server has no completions."""
     body: Json = {"max_tokens": 1 + WINDOW, "temperature": 0, "logprobs": True}
     prompt = question.prompt
     if prompt.turns is None and server.supports_completion:
@@ -368,7 +361,7 @@ def _request_one_word(messages: list[Json], question: Question) -> list[Json]:
 def _with_missing(
     server: LanguageServer, question: Question, listed: LabelPosition
 ) -> LabelPosition:
-    """Ask for labels that were not listed, if the label is the answer's first token."""
+    """Request the probabilities of unlisted labels, if the label is the answer's first token."""
     if listed.place:
         return listed
     body = {**_body(server, question), "max_tokens": 1}
@@ -393,7 +386,7 @@ def _with_missing(
 def with_categories(
     server: LanguageServer, pairs: Sequence[tuple[Question, Judgement]]
 ) -> list[Judgement]:
-    """Return (N,) judgements with the categories that a guard's own answer names."""
+    """Add the categories that a guard's own answer names to the judgements."""
     indices = [
         index
         for index, (question, judged) in enumerate(pairs)
@@ -450,7 +443,8 @@ def _sample_responses(server: LanguageServer, question: Question, count: int) ->
 
 
 def _after_reasoning(server: LanguageServer, question: Question) -> Judgement:
-    """Return the mean P over drawn reasonings; uncertainty: half its 95 % interval."""
+    """Return the mean label probabilities over sampled reasonings, with half the 95 % interval as
+    uncertainty."""
     draws = question.table.draws if question.table else 1
     results = [
         read_position(choice, question.verbalizers, question.prefix)

@@ -1,7 +1,7 @@
-"""Ollama's own API, for builds whose OpenAI-compatible one has no log-probabilities.
+"""Ollama's own API, for builds whose OpenAI-compatible API has no log-probabilities.
 
 `/api/chat` and `/api/generate` have `logprobs` and `top_logprobs` since 0.12.11; not all builds
-pass them on in `/v1`. Bodies and answers are translated here only. Source: ollama `api/types.go`;
+pass them on in `/v1`. Only this module converts bodies and answers. Source: ollama `api/types.go`;
 ollama-python pull request 601.
 """
 
@@ -26,7 +26,8 @@ SAME = ("model", "messages", "prompt", "logprobs", "top_logprobs")
 
 
 def is_ollama(connection: Connection) -> bool:
-    """True if the server says so. Raises Unavailable if it is away."""
+    """Return True if the server identifies itself as Ollama. Raises Unavailable if it is
+    unreachable."""
     try:
         answer = connection.get_at_root("/api/version")
     except Unavailable:
@@ -37,10 +38,8 @@ def is_ollama(connection: Connection) -> bool:
 
 
 def native_body(body: Json) -> Json:
-    """Return an OpenAI request as Ollama's.
-
-    A last turn of the assistant, and a raw text, are continued.
-    """
+    """Convert an OpenAI request to Ollama's format. The model continues a last turn of the
+    assistant, and a raw text."""
     native: Json = {name: body[name] for name in SAME if name in body}
     if "prompt" in body:  # `logprobs` of a completion is the number listed
         listed = native.pop("logprobs", 0)
@@ -53,7 +52,7 @@ def native_body(body: Json) -> Json:
 
 
 def to_openai(answer: Any) -> Any:
-    """Return Ollama's answer as OpenAI's; other shapes stay."""
+    """Convert Ollama's answer to OpenAI's format. Answers of another shape stay unchanged."""
     with suppress(AttributeError, KeyError, TypeError):
         message = answer.get("message") or {"content": answer["response"]}
         logprobs = answer.get("logprobs")

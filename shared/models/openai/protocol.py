@@ -2,14 +2,14 @@
 
 Answers: `/v1/completions` (`logprobs.tokens`, `token_logprobs`), `/v1/chat/completions`
 (`logprobs.content[]` with `bytes`), as in OpenAI's API reference, and vLLM's `prompt_logprobs`.
-llama.cpp returns the second shape from both. Reasoning is separated from the text: servers call it
+llama.cpp returns the second shape from both. Reasoning is separated from the text. Servers call it
 `reasoning` or `reasoning_content`, or leave it in the text as a leading <think>.
 
 Requests (`Dialect`): the fields of a served model are learned from its errors.
-`max_completion_tokens` is sent first, since OpenAI's reasoning models accept no other; after a 400
-that names it, `max_tokens`, the only one of older servers. Fields that a server rejects by name are
-left out from then on: log-probabilities, seeds, sampling of models without it. Source: specs
-"models" §5.1.
+`max_completion_tokens` is sent first, because OpenAI's reasoning models accept no other. After a
+400 that names it, `max_tokens` is sent, the only field that older servers know. Fields that a
+server rejects by name are left out from then on: log-probabilities, seeds, or the sampling of
+models without it. Source: specs "models" §5.1.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ logger = telemetry.logger(__name__)
 
 
 class Dialect:
-    """The fields of one model behind a connection. Thread-safe."""
+    """The request fields that one model behind a connection accepts. Thread-safe."""
 
     def __init__(self, connection: Connection, served: str) -> None:
         self._connection = connection
@@ -65,30 +65,28 @@ class Dialect:
 
     @property
     def limit_field(self) -> str:
-        """The field for the maximum tokens of a chat's answer."""
+        """The name of the field that limits the tokens of a chat's answer."""
         return self._limit
 
     @property
     def listed(self) -> int:
-        """The number of tokens listed per position, as far as known; 0: rejected."""
+        """The number of tokens listed per position, as far as known, or 0 if listing is
+        rejected."""
         refused = {"logprobs", "top_logprobs"} & self._left_out
         return 0 if refused or not self._tops else self._tops[0]
 
     @property
     def left_out(self) -> frozenset[str]:
-        """The fields that the server rejected."""
+        """The names of the fields that the server rejected."""
         return frozenset(self._left_out)
 
     def complete_chat(self, bodies: Sequence[Json]) -> list[ServerChoice]:
-        """Return the answers to conversations; bodies have `max_tokens` for every server."""
+        """Return the answers to conversations. `bodies` have `max_tokens` for every server."""
         return self.complete(CHAT, bodies)
 
     def complete(self, path: str, bodies: Sequence[Json]) -> list[ServerChoice]:
-        """Return the answers, in order.
-
-        The first request of a path goes alone, so that rejected fields are learned once. Raises
-        BadInput if the server rejects a required field.
-        """
+        """Return the answers, in order. The first request of a path is sent alone, so that rejected
+        fields are learned only once. Raises BadInput if the server rejects a required field."""
         if not bodies:
             return []
         if path in self._learned:
@@ -101,10 +99,8 @@ class Dialect:
         return [*first, *self._send(path, bodies[1:])]
 
     def _send(self, path: str, bodies: Sequence[Json]) -> list[ServerChoice]:
-        """Send bodies; fields learned from errors stay only if the request then succeeds.
-
-        An error may repeat a text, and a text may have the name of a field.
-        """
+        """Send requests. Fields learned from errors are kept only if the request then succeeds. An
+        error may repeat a text, and a text may contain the name of a field."""
         previous = self._limit, self._tops, set(self._left_out)
         while True:
             translated = [self._body_for_server(path, body) for body in bodies]
@@ -140,7 +136,7 @@ class Dialect:
         ]
 
     def _read(self, body: Json, answer: Any) -> ServerChoice:
-        """Return the choice. Raises TextTooLong if the server silently cut the prompt."""
+        """Return the choice. Raises TextTooLong if the server cut the prompt without an error."""
         response = parse_response(answer)
         choice = response.choices[0]
         texts = [*strings_in(body), choice.written, choice.reasoning]
@@ -176,7 +172,7 @@ class Dialect:
         return {name: value for name, value in translated.items() if name not in left_out}
 
     def _adapt_to_error(self, error: FieldRefused, fields: set[str]) -> bool:
-        """True if the error names a field that can be changed or left out."""
+        """Return True if the error names a field that can be changed or left out."""
         if error.pointer is not None:
             return False
         if NEWER in fields and self._limit == NEWER and _names(error, NEWER):
@@ -241,7 +237,7 @@ class Logprobs(BaseModel):
 
     @property
     def positions(self) -> list[LogprobEntry]:
-        """The positions in the newer shape: a token with those listed with it."""
+        """The positions in the newer shape: each token with the alternatives listed for it."""
         if self.content is not None:
             return self.content
         tops = self.top_logprobs or [None] * len(self.tokens or ())
@@ -274,7 +270,7 @@ class _Message(BaseModel):
 
     @property
     def parts(self) -> tuple[str, str]:
-        """Reasoning and answer. An unclosed <think> is reasoning to its end."""
+        """Return reasoning and answer. An unclosed <think> makes the rest of the text reasoning."""
         content = self.content or self.refusal or ""  # OpenAI has a separate field for refusals
         reasoning = self.reasoning or self.reasoning_content or ""
         opening = content.lstrip()
@@ -285,7 +281,7 @@ class _Message(BaseModel):
 
 
 class ServerChoice(BaseModel):
-    """The one completion of a request."""
+    """The single completion of a request."""
 
     text: str | None = None
     message: _Message | None = None
@@ -300,12 +296,12 @@ class ServerChoice(BaseModel):
 
     @property
     def reasoning(self) -> str:
-        """The reasoning before a chat's answer; never part of an explanation."""
+        """The reasoning before a chat's answer. It is never part of an explanation."""
         return self.message.parts[0] if self.message else ""
 
     @property
     def reasoning_field(self) -> str | None:
-        """The field of the reasoning; None: no reasoning."""
+        """The name of the field with the reasoning, or None without reasoning."""
         if self.message is None or not self.reasoning:
             return None
         if self.message.reasoning:
@@ -314,13 +310,13 @@ class ServerChoice(BaseModel):
 
     @property
     def cut_by_reasoning(self) -> bool:
-        """True if a chat was cut before its answer."""
+        """Return True if a chat was cut before its answer."""
         is_empty = self.message is not None and not self.written
         return is_empty and self.finish_reason == "length"
 
     @property
     def pieces(self) -> list[ServerToken] | None:
-        """The tokens; None if the server has no log-probabilities."""
+        """The tokens, or None if the server has no log-probabilities."""
         logprobs = self.logprobs
         if logprobs is None:
             return None
@@ -335,7 +331,8 @@ class ServerChoice(BaseModel):
 
     @property
     def finish(self) -> Any:
-        """The reason of the end. Raises BadInput for a content filter, Unavailable for an abort."""
+        """Return the reason why the completion ended. Raises BadInput for a content filter,
+        Unavailable for an abort."""
         if self.finish_reason == "content_filter":
             raise BadInput(
                 "the server's content filter withheld the completion; change the text, or "
@@ -360,7 +357,7 @@ class ServerResponse(BaseModel):
 
     @property
     def read(self) -> int | None:
-        """The number of prompt tokens that the server read; None: not stated."""
+        """The number of prompt tokens that the server read, or None if not stated."""
         return (self.usage.prompt_tokens or None) if self.usage else None
 
 
@@ -368,7 +365,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")  # half of a pair, which JSON allows a
 
 
 def without_surrogates(value: Any) -> Any:
-    """Replace each half of a surrogate pair by U+FFFD; offsets stay."""
+    """Replace each half of a surrogate pair by U+FFFD. Offsets stay valid."""
     if isinstance(value, str):
         return value if value.isascii() else SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
@@ -390,7 +387,7 @@ def parse_response(answer: Any) -> ServerResponse:
 
 
 def encoded(token: str) -> bytes:
-    """Return a token's bytes, also those that an older server spells out."""
+    """Return a token's bytes. Older servers spell some tokens as bytes, which are decoded."""
     spelled = token.removeprefix("bytes:")
     if spelled != token and LEGACY_BYTES.fullmatch(spelled):
         return bytes.fromhex(spelled.replace("\\x", ""))

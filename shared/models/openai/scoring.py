@@ -3,11 +3,11 @@
 1. `prompt_logprobs` (vLLM): one request, tokens as ids.
 2. `echo` with `logprobs` (OpenAI's older models, vLLM, llama-cpp-python): one request.
 3. `decoder_input_details` of text-generation-inference, on its own path: one request.
-4. One token at a time, forced by `logit_bias` (llama.cpp): one request per token. Only if the
-   server reports log-probabilities from before the bias, which is tested first.
+4. One token at a time, forced by `logit_bias` (llama.cpp): one request per token. This needs a
+   server that reports log-probabilities from before the bias, which is tested first.
 
-Servers that only list the likeliest first tokens need one request per example, and every verbalizer
-must be one of these tokens. The softmax over the labels is then the same.
+Servers that only list the most likely first tokens need one request per example, and every
+verbalizer must be one of these tokens. The softmax over the labels is then the same.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ScoringMethod(Protocol):
     def read_tokens(
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
-        """Return the completion's (T,) tokens. Raises ScoringError if they are missing."""
+        """Return the tokens of the completion. Raises ScoringError if they are missing."""
 
     def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
@@ -50,7 +50,7 @@ class ScoringMethod(Protocol):
 
 
 class Completions:
-    """Sends requests to `/v1/completions`."""
+    """Base class of methods that send requests to `/v1/completions`."""
 
     def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
@@ -59,10 +59,10 @@ class Completions:
 
 
 class PromptLogprobs(Completions):
-    """vLLM's `prompt_logprobs`."""
+    """Scores text with vLLM's `prompt_logprobs`."""
 
     def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
-        """Return one request; 0 lists only the tokens of the text."""
+        """Return one request. `prompt_logprobs` of 0 lists only the tokens of the text."""
         return [{"prompt": _token_ids(asked), "max_tokens": 1, "prompt_logprobs": 0}]
 
     def read_tokens(
@@ -83,7 +83,7 @@ class PromptLogprobs(Completions):
 
 
 class Echo(Completions):
-    """Repeats the prompt in the answer, with its log-probabilities."""
+    """Scores text by `echo`, which repeats the prompt in the answer with its log-probabilities."""
 
     def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
         """Return one request, with token ids if known."""
@@ -93,11 +93,12 @@ class Echo(Completions):
     def read_tokens(
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
-        """Read by count if ids are known, otherwise by offsets of the repeated text.
+        """Read the completion's tokens by count if ids are known, otherwise by offsets in the
+        repeated text.
 
         Raises ScoringError if a token was written but none is listed after the prompt.
-        llama-cpp-python (0.3.36) does this for models without a token before the text, and then
-        every log-probability belongs to the next token.
+        llama-cpp-python (0.3.36) does this for models without a token before the text. Every
+        log-probability then belongs to the next token.
         """
         pieces = choices[0].pieces or []
         if _lacks_what_was_written(asked, choices[0]):
@@ -121,26 +122,25 @@ def _lacks_what_was_written(asked: TokenizedPrompt, choice: ServerChoice) -> boo
 
 
 class Prefill:
-    """text-generation-inference's `/generate`: the tokens that it read.
-
-    Source: its `docs/openapi.json` (3.3), PrefillToken; the first token has no log-probability.
-    """
+    """Scores text with text-generation-inference's `/generate`, which lists the tokens that it
+    read. Source: its `docs/openapi.json` (3.3), PrefillToken; the first token has no
+    log-probability."""
 
     def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
-        """Return one request with the text, since it accepts no tokens."""
+        """Return one request with the text, because the server accepts no tokens."""
         wanted = {"max_new_tokens": 1, "decoder_input_details": True, "details": True}
         return [{"inputs": (asked.before or "") + asked.written, "parameters": wanted}]
 
     def read_tokens(
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
-        """Read by the offsets of the tokens read."""
+        """Read the completion's tokens by their offsets."""
         return _completion_tokens(asked, choices[0].pieces or [])
 
     def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
     ) -> list[ServerChoice]:
-        """Send without `served`, since such a server has one model."""
+        """Send the requests without `served`, because such a server has only one model."""
         answers = connection.post_at_root("/generate", bodies)
         return [parse_response(_to_openai(answer)).choices[0] for answer in answers]
 
@@ -171,11 +171,9 @@ def _completion_tokens(asked: TokenizedPrompt, pieces: Sequence[ServerToken]) ->
 
 
 class Forced(Completions):
-    """Forces each token of the completion after all before it.
-
-    llama.cpp leaves out tokens that hold only part of a character. Their log-probability is found
-    among those of the whole vocabulary, next to `whole`, a token of whole characters.
-    """
+    """Forces each token of the completion after all tokens before it. llama.cpp leaves out tokens
+    that hold only part of a character. Their log-probability is then read from the list of the
+    whole vocabulary, while the token `whole`, which has only whole characters, is forced."""
 
     def __init__(self, whole: int) -> None:
         self._whole = whole
@@ -196,7 +194,8 @@ class Forced(Completions):
     def read_tokens(
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
-        """Return the tokens. Raises AnswerUnread if another token came than the forced one."""
+        """Return the tokens. Raises AnswerUnread if the server returned another token than the
+        forced one."""
         _, after = asked.ids or ((), ())
         tokens = []
         for index, (token, choice) in enumerate(zip(after, choices, strict=True)):
@@ -213,10 +212,8 @@ class Forced(Completions):
 def find_scoring_method(
     connection: Connection, served: str, probe: TokenizedPrompt
 ) -> ScoringMethod | None:
-    """Return the first method that works; `probe` is PROBE, with its tokens if known.
-
-    None if there is none. Raises Unavailable if the server is away.
-    """
+    """Return the first method that works, or None. `probe` is the constant PROBE, with its tokens
+    if known. Raises Unavailable if the server is unreachable."""
     methods: list[ScoringMethod] = [PromptLogprobs()] if probe.ids else []
     methods.append(Echo())
     for method in methods:
@@ -251,7 +248,7 @@ def _is_supported(
 
 
 def _has_raw_logprobs(connection: Connection, served: str, probe: TokenizedPrompt) -> bool:
-    """True if a forced token has the log-probability that it had unforced."""
+    """Return True if a token has the same log-probability when forced as when not."""
     before = list((probe.ids or ((), ()))[0])
     free = {"prompt": before, "max_tokens": 1, "logprobs": 2}
     try:
@@ -283,10 +280,8 @@ MOST = (20, 5)  # listed tokens: limits of vLLM's default and of OpenAI's /v1/co
 def first_tokens(
     connection: Connection, served: str, texts: Sequence[str], words: Sequence[Sequence[str]]
 ) -> list[list[float]]:
-    """Return for each text (L,) log-probabilities of its words as the next token.
-
-    Raises BadInput for a word that is not listed, and if the server has no log-probabilities.
-    """
+    """Return for each text the log-probabilities of its words as the next token. Raises BadInput
+    for a word that is not listed, and if the server has no log-probabilities."""
     few = [{"prompt": text, "max_tokens": 1, "logprobs": MOST[1]} for text in texts]
     try:
         choices = complete(connection, served, [{**body, "logprobs": MOST[0]} for body in few])
@@ -319,13 +314,13 @@ def _top_tokens(choice: ServerChoice) -> list[ServerToken]:
 
 
 def softmax(scores: Floats) -> Floats:
-    """Convert (L,) log-probabilities to probabilities over these labels, of sum 1."""
+    """Convert the labels' log-probabilities to probabilities with sum 1."""
     shares = np.exp(scores - scores.max())
     return np.asarray(shares / shares.sum())
 
 
 def check_unique(verbalizers: Sequence[tuple[int, ...]]) -> None:
-    """Raise BadInput if two labels have the same tokens, or one has none."""
+    """Raise BadInput if two labels have the same tokens, or a label has no tokens."""
     if len(set(verbalizers)) < len(verbalizers) or not all(verbalizers):
         raise BadInput(
             "a verbalizer has no tokens, or two labels have verbalizers with the same "

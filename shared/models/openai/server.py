@@ -1,11 +1,11 @@
-"""One model behind an OpenAI-compatible server, and the server's abilities, found out once.
+"""One model behind an OpenAI-compatible server, and the server's abilities, each tested once.
 
-Nothing is learned from a server that is away.
+Nothing is learned while a server is unreachable.
 
 Two servers have an endpoint for the probability of given next tokens. It is used without a softmax
-over the labels, so that the mass of other tokens is known: vLLM's `/generative_scoring` returns
+over the labels, so that the mass of other tokens is known. vLLM's `/generative_scoring` returns
 only the first label, so it takes one request per label; SGLang's `/v1/score` returns all. A server
-has the endpoint if its raw values, normalised over two labels, equal those with the softmax.
+has the endpoint if its raw values, normalised over two labels, equal its values with the softmax.
 Source: vLLM docs 0.22, Generative Scoring; SGLang docs, native API.
 """
 
@@ -31,7 +31,8 @@ OTHER = TokenizedPrompt(PROBE.before, " bad", None)  # another completion of the
 
 
 class LanguageServer:
-    """A server's properties. Thread-safe. Raises Unavailable if the server is away."""
+    """The properties of a server. Thread-safe. Methods raise Unavailable if the server is
+    unreachable."""
 
     def __init__(self, entry: ModelEntry) -> None:
         self.entry = entry
@@ -57,10 +58,8 @@ class LanguageServer:
 
     @property
     def owner(self) -> str:
-        """The model's owner by the server ("vllm", "llamacpp"); "": not stated.
-
-        Raises Unavailable if the server does not serve the model.
-        """
+        """The model's owner as the server states it ("vllm", "llamacpp"), or "". Raises Unavailable
+        if the server does not serve the model."""
         if self._owner is None:
             names = self.listed()
             if names and self.served not in names:
@@ -73,7 +72,7 @@ class LanguageServer:
         return self._owner
 
     def listed(self) -> dict[str, str]:
-        """Return the listed models: name → owner; {} if it has no list."""
+        """Return the owner of each listed model, or {} if the server has no list."""
         try:
             answer = self.connection.get("/models")
         except BadInput:  # deployments of Azure have none
@@ -82,7 +81,7 @@ class LanguageServer:
 
     @property
     def scoring_method(self) -> ScoringMethod | None:
-        """The method for log-probabilities of given text; None: it has none."""
+        """The method for log-probabilities of given text, or None."""
         with self._trying:
             if not self._tried:
                 self._scoring_method = find_scoring_method(
@@ -93,7 +92,7 @@ class LanguageServer:
 
     @property
     def endpoint(self) -> LabelEndpoint | None:
-        """The label endpoint; None: it has none, or shows no tokens."""
+        """The label endpoint. None if the server has none, or returns no tokens."""
         with self._trying:
             if not self._tried_endpoint:
                 first, second = self._probe(PROBE).ids, self._probe(OTHER).ids
@@ -119,7 +118,7 @@ class LanguageServer:
 
     @property
     def continues(self) -> bool:
-        """True if the server continues a last turn of the assistant."""
+        """Return True if the server continues a last turn of the assistant."""
         if self._continues is None:
             turns = [
                 {"role": "user", "content": "Count to nine."},
@@ -176,7 +175,7 @@ SAME = 0.01  # of a probability; bfloat16 and batches change it by less
 
 
 class LabelEndpoint(Protocol):
-    """An endpoint for the probabilities of labels' tokens."""
+    """A server's endpoint for the probabilities of labels' tokens."""
 
     path: str
 
@@ -184,8 +183,7 @@ class LabelEndpoint(Protocol):
         """Return the requests for one prompt of at least two tokens."""
 
     def parse_scores(self, answers: Sequence[Any]) -> list[float]:
-        """Return (L,) probabilities of the labels' tokens. Raises ScoringError for another
-        shape."""
+        """Return one probability per label's token. Raises ScoringError for another shape."""
 
 
 class _Item(BaseModel):
@@ -201,12 +199,13 @@ class _Scores(BaseModel):
 
 
 class GenerativeScoring:
-    """vLLM's endpoint: the probability of the first label."""
+    """vLLM's endpoint `/generative_scoring`, which returns the probability of the first label."""
 
     path = "/generative_scoring"
 
     def build_requests(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
-        """Return one request per label, or with softmax one for the first among all."""
+        """Return one request per label. With `softmax` return one request, for the first label
+        among all."""
         groups = [labels] if softmax else [(label,) for label in labels]
         return [
             {**_split(prompt), "label_token_ids": [*group], "apply_softmax": softmax}
@@ -218,7 +217,7 @@ class GenerativeScoring:
 
 
 class ScoreEndpoint:
-    """SGLang's endpoint: the probabilities of all labels."""
+    """SGLang's endpoint `/v1/score`, which returns the probabilities of all labels."""
 
     path = "/v1/score"
 
@@ -244,7 +243,7 @@ def find_label_endpoint(
 def call_label_endpoint(
     connection: Connection, served: str, endpoint: LabelEndpoint, asked: Sequence[tuple[Ids, Ids]]
 ) -> list[list[float]]:
-    """Return (L,) probabilities for each (prompt, labels)."""
+    """Return one probability per label for each (prompt, labels)."""
     bodies = [endpoint.build_requests(prompt, labels) for prompt, labels in asked]
     flat = [{"model": served, **body} for row in bodies for body in row]
     answers = iter(connection.post_at_root(endpoint.path, flat))
@@ -269,7 +268,8 @@ def _is_supported(
 
 
 def _split(prompt: Ids) -> Json:
-    """Return a query and an item, which both endpoints join: the prompt's start and last token."""
+    """Return the prompt's start as the query and its last token as the item. Both endpoints join
+    them."""
     return {"query": [*prompt[:-1]], "items": [[prompt[-1]]]}
 
 

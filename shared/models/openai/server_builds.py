@@ -1,8 +1,5 @@
-"""Reads a server's build (`system_fingerprint`), unless it could repeat a text.
-
-The build is stored in provenance, also for private jobs, and a server could copy text of
-the request into it.
-"""
+"""Reads a server's build (`system_fingerprint`), unless it could repeat a text. The build is stored
+in the provenance, also for private jobs. A server could copy text of the request into it."""
 
 from __future__ import annotations
 
@@ -18,7 +15,8 @@ SHORT = 2  # characters; shorter words occur in fingerprints by chance
 
 
 def names_a_build(fingerprint: str, texts: Iterable[str]) -> bool:
-    """True if it can be a fingerprint: a short token that shares nothing with these texts."""
+    """Return True if the string can be a fingerprint: a short token that shares nothing with these
+    texts."""
     if not BUILD.fullmatch(fingerprint):
         return False
     folded = fingerprint.casefold()
@@ -35,7 +33,7 @@ def names_a_build(fingerprint: str, texts: Iterable[str]) -> bool:
 
 
 def strings_in(body: Any) -> Iterator[str]:
-    """Yield every string of a request body, without the model's name and names of fields."""
+    """Yield every string of a request body, without the model's name and the names of fields."""
     if isinstance(body, str):
         yield body
     elif isinstance(body, dict):

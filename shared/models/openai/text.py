@@ -1,6 +1,6 @@
-"""Text for a server and from it: its tokenizer, completions, and tokens as offsets.
+"""Converts text for a server and from it: tokenizer, completions, and offsets of tokens.
 
-vLLM and llama.cpp offer `/tokenize`; with OpenAI's API texts are sent as strings, and only answers
+vLLM and llama.cpp offer `/tokenize`. With OpenAI's API texts are sent as strings, and only answers
 have tokens. A server spells its tokens in bytes, several of which may make one character. It may
 add special tokens around the text, cut it at a stop string, or strip its spaces. The token that
 completes a character covers it.
@@ -57,7 +57,7 @@ class ServerTokenizer:
     """Converts texts to token ids, if the server supports it."""
 
     def __init__(self, connection: Connection, served: str, chat_keys: Json | None = None) -> None:
-        """`chat_keys` are added to conversations, for their template."""
+        """Create a tokenizer. `chat_keys` are added to conversations, for their template."""
         self._connection = connection
         self._served = served
         self._chat_keys = chat_keys or {}
@@ -65,7 +65,7 @@ class ServerTokenizer:
 
     @property
     def is_available(self) -> bool:
-        """True if the server has a tokenizer; tested once."""
+        """Return True if the server has a tokenizer. This is tested once."""
         if self._offered is None:
             try:
                 self._tokens([self._text("a", special=True)])
@@ -78,11 +78,9 @@ class ServerTokenizer:
         return self._offered
 
     def read(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[TokenizedPrompt]:
-        """Return (N,) prompts with their completions.
-
-        A completion whose start would merge with the prompt's end is tokenized separately. Raises
-        BadInput for a conversation that the server cannot render.
-        """
+        """Return the prompts with their completions, tokenized. A completion whose start would
+        merge with the prompt's end is tokenized separately. Raises BadInput for a conversation that
+        the server cannot render."""
         if not self.is_available:
             return [
                 TokenizedPrompt(_plain(prompt), written, None)
@@ -109,7 +107,8 @@ class ServerTokenizer:
         return [_prompt_of(*four) for four in zip(texts, completions, before, afters, strict=True)]
 
     def _to_string(self, prompt: Prompt) -> str | None:
-        """Return the prompt as a string; None: sent to the tokenizer as a conversation."""
+        """Return the prompt as a string, or None if it must be sent to the tokenizer as a
+        conversation."""
         if prompt.turns is None:
             return prompt.text or ""
         turns = [turn.model_dump() for turn in prompt.turns]
@@ -174,18 +173,19 @@ NEUTRAL: dict[str, Json] = {
 
 
 def default_sampling(owner: str) -> Json:
-    """Return fields that make this kind of server sample by temperature and top-p only."""
+    """Return fields that make this kind of server sample only by temperature and top-p."""
     return NEUTRAL.get(owner, {})
 
 
 def generate(
     dialect: Dialect, prompts: Sequence[Prompt], sampling: Sampling, extra: Json
 ) -> list[Completion]:
-    """Return a completion of each prompt; conversations use the server's chat template.
+    """Return a completion of each prompt. Conversations use the server's chat template.
 
-    `finish` is the server's. A text has no tokens if the server did not return all of them: servers
-    reject or omit log-probabilities, and llama.cpp those of parts of characters. Reasoning is
-    separate from the text. Raises AnswerCut if a chat was cut before its answer.
+    `finish` is the reason that the server gives. A text has no tokens if the server did not return
+    all of them. Servers may reject or omit log-probabilities, and llama.cpp omits tokens with parts
+    of characters. Reasoning is separate from the text. Raises AnswerCut if a chat was cut before
+    its answer.
     """
     bodies = [
         {
@@ -206,12 +206,13 @@ def generate(
 
 
 def seed_of(seed: int, index: int) -> int:
-    """Return the seed of a prompt's draws, independent of the others; 31 bits for all servers."""
+    """Return the seed for sampling one prompt, independent of other prompts. It has 31 bits, which
+    all servers accept."""
     return int(np.random.SeedSequence([seed, index]).generate_state(1)[0] >> np.uint32(1))
 
 
 def align_tokens(pieces: Sequence[ServerToken], text: str) -> list[WrittenToken]:
-    """Return the tokens in the text, with their offsets."""
+    """Return the tokens that lie in the text, with their offsets."""
     tokens = []
     offsets = spans([piece.spelled for piece in pieces], text)
     for piece, span in zip(pieces, offsets, strict=True):
@@ -228,10 +229,8 @@ def align_tokens(pieces: Sequence[ServerToken], text: str) -> list[WrittenToken]
 def completion(
     text: str, tokens: Sequence[WrittenToken], finish: Literal["stop", "length", "given"]
 ) -> Completion:
-    """Return a completion whose tokens cover its text; a cut character at the end is dropped.
-
-    Raises ScoringError if the tokens end before the text.
-    """
+    """Return a completion whose tokens cover its text. An incomplete character at the end is
+    dropped. Raises ScoringError if the tokens end before the text."""
     covered = tokens[-1].end if tokens else 0
     if text[covered:].strip(CUT):
         raise AnswerUnread("the server's tokens do not spell its text")
@@ -256,8 +255,8 @@ def _prompt_body(prompt: Prompt, sampling: Sampling) -> Json:
 
 
 def _constrained(schema: str | None) -> Json:
-    """Return the field of OpenAI, vLLM, SGLang, llama.cpp and Ollama; others reject or ignore
-    it."""
+    """Return the field for a JSON schema. OpenAI, vLLM, SGLang, llama.cpp and Ollama use it; others
+    reject or ignore it."""
     if schema is None:
         return {}
     fields = {"name": "answer", "schema": json.loads(schema)}
@@ -283,11 +282,9 @@ Span = tuple[int, int]  # characters of the text, end exclusive
 
 
 def spans(pieces: Sequence[bytes], text: str) -> list[Span | None]:
-    """Return the characters of each piece in `text`; None for a piece before or after it.
-
-    Ascending. A piece with only part of a character is empty; the last part covers it. Raises
-    ScoringError if the pieces do not spell the text.
-    """
+    """Return the characters of each piece in `text`, or None for a piece before or after it. Spans
+    ascend. A piece with only part of a character is empty; the last part covers the character.
+    Raises ScoringError if the pieces do not spell the text."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     last = len(pieces) - 1
     decoded = [decoder.decode(piece, final=index == last) for index, piece in enumerate(pieces)]
@@ -311,7 +308,8 @@ def _within(start: int, end: int, length: int) -> Span | None:
 
 
 def _in_order(pieces: Sequence[bytes], text: str) -> list[Span | None]:
-    """Return spans where parts of characters came as U+FFFD: these fill the gaps."""
+    """Return spans if parts of characters were sent as U+FFFD. These pieces fill the gaps between
+    the others."""
     result: list[Span | None] = [None] * len(pieces)
     cursor, parts = 0, list[int]()
     for index, spelled in enumerate(pieces):

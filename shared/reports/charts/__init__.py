@@ -1,1 +1,1 @@
-"""Pictures of pages and batch reports: Vega-Lite specifications, drawn on the server."""
+"""The charts of pages and batch reports: Vega-Lite specifications that are drawn on the server."""

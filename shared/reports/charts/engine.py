@@ -1,11 +1,11 @@
 """Draws charts from Vega-Lite specifications on the server, so no script reaches the browser.
 
-On a page colours are CSS variables, for light and dark. A `Plot` of a batch report stands alone and
-has the colours of a light or a dark page.
+On a page colours are CSS variables, for light and dark mode. A `Plot` of a batch report is a
+separate file and has the colours of a light or a dark page.
 
-A separate process draws, since the engine holds Python's lock. It starts with the first chart and
-ends with its caller. It is not a pool: a pool cannot end a worker that hangs, and its workers
-import the caller's program. SVGs are cached for a while.
+A separate process draws, because the engine holds Python's interpreter lock. It starts with the
+first chart and ends with its caller. A process pool is not used: it cannot end a worker that hangs,
+and its workers import the caller's program. SVGs are cached for a while.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """A chart's title, its content in words, and the unit of its axis."""
+    """A chart's title, a description of its content in words, and the unit of its axis."""
 
     title: str
     summary: str
@@ -112,7 +112,7 @@ Cell = str | float | None
 
 @dataclass(frozen=True, slots=True)
 class ChartTable:
-    """A chart's marks as numbers; the first cell of a row is its name."""
+    """A chart's values as a table. The first cell of a row is its name."""
 
     heads: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -120,7 +120,8 @@ class ChartTable:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart, with the same content in words and as a table. An empty `svg` leaves these two."""
+    """A chart, with the same content in words and as a table. If `svg` is empty, only these two are
+    shown."""
 
     title: str
     summary: str
@@ -129,10 +130,9 @@ class Chart:
 
 
 def render(spec: dict[str, Any], table: ChartTable, *, title: str, summary: str) -> Chart:
-    """Return the chart of a specification, in the page's colours unless it has its own.
-
-    Waits for the drawing process, so call it outside the event loop. A chart that fails has no SVG.
-    """
+    """Return the chart of a specification, in the page's colours unless the specification sets
+    colours. This waits for the drawing process, so call it outside the event loop. A chart that
+    fails has no SVG."""
     try:
         svg = painter().draw(_with_defaults(spec))
     except DrawError as error:
@@ -147,7 +147,7 @@ def render(spec: dict[str, Any], table: ChartTable, *, title: str, summary: str)
 def render_plot(
     spec: dict[str, Any], *, name: str, title: str, inches: tuple[float, float]
 ) -> Plot | None:
-    """Return a plot of exactly this size in both formats; None if drawing fails."""
+    """Return a plot of exactly this size in both formats, or None if drawing fails."""
     try:
         svg = report_painter().draw(_with_defaults(spec, background=PAPER))
         for variable, colour in LIGHT.items():
@@ -163,7 +163,7 @@ def render_plot(
 
 
 def in_the_dark(svg: str) -> str:
-    """Return a plot's SVG in the colours of a dark page; unknown colours stay."""
+    """Return a plot's SVG in the colours of a dark page. Unknown colours stay unchanged."""
 
     def darker(colour: re.Match[str]) -> str:
         return IN_THE_DARK.get(colour[0].lower(), colour[0])
@@ -257,7 +257,7 @@ class Painter:
             return self._draw(svg[svg.index("<svg") :])
 
     def close(self) -> None:
-        """End the process; the next chart starts another."""
+        """End the drawing process. The next chart starts a new one."""
         with self._drawing:
             self._stop()
         atexit.unregister(self.close)
@@ -297,5 +297,6 @@ def painter() -> Painter:
 
 @lru_cache(maxsize=1)
 def report_painter() -> Painter:
-    """Return the painter of batch reports, with more time, since no page waits."""
+    """Return the painter of batch reports. It has a longer time limit, because no page waits for
+    it."""
     return Painter(seconds=REPORT_SECONDS)

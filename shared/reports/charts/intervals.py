@@ -1,4 +1,4 @@
-"""Plots of means with intervals for batch reports: one plot, or panels by measure."""
+"""Plots of means with intervals for batch reports: a single plot, or one panel per measure."""
 
 from __future__ import annotations
 
@@ -36,10 +36,8 @@ def interval_plot(
     chance: float,
     inches: tuple[float, float],
 ) -> Plot | None:
-    """Draw one row per line on an axis from 0 to 1 in percent, with a dashed line at `chance`.
-
-    titles: the plot's title, and the lines above it.
-    """
+    """Draw one row per interval on an axis from 0 to 1 in percent, with a dashed line at `chance`.
+    `titles` holds the plot's title and the lines of text above it."""
     panel = _panel(rows, unit=unit)
     at_chance = {"x": {"datum": chance, "type": "quantitative"}}
     panel["layer"].insert(
@@ -60,7 +58,8 @@ def interval_panels(
     title: str,
     inches: tuple[float, float],
 ) -> Plot | None:
-    """Draw titled panels with the same rows, from 0 to 1; row names are at the left only."""
+    """Draw titled panels with the same rows, on axes from 0 to 1. Only the leftmost panels show row
+    names."""
     width, height = (POINTS_PER_INCH * side for side in inches)
     left = LABEL_LETTER * max((len(row.name) for _, rows in panels for row in rows), default=0)
     lines = -(-len(panels) // columns)
@@ -89,7 +88,8 @@ def interval_panels(
 def _panel(
     rows: Sequence[IntervalRow], *, unit: str | None = None, with_names: bool = True
 ) -> Part:
-    """Return a panel; `unit` names an axis in percent, None: an untitled axis from 0 to 1."""
+    """Return a panel. `unit` is the title of an axis in percent. With None the axis has no title
+    and runs from 0 to 1."""
     along: Part = {
         "type": "quantitative",
         "scale": {"domain": [0, 1], "nice": False},

@@ -1,8 +1,6 @@
-"""The drawing process: turns a Vega-Lite specification into SVG, and an SVG into PNG.
-
-It ends when the other end of its pipe is closed. `engine.Painter` starts it by path, so it imports
-nothing of the project.
-"""
+"""The drawing process. It converts a Vega-Lite specification to SVG, and an SVG to PNG. It ends
+when the other end of its pipe is closed. `engine.Painter` starts it by path, so it imports nothing
+of the project."""
 
 from __future__ import annotations
 
@@ -24,7 +22,8 @@ def draw(request: str, version: str) -> bytes:
 
 
 def run(caller: Connection, version: str, seconds: int) -> None:
-    """Draw one chart after another; the kernel ends the process if a chart takes `seconds`."""
+    """Draw one chart after another. The kernel ends the process if a chart takes longer than
+    `seconds`."""
     while True:
         try:
             request = caller.recv_bytes().decode()

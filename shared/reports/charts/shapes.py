@@ -1,8 +1,6 @@
-"""Chart shapes as Vega-Lite specifications; nothing is computed here.
-
-Bars by group, a histogram with a mark, a matrix of shades, slopes between rankings, and a strip of
-random draws.
-"""
+"""Chart shapes as Vega-Lite specifications. No statistics are computed here. The shapes are bars by
+group, a histogram with a mark, a matrix of shades, slopes between rankings, and a strip of random
+draws."""
 
 from __future__ import annotations
 
@@ -37,10 +35,8 @@ Part = dict[str, Any]
 def bars(
     series: Sequence[tuple[str, Values]], caption: Caption, *, top: float | None = None
 ) -> Chart:
-    """Draw bars of at most three sources; groups have the order of the first.
-
-    top: end of the axis; None: by the data. A missing value has no bar.
-    """
+    """Draw bars of at most three series. Groups have the order of the first series. `top` is the
+    end of the axis; None fits it to the data. A missing value has no bar."""
     rows: list[Part] = [
         {"group": group, "series": name, "value": value, "says": f"{value:.2f}"}
         for name, values in series
@@ -143,7 +139,7 @@ def _bins(histogram: Histogram) -> list[Part]:
 
 
 def _mark(value: float, says: str, across: Part, color: str, **label: Any) -> list[Part]:
-    """Return a vertical line at the value, and its name; `label` are properties of the name's
+    """Return a vertical line at the value, and its name. `label` holds properties of the name's
     mark."""
     data = {"values": [{"at": value, "says": says}]}
     at = {"field": "at", **across}
@@ -167,10 +163,8 @@ FAINTEST, DARKEST = 0.04, 0.5  # opacity of the colour; the number must stay rea
 
 
 def matrix(values: Sequence[Sequence[float]], *, name: str, title: str, summary: str) -> Chart:
-    """Draw the first 24 rows of (n, n) values in [0, 1], darker = larger.
-
-    `what` names a row, numbered from 1.
-    """
+    """Draw the first 24 rows and columns of a square matrix with values in [0, 1]. Larger values
+    are darker. `name` is the name of a row; rows are numbered from 1."""
     shown = [row[:MOST] for row in values[:MOST]]
     axis: dict[str, Any] = {"title": name, "labelAngle": 0, "domain": False, "ticks": False}
     cells = [
@@ -214,11 +208,9 @@ Column = tuple[str, Ranks]
 
 
 def slope(columns: Sequence[Column], *, title: str, summary: str) -> Chart:
-    """Draw rankings of the same options, left to right, with their names.
-
-    An option that moves has a thick orange line, one that stays a thin grey one. Tied options share
-    a point and its label.
-    """
+    """Draw rankings of the same options from left to right, with their names. An option that
+    changes its rank has a thick orange line, and other options have a thin grey line. Tied options
+    share a point and its label."""
     worst = max((rank for _, ranks in columns for rank in ranks.values()), default=1.0)
     axis = {"orient": "top", "labelAngle": 0, "grid": True, "domain": False, "ticks": False}
     encoding: Part = {
@@ -307,7 +299,8 @@ LABEL_TURNS = 0.7  # share of the axis beyond which the label is on the left
 
 
 def strip(draws: Sequence[float], observed: float, caption: Caption, *, says: str) -> Chart:
-    """Draw a strip of draws with a line at `observed`, named `says`; all values are at least 0."""
+    """Draw a strip of random draws with a line at `observed`, labelled `says`. All values must be
+    at least 0."""
     high = max(NARROWEST, observed, *draws)
     across = {
         "type": "quantitative",

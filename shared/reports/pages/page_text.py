@@ -1,8 +1,8 @@
-"""Texts, numbers and verdicts for pages: pure, without a template.
+"""Texts, numbers and verdicts for pages. The functions are pure and use no template.
 
-Marks cut a text into pieces that a template prints one by one. A heat map joins neighbours of the
-same warmth, so that a page with a thousand tokens stays small. A language is detected by script
-(Unicode 17.0, blocks of Hangul, Hiragana, Katakana and CJK Unified Ideographs).
+Marks cut a text into pieces that a template prints one by one. A heat map joins neighbouring tokens
+of the same level, so that a page with a thousand tokens stays small. A language is detected by
+script (Unicode 17.0, blocks of Hangul, Hiragana, Katakana and CJK Unified Ideographs).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A piece of text between two borders, and every mark that covers it."""
+    """A piece of text between two mark borders, and every mark that covers it."""
 
     text: str
     marks: tuple[Mark, ...] = ()
@@ -44,10 +44,8 @@ class MarkedText:
 
 
 def pieces(text: str, marks: Iterable[Mark]) -> list[MarkedText]:
-    """Return the text in order as pieces that join to it. Marks may overlap.
-
-    A mark is cut off at the end of the text; an empty one marks nothing.
-    """
+    """Return the text as consecutive pieces, each with its marks. Marks may overlap. A mark is cut
+    off at the end of the text. An empty mark is ignored."""
     inside = [mark for mark in marks if mark.start < min(mark.end, len(text))]
     cuts = {0, len(text), *(cut for m in inside for cut in (m.start, min(m.end, len(text))))}
     opening = sorted(inside, key=lambda mark: mark.start)
@@ -68,7 +66,8 @@ LEVELS = 9
 
 @dataclass(frozen=True, slots=True)
 class Warm:
-    """A token in character offsets (code points), end exclusive; level: -9 to 9."""
+    """A token of a heat map in character offsets (code points), end exclusive. `level` is from -9
+    to 9."""
 
     start: int
     end: int
@@ -78,14 +77,14 @@ class Warm:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Characters of one warmth."""
+    """Consecutive characters with the same heat level."""
 
     text: str
     level: int
 
     @property
     def heat(self) -> str:
-        """The CSS class; "" for level 0."""
+        """The CSS class, or "" for level 0."""
         if not self.level:
             return ""
         return f"heat-{'p' if self.level > 0 else 'n'}{abs(self.level)}"
@@ -93,21 +92,21 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class TokenRun:
-    """Stretches that are outlined together, or not at all."""
+    """Stretches that share one outline, or have none."""
 
     stretches: tuple[Stretch, ...]
     outlined: bool
 
 
 def level(value: float | None, largest: float) -> int:
-    """Return the value as a share of the largest magnitude, in ninths: -9 to 9."""
+    """Return the value as a share of the largest magnitude, in ninths from -9 to 9."""
     if value is None or largest <= 0:
         return 0
     return round(LEVELS * (value / largest))
 
 
 def runs(text: str, tokens: Iterable[Warm]) -> tuple[TokenRun, ...]:
-    """Return the text in order as stretches that join to it."""
+    """Return the text as consecutive runs with their heat levels."""
     covering = _fill(len(text), _disjoint(tokens, len(text)))
     token_runs = []
     for outlined, run in groupby(covering, key=lambda token: token.outlined):
@@ -129,7 +128,8 @@ def stretches(lines: Iterable[TokenRun]) -> int:
 
 
 def _disjoint(tokens: Iterable[Warm], length: int) -> list[Warm]:
-    """Return tokens in order without overlaps; of parts of one character the warmest counts."""
+    """Return the tokens in order and without overlaps. If tokens share a character, the one with
+    the strongest level is kept."""
     result: list[Warm] = []
     for token in sorted(tokens, key=lambda token: (token.start, token.end)):
         reached = result[-1].end if result else 0
@@ -144,7 +144,7 @@ def _disjoint(tokens: Iterable[Warm], length: int) -> list[Warm]:
 
 
 def _fill(length: int, tokens: Sequence[Warm]) -> Iterator[Warm]:
-    """Yield the tokens and the gaps between them, which take the warmth of equal neighbours."""
+    """Yield the tokens and the gaps between them. A gap between equal levels has their level."""
     before = Warm(0, 0)
     for token in tokens:
         if before.end < token.start:
@@ -167,11 +167,9 @@ _HAN = re.compile("[\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0002000
 
 
 def language_of(text: str) -> str:
-    """Return `ko`, `ja` or `zh`; "" for other scripts and for few letters of these.
-
-    Korean with Hangul, Japanese with kana, otherwise Chinese, though a text of Han alone can be
-    Japanese or Korean.
-    """
+    """Return `ko`, `ja` or `zh`, or "" for other scripts and for too few letters of these. Hangul
+    means Korean, kana mean Japanese, and other Han text counts as Chinese, although a text of Han
+    alone can be Japanese or Korean."""
     begin = text[:MOST_LOOKED]
     hangul, kana, han = (len(script.findall(begin)) for script in (_HANGUL, _KANA, _HAN))
     eastern = hangul + kana + han
@@ -184,7 +182,7 @@ def language_of(text: str) -> str:
 
 
 def moment(unix_seconds: float | None) -> str:
-    """Return a time in UTC for readers."""
+    """Return a time in UTC, formatted for people."""
     if unix_seconds is None:
         return "–"
     return datetime.fromtimestamp(unix_seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
@@ -199,7 +197,8 @@ def span(seconds: float | None) -> str:
 
 
 def significant(value: float | int | str | None, digits: int = 3) -> str:
-    """Return a number with `digits` decimals without trailing zeros; other values as text."""
+    """Return a number with up to `digits` decimals, without trailing zeros. Other values are
+    returned as text."""
     if value is None:
         return "–"
     if isinstance(value, bool | str | int):
@@ -211,7 +210,7 @@ def significant(value: float | int | str | None, digits: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in whole percent, as pages, reports and the command line do."""
+    """Return a share in whole percent, as on pages, in reports and on the command line."""
     return f"{100 * share:.0f} %"
 
 
@@ -219,7 +218,7 @@ LEAST_P = 0.001  # smaller p-values are shown as below it
 
 
 def p_value(value: float | None) -> str:
-    """Return three decimals, and never 0, as the command line does."""
+    """Return the p-value with three decimals, but never as 0, as on the command line."""
     if value is None:
         return "–"
     if value < LEAST_P:
@@ -228,13 +227,13 @@ def p_value(value: float | None) -> str:
 
 
 def thousands(count: int) -> str:
-    """Return thousands separated by thin spaces, which break no line."""
+    """Return the count with thin non-breaking spaces between thousands."""
     return f"{count:,}".replace(",", "\u202f")
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseTable:
-    """The rows of an answer on the page of any result."""
+    """The table of an answer's rows on the page of a result."""
 
     lead: str  # the first sentence
     field: str = ""  # the report's list with these rows
@@ -248,14 +247,15 @@ def counted(count: int, noun: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OptionRow:
-    """An option by its letter; `text` is "" if it was not kept."""
+    """An option with its letter. `text` is "" if it was not kept."""
 
     key: str
     text: str
 
 
 def choices(options: Iterable[Option] | None, keys: Collection[str]) -> tuple[OptionRow, ...]:
-    """Return the options in the order shown; if unknown, `keys` by letter."""
+    """Return the options in the order shown. If they are unknown, return `keys` in alphabetical
+    order."""
     if options is None:
         return tuple(OptionRow(key, "") for key in sorted(keys))
     return tuple(OptionRow(option.key, option.text) for option in options)

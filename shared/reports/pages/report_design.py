@@ -1,8 +1,6 @@
-"""The charts of a metric's batch report, as data: counts, values and intervals.
-
-A metric's `design` in `page.py` makes them from the stored report, which may be of another version
-of the service, so missing fields are left out.
-"""
+"""The charts of a metric's batch report, as data: counts, values and intervals. A metric's `design`
+in `page.py` creates them from the stored report. The report may be from another version of the
+service, so missing fields are left out."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class CountBars:
-    """Counts of one kind."""
+    """A bar chart of counts of one kind."""
 
     title: str
     bars: Sequence[tuple[str, int]]  # (name, count), most frequent first or in their own order
@@ -50,7 +48,7 @@ class CountBars:
 
     @property
     def segments(self) -> list[tuple[str, int, float, float]]:
-        """(name, count, start, share of the whole), side by side."""
+        """Return (name, count, start, share of the whole) of each segment, side by side."""
         segments, start = [], 0
         for name, count in self.bars:
             segments.append((name, count, start / self.whole, count / self.whole))
@@ -72,7 +70,7 @@ class HistogramBin:
 
 @dataclass(frozen=True)
 class HistogramBars:
-    """Values in equal bins."""
+    """A histogram with equal bins."""
 
     title: str
     counts: Sequence[int]
@@ -98,7 +96,7 @@ class HistogramBars:
 
     @property
     def mark_place(self) -> float | None:
-        """The position of the mark, [0, 1]."""
+        """Return the position of the mark, [0, 1]."""
         if self.mark is None:
             return None
         low, high = self.bounds
@@ -120,7 +118,7 @@ class HistogramBars:
 
 @dataclass(frozen=True)
 class ForestRow:
-    """An estimate; `level` is the value by chance."""
+    """An estimate with its interval. `level` is the value expected by chance."""
 
     name: str
     interval: Record
@@ -130,7 +128,7 @@ class ForestRow:
 
 @dataclass(frozen=True)
 class Forest:
-    """Estimates on one scale, one per row."""
+    """Estimates on one scale, one per row (a forest plot)."""
 
     title: str
     rows: Sequence[ForestRow]
@@ -167,7 +165,7 @@ def stacked_bar(
     filters: Mapping[str, Pair] = NO_FILTERS,
     **fields: Any,
 ) -> CountBars:
-    """Return shares of one whole, in their own order."""
+    """Return a bar of shares of one whole, in the given order."""
     return CountBars(title, _counts(counts), note, filters=filters, stacked=True, **fields)
 
 
@@ -193,7 +191,7 @@ def forest(
 
 
 def facet_filters(facet: str, words: Mapping[str, str]) -> dict[str, Pair]:
-    """Return bar → the filter by its word of this facet."""
+    """Return one filter per bar. It selects the results with the bar's word in this facet."""
     return {name: ("facet", f"{facet}={word}") for name, word in words.items()}
 
 

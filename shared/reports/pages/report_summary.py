@@ -1,8 +1,6 @@
-"""A summary of many results in one to three sentences, with denominators.
-
-Verdicts are the results', intervals and means the report's. Nothing is "better" if the interval
-contains the chance level.
-"""
+"""A summary of many results in one to three sentences, with denominators. Verdicts are counted over
+the results; intervals and means are those of the report. Nothing is called "better" if the interval
+contains the chance level."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ LEAST_FIELDS = frozenset({"value", "low", "high", "of"})  # of an estimate
 
 @dataclass(frozen=True)
 class ResultTally:
-    """The number of results, of those with a score, and the results of their checks."""
+    """The number of results, of results with a score, and of each outcome of their checks."""
 
     results: int
     scored: int
@@ -58,7 +56,7 @@ class ResultTally:
 def sentences(
     contract: MetricContract | None, tally: ResultTally, report: Mapping[str, Any]
 ) -> list[str]:
-    """Return the finding as sentences; `report` is JSON, {} before it is stored."""
+    """Return the finding as sentences. `report` is JSON, or {} before it is stored."""
     without = tally.results - tally.scored
     begins = () if contract is None else contract.facts.caveats
     warnings = [text for text in map(str, report.get("warnings", ())) if text.startswith(begins)]
@@ -117,7 +115,7 @@ def _untested(tally: ResultTally) -> list[str]:
 
 
 def _repeated(tally: ResultTally, report: Mapping[str, Any]) -> str:
-    """Explain why means rest on fewer results; "" if they rest on all."""
+    """Explain why means are based on fewer results, or return "" if they are based on all."""
     repeats = report.get("duplicates") or 0
     if not repeats or tally.results <= report.get("scored", 0):
         return ""
@@ -172,7 +170,7 @@ def _of_group(
     beaten: Mapping[str, Any],
     together: Mapping[str, Any],
 ) -> str:
-    """Return the sentence of one group; `together` is the test of all its results, or {}."""
+    """Return the sentence for one group. `together` is the test of all its results, or {}."""
     title = f"{group.name[:1].upper()}{group.name[1:]} ({beaten['of']:,})"
     if not group.wanted:
         text = _against(rivals, beaten, together.get("p_value"))
@@ -205,7 +203,8 @@ def record_at(report: Mapping[str, Any], path: str) -> Mapping[str, Any]:
 def _against(
     rivals: tuple[str, str], beaten: Mapping[str, Any], p_value: float | None = None
 ) -> str:
-    """Compare with chance; `p_value` of one test of all results, None: the interval decides."""
+    """Compare with chance. `p_value` is from one test of all results; with None the interval
+    decides."""
     stem, others = rivals
     level = BEATEN_BY_CHANCE
     claim = f"{stem[:1].lower()}{stem[1:]}"
@@ -234,10 +233,8 @@ def _between(mean: Mapping[str, Any]) -> str:
 
 
 def fold_alike(sentences: Iterable[str]) -> list[str]:
-    """Fold sentences that differ only in numbers, in the order of the first of each.
-
-    A number that differs becomes a range, "3 to 7", with the number of sentences.
-    """
+    """Merge sentences that differ only in numbers, in the order of their first occurrence. A number
+    that differs becomes a range, such as "3 to 7", with the number of sentences."""
     groups: dict[str, list[str]] = {}
     for sentence in dict.fromkeys(sentences):
         groups.setdefault(re.sub(NUMBER, FOLDED, sentence), []).append(sentence)
@@ -257,12 +254,13 @@ def fold_alike(sentences: Iterable[str]) -> list[str]:
 
 
 def is_interval(value: Any) -> bool:
-    """True if this JSON is an estimate with its interval."""
+    """Return True if this JSON is an estimate with its interval."""
     return isinstance(value, Mapping) and LEAST_FIELDS <= set(value) <= ESTIMATE
 
 
 def interval_in(report: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    """Return the first estimate of this name in a report's JSON, the least nested first."""
+    """Return the first estimate of this name in a report's JSON. Less nested estimates come
+    first."""
     level = [report]
     for _ in range(DEPTH):
         for item in level:

@@ -22,7 +22,7 @@ _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class WordChange:
-    """A passage that stayed, was deleted or was added."""
+    """A passage that is unchanged, deleted or added."""
 
     how: How
     pieces: tuple[MarkedText, ...]
@@ -36,11 +36,9 @@ class WordChange:
 def changes(
     before: str, after: str, old: Sequence[Mark] = (), new: Sequence[Mark] = ()
 ) -> tuple[WordChange, ...]:
-    """Return the changes from `before` to `after`.
-
-    old, new: marks of `before` and `after`; a passage that stayed has both. Passages that stayed or
-    were deleted join to `before`, those that stayed or were added to `after`.
-    """
+    """Return the changes from `before` to `after`. `old` and `new` are marks of `before` and
+    `after`; an unchanged passage has both. Unchanged and deleted passages together are `before`.
+    Unchanged and added passages together are `after`."""
     result = []
     for how, of_before, of_after in _word_changes(before, after):
         if how != "added":
@@ -67,7 +65,8 @@ def _word_changes(before: str, after: str) -> Iterator[tuple[How, Span, Span]]:
 
 
 def _blocks(a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Yield i, j, k, m: [i, j) of `a` became [k, m) of `b`. White space alone joins nothing."""
+    """Yield (i, j, k, m): the words [i, j) of `a` became [k, m) of `b`. Equal white space alone
+    does not separate two changes."""
     head = _common_prefix(a, b)
     tail = _common_prefix(a[head:][::-1], b[head:][::-1])
     ends = len(a) - tail, len(b) - tail

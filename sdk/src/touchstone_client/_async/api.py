@@ -47,11 +47,12 @@ See = Callable[[Fields], object]
 
 
 class StreamLost(Exception):
-    """The event stream is broken; poll instead."""
+    """The event stream is broken. Poll the object instead."""
 
 
 class AsyncApi:
-    """One service. patience: seconds to wait for a service that is away."""
+    """Connection to one service. `patience` is how many seconds to wait for a service that is
+    unavailable."""
 
     def __init__(self, http: AsyncHttp, *, patience: float, timeout: float) -> None:
         self._http = http
@@ -64,8 +65,8 @@ class AsyncApi:
         await self._http.close()
 
     async def ask(self, request: Request, *, patience: float = 0.0, again: bool = True) -> Answer:
-        """Return a successful answer. again: True if the call may be repeated after a lost answer.
-        Raises ApiError, ConnectionFailed."""
+        """Return the response to a request that succeeded. `again` is true if the call may be
+        repeated after a lost response. Raises ApiError, ConnectionFailed."""
         request = replace(request, seconds=max(request.seconds, self._timeout))
         tries = Tries(patience)
         while True:
@@ -85,15 +86,15 @@ class AsyncApi:
             await self._http.sleep(pause)
 
     async def get(self, path: str, *, patience: float = 0.0, **params: Any) -> Answer:
-        """Send a GET without parameters that are None."""
+        """Send a GET request. Parameters that are None are left out."""
         sent = {name: str(value) for name, value in params.items() if value is not None}
         return await self.ask(Request("GET", path, params=sent), patience=patience)
 
     async def post(
         self, path: str, body: Any, *, wait: float = 0.0, patience: float = 0.0, key: str = ""
     ) -> Answer:
-        """Send a POST that is safe to repeat, since retries share one key. wait: seconds that the
-        service may wait before it answers."""
+        """Send a POST request. It is safe to repeat, since all retries use the same key. `wait` is
+        how many seconds the service may wait before it responds."""
         headers = {"Idempotency-Key": key or new_key()}
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         if seconds > 0:
@@ -105,7 +106,7 @@ class AsyncApi:
 
     @asynccontextmanager
     async def open(self, request: Request) -> AsyncIterator[AsyncStream]:
-        """Yield an answer as a stream. Raises ApiError, ConnectionFailed."""
+        """Yield a response as a stream. Raises ApiError, ConnectionFailed."""
         async with self._http.open(request) as stream:
             if not 200 <= stream.status < 300:
                 raise refusal(stream.status, stream.headers, await stream.read())
@@ -114,8 +115,8 @@ class AsyncApi:
     async def events(
         self, path: str, deadline: float | None = None
     ) -> AsyncIterator[ServerSentEvent]:
-        """Yield events until the last one. deadline: of `time.monotonic`. Raises StreamLost if no
-        events arrive, or if the deadline is near."""
+        """Yield events up to the last one. `deadline` is a time of `time.monotonic`. Raises
+        StreamLost if no events arrive, or if the deadline is near."""
         parser = EventParser()
         broken = 0
         while broken < MOST_BROKEN:
@@ -153,11 +154,13 @@ class AsyncApi:
                     raise StreamLost
 
     async def ended_job(self, job_id: str, seconds: float | None) -> dict[str, Any]:
-        """Return the job at its end. Raises TimedOut, ApiError, ConnectionFailed."""
+        """Wait until the job has ended and return it. Raises TimedOut, ApiError,
+        ConnectionFailed."""
         return await self._ended(f"/v1/jobs/{job_id}", seconds, ENDED, unseen, DETAILS)
 
     async def ended_batch(self, batch_id: str, seconds: float | None, see: See) -> dict[str, Any]:
-        """Return the batch at its end; `see` gets intermediate states. Raises as `ended_job`."""
+        """Wait until the batch has ended and return it. `see` gets intermediate states. Raises the
+        exceptions of `ended_job`."""
         return await self._ended(f"/v1/batches/{batch_id}", seconds, BATCH_ENDED, see, NOTHING)
 
     async def _ended(
@@ -184,8 +187,8 @@ class AsyncApi:
             pause = min(2 * pause, POLL_SECONDS[1])
 
     async def jobs(self, ids: Sequence[str], *, wait: float = 0.0) -> list[Fields]:
-        """Return these jobs, at most 100, in any order. wait: seconds until all have ended. Raises
-        NotFound if one no longer exists."""
+        """Return at most 100 jobs, in any order. `wait` is how many seconds to wait for all of them
+        to end. Raises NotFound if a job no longer exists."""
         query = urlencode([*DETAILS.items(), *(("id", id) for id in ids)])
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         headers = {"Prefer": f"wait={seconds}"} if seconds > 0 else {}
@@ -201,7 +204,7 @@ class AsyncApi:
         return listed
 
     async def ended_jobs(self, ids: list[str]) -> AsyncIterator[Fields]:
-        """Yield each of these jobs once, soon after its end."""
+        """Yield each of these jobs once, soon after it has ended."""
         open_ids = ids
         while open_ids:
             some, rest = open_ids[:MOST_AT_ONCE], open_ids[MOST_AT_ONCE:]

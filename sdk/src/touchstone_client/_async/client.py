@@ -45,11 +45,12 @@ Asked = BaseModel | Fields | None  # a request; its fields may also be given by 
 
 
 class AsyncTouchstone:
-    """A client of one service; its connections stay open until `close` or the end of a `with`
+    """A client for one service. Its connections stay open until `close` or the end of a `with`
     block.
 
-    url, api_key: default to TOUCHSTONE_URL and TOUCHSTONE_API_KEY. patience: seconds to wait for a
-    service that is away while a call is in progress. timeout: seconds without a byte of an answer.
+    `url` and `api_key` default to TOUCHSTONE_URL and TOUCHSTONE_API_KEY. `patience` is how many
+    seconds a call waits for a service that is unavailable. `timeout` is the maximum number of
+    seconds without a byte of a response.
     """
 
     def __init__(
@@ -217,7 +218,7 @@ class AsyncTouchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.ExplanationsRequest],
     ) -> list[models.ExplanationsResult]:
-        """Explain `items` (up to 32) with `draws` (up to 16), each in a separate job; return the
+        """Explain `items` (up to 32) with `draws` (up to 16), each in a separate job. Return the
         results in order. Raises the first exception of `explain`."""
         begun = time.monotonic()
         sent = fields_of(request, fields)
@@ -267,9 +268,9 @@ class AsyncTouchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Any,
     ) -> Any:
-        """Return the metric's result. request: a message or a dict; fields may also be given by
-        name. wait: seconds; None: no limit. Raises BadRequest, JobFailed, TimedOut (the job goes
-        on)."""
+        """Return the metric's result. `request` is a message or a dict. Fields may also be passed
+        by name. `wait` is in seconds, or None for no limit. Raises BadRequest, JobFailed, or
+        TimedOut while the job continues."""
         return await self._score(metric, request, wait, fields)
 
     async def _score(
@@ -313,20 +314,26 @@ class AsyncTouchstone:
         on_error: OnError = "keep",
         via: Via = "auto",
     ) -> Any:
-        """Score every row once, in order. A DataFrame of pandas or polars, or a `Dataset` of
-        Hugging Face, returns a new one with the additional columns `score`, `components.*`,
-        `verdict`, `reason`, `warnings`, `job_id` and `error`. Any other iterable of requests
-        returns a list of results.
+        """Score every row once, in order.
 
-        columns:  field -> column; absent: columns with the name of a field or a synonym. Also
-                  `{"column": "flag", "values": {"1": "hateful"}}`, `{"value": 7}` for all rows,
-                  and `"metadata": ["model", "market"]`. An empty cell is not sent.
-        progress: a bar by tqdm if it is installed; or a function of (done, total).
-        on_error: "keep": a row without a result has its error; "raise": the first one is raised.
-        via:      "calls" of up to 1,000 rows, a "batch", or "auto": a batch above 1,000 rows, and
-                  of `explanations`, which give the columns `elicitation.*` and `scores.*`.
+        A pandas or polars DataFrame, or a Hugging Face `Dataset`, returns a new one with additional
+        columns: `score`, `components.*`, `verdict`, `reason`, `warnings`, `job_id` and `error`. Any
+        other iterable of requests returns a list of results.
 
-        Raises TypeError for other data, NotFound for an unknown metric.
+        `columns` maps fields to columns. Without it, columns are matched by field name or synonym.
+        An entry may also be `{"column": "flag", "values": {"1": "hateful"}}`, or `{"value": 7}` for
+        all rows. `"metadata": ["model", "market"]` lists columns of metadata. An empty cell is not
+        sent.
+
+        `progress` shows a tqdm bar if tqdm is installed. It may also be a function of (done,
+        total).
+
+        `on_error` is "keep" to store the error of a row, or "raise" to raise the first one.
+
+        `via` is "calls" of up to 1,000 rows, "batch", or "auto". The latter uses a batch above
+        1,000 rows, and for `explanations`, which give the columns `elicitation.*` and `scores.*`.
+
+        Raises TypeError for other data, and NotFound for an unknown metric.
         """
         table: Listed | Framed
         frame = frame_of(data)
@@ -348,10 +355,13 @@ class AsyncTouchstone:
         by: Sequence[str] = (),
         timeout: float | None = None,
     ) -> models.SystemComparison:
-        """Compare two batches of one metric on the same texts, with intervals: every difference is
-        `a` minus `b`. A part of a batch is `batch_…:metadata.KEY=VALUE` or
-        `batch_…:model=NAME`. by: the keys of `slices`, such as `metadata.market`. Raises
-        BadRequest if they cannot be compared, ValueError for another form of a part."""
+        """Compare two batches of one metric on the same texts, with intervals. Every difference is
+        `a` minus `b`.
+
+        A part of a batch is written as `batch_…:metadata.KEY=VALUE` or `batch_…:model=NAME`. `by`
+        lists the keys of `slices`, such as `metadata.market`. Raises BadRequest if the batches
+        cannot be compared, and ValueError if a part is written in another form.
+        """
         first, other = (part_of(side if isinstance(side, str) else side.id) for side in (a, b))
         batch = await self.batches.get(first["batch"]) if isinstance(a, str) else a
         fields: Any = {**first, "against": other, **({"by": list(by)} if by else {})}

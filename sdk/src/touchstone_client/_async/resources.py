@@ -1,4 +1,4 @@
-"""The operations of the API, one class per resource; lists fetch further pages when needed."""
+"""The operations of the API, one class per resource. Lists fetch more pages when needed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class AsyncPages(Generic[T]):
 
 
 class AsyncResource:
-    """The base of resources, with the service."""
+    """The base class of resources."""
 
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -81,30 +81,30 @@ class AsyncResource:
         return AsyncPages(self._api, path, entry, query_of(params))
 
     async def _once(self, method: str, path: str, body: Any) -> Fields:
-        """Send a request once, without a repeat after a lost answer."""
+        """Send a request once. It is not repeated if the response is lost."""
         content = None if body is None else json.dumps(body).encode()
         answer = await self._api.ask(Request(method, path, content), again=False)
         return cast(Fields, json.loads(answer.body))
 
 
 class AsyncJobs(AsyncResource):
-    """`/v1/jobs`."""
+    """The operations of `/v1/jobs`."""
 
     async def create(
         self, metric: str, request: BaseModel | Fields | None = None, /, **fields: Any
     ) -> AsyncJob[Any]:
-        """Create a job without waiting for it. metric: also explanations, inference or
-        similarity. Raises BadRequest."""
+        """Create a job without waiting for it. `metric` may also be `explanations`, `inference` or
+        `similarity`. Raises BadRequest."""
         return await created_job(self._api, metric, fields_of(request, fields), 0.0)
 
     async def get(self, job_id: str) -> AsyncJob[Any]:
-        """Raises NotFound."""
+        """Return the job with this id. Raises NotFound."""
         answer = await self._api.get(f"/v1/jobs/{job_id}", **DETAILS)
         return AsyncJob(self._api, job_of(json.loads(answer.body)))
 
     async def get_many(self, ids: Sequence[str], *, wait: float = 0.0) -> Sequence[AsyncJob[Any]]:
-        """Return jobs in this order. wait: seconds until all have ended, at most 30. Raises
-        NotFound."""
+        """Return jobs in the order of `ids`. `wait` is how many seconds to wait for all of them to
+        end, at most 30. Raises NotFound."""
         by_id: dict[str, Fields] = {}
         for start in range(0, len(ids), MOST_A_PAGE):
             some = list(dict.fromkeys(ids[start : start + MOST_A_PAGE]))
@@ -114,9 +114,9 @@ class AsyncJobs(AsyncResource):
     async def create_many(
         self, metric: str, requests: Sequence[dict[str, Any]], *, key: str = ""
     ) -> Sequence[str]:
-        """Create up to 1,000 jobs, all or none; return their ids in this order. key: the
-        `Idempotency-Key`; set it if another process may repeat the call. Raises BadRequest with a
-        pointer (`/requests/17/…`) to each fault."""
+        """Create up to 1,000 jobs, all or none, and return their ids in the order of the requests.
+        `key` is the `Idempotency-Key`. Set it if another process may repeat the call. Raises
+        BadRequest with a pointer (`/requests/17/…`) to each error."""
         body = {"metric": metric, "requests": [dict(request) for request in requests]}
         answer = await self._api.post("/v1/scores:batchCreate", body, key=key)
         return [str(job["id"]) for job in json.loads(answer.body)["data"]]
@@ -156,12 +156,13 @@ class AsyncJobs(AsyncResource):
         return AsyncJob(self._api, job_of(json.loads(answer.body)))
 
     async def delete(self, job_id: str) -> models.Deleted:
-        """Delete the job with its text and result. Raises NotFound, Conflict while it is open."""
+        """Delete the job with its text and result. Raises NotFound, and Conflict if the job is
+        still open."""
         answer = await self._api.ask(Request("DELETE", f"/v1/jobs/{job_id}"))
         return read(models.Deleted, answer)
 
     async def delete_where(self, metadata: Mapping[str, str]) -> models.DeletedJobs:
-        """Delete all ended jobs and lines of batches with this metadata, with their texts."""
+        """Delete all ended jobs and batch lines with this metadata, with their texts."""
         params = query_of({"metadata": metadata})
         return read(
             models.DeletedJobs,
@@ -170,12 +171,12 @@ class AsyncJobs(AsyncResource):
 
 
 class AsyncFiles(AsyncResource):
-    """`/v1/files`."""
+    """The operations of `/v1/files`."""
 
     async def upload(
         self, file: str | PathLike[str] | BinaryIO, name: str = ""
     ) -> models.StoredFile:
-        """Upload a file of batch lines, as a stream."""
+        """Upload a file of batch lines. The content is streamed."""
         if isinstance(file, str | PathLike):
             with opened(file) as stream:
                 return await self.upload(stream, name or name_of(file))
@@ -189,7 +190,7 @@ class AsyncFiles(AsyncResource):
         return read(models.StoredFile, await self._api.ask(request, patience=self._api.patience))
 
     async def get(self, file_id: str) -> models.StoredFile:
-        """Raises NotFound."""
+        """Return the description of the file. Raises NotFound."""
         return read(models.StoredFile, await self._api.get(f"/v1/files/{file_id}"))
 
     def list(
@@ -215,7 +216,8 @@ class AsyncFiles(AsyncResource):
                 yield piece
 
     async def download(self, file_id: str, target: P) -> P:
-        """Download into a file, which appears when it is complete; return the target."""
+        """Download the content to a file and return `target`. The file appears when the download is
+        complete."""
         with created(target) as stream:
             async for piece in self.content(file_id):
                 stream.write(piece)
@@ -228,7 +230,7 @@ class AsyncFiles(AsyncResource):
 
 
 class AsyncBatches(AsyncResource):
-    """`/v1/batches`."""
+    """The operations of `/v1/batches`."""
 
     async def create(
         self,
@@ -241,10 +243,11 @@ class AsyncBatches(AsyncResource):
     ) -> AsyncBatch:
         """Create a batch.
 
-        lines: a file or folder (JSON Lines, CSV, TSV, Parquet, Arrow, the formats of `datasets`),
-        also by an address of fsspec; an iterable of requests; or a file that `files.upload`
-        returned. Plain requests become lines with their `custom_id`, or `id`, or number from 1.
-        columns: as in `score_many`. Raises ValueError with the number of an unreadable line.
+        `lines` is a file or folder, an iterable of requests, or a file that `files.upload`
+        returned. Formats are JSON Lines, CSV, TSV, Parquet, Arrow and those of `datasets`. Files
+        may also be fsspec URLs. The custom id of a plain request is its `custom_id`, or `id`, or
+        its number from 1. `columns` is as in `score_many`. Raises ValueError with the number of an
+        unreadable line.
         """
         endpoint = endpoint_of(metric)
         if isinstance(lines, models.StoredFile):
@@ -261,7 +264,7 @@ class AsyncBatches(AsyncResource):
         return AsyncBatch(self._api, json.loads(answer.body))
 
     async def get(self, batch_id: str) -> AsyncBatch:
-        """Raises NotFound."""
+        """Return the batch with this id. Raises NotFound."""
         answer = await self._api.get(f"/v1/batches/{batch_id}")
         return AsyncBatch(self._api, json.loads(answer.body))
 
@@ -288,7 +291,7 @@ class AsyncBatches(AsyncResource):
 
 
 class AsyncModels(AsyncResource):
-    """`/v1/models`: the models that a request may use."""
+    """The operations of `/v1/models`: the models that a request may use."""
 
     async def list(self) -> Sequence[models.Model]:
         """Return the models in the order of `models.toml`."""
@@ -296,7 +299,7 @@ class AsyncModels(AsyncResource):
         return [model async for model in pages]
 
     async def get(self, name: str) -> models.Model:
-        """Raises NotFound."""
+        """Return the model with this name. Raises NotFound."""
         for model in await self.list():
             if model.id == name:
                 return model
@@ -304,7 +307,7 @@ class AsyncModels(AsyncResource):
 
 
 class AsyncReports(AsyncResource):
-    """`/v1/reports`: reports on many results."""
+    """The operations of `/v1/reports`: reports on many results."""
 
     async def make(
         self,
@@ -314,8 +317,8 @@ class AsyncReports(AsyncResource):
         timeout: float | None = None,
         **fields: Unpack[_requests.BatchReportRequest],
     ) -> Any:
-        """Return the metric's report, a `models.BatchReport`, on `jobs` or on a
-        `batch`, by ids. Raises as `Job.wait`."""
+        """Return the metric's report, a `models.BatchReport`, on `jobs` or on a `batch`, which are
+        given by ids. Raises the exceptions of `Job.wait`."""
         sent = {
             name: value for name, value in {"metric": metric, **fields}.items() if value is not None
         }
@@ -324,14 +327,15 @@ class AsyncReports(AsyncResource):
 
 
 class AsyncWebhooks(AsyncResource):
-    """`/v1/webhook-endpoints`. Tests, changes and replays are not repeated after a lost answer."""
+    """The operations of `/v1/webhook-endpoints`. Tests, changes and replays are not repeated if the
+    response is lost."""
 
     def list(self) -> AsyncPages[models.Endpoint]:
         """Return endpoints, newest first."""
         return self._pages("/v1/webhook-endpoints", models.Endpoint.model_validate)
 
     async def get(self, endpoint_id: str) -> models.Endpoint:
-        """Raises NotFound."""
+        """Return the endpoint with this id. Raises NotFound."""
         async for endpoint in self.list():
             if endpoint.id == endpoint_id:
                 return endpoint
@@ -340,8 +344,8 @@ class AsyncWebhooks(AsyncResource):
     async def create(
         self, url: str, /, **fields: Unpack[_requests.EndpointRequest]
     ) -> models.EndpointWithSecret:
-        """Create an endpoint. Without `events` it receives all of them; with a `format` scores are
-        pushed to another tool. The secret is not shown again."""
+        """Create an endpoint. Without `events` it receives all events. With a `format` it receives
+        scores in the format of another tool. The secret is only returned once."""
         answer = await self._once("POST", "/v1/webhook-endpoints", {**fields, "url": url})
         return models.EndpointWithSecret.model_validate(answer)
 
@@ -353,19 +357,19 @@ class AsyncWebhooks(AsyncResource):
         return models.Endpoint.model_validate(answer)
 
     async def delete(self, endpoint_id: str) -> None:
-        """Raises NotFound."""
+        """Delete the endpoint. Raises NotFound."""
         await self._api.ask(Request("DELETE", _path_of(endpoint_id)))
 
     async def rotate_secret(
         self, endpoint_id: str, *, overlap_seconds: int = 86_400
     ) -> models.EndpointWithSecret:
-        """Create a new secret; the previous one also signs for `overlap_seconds`."""
+        """Create a new secret. The previous secret also signs for `overlap_seconds`."""
         body = {"overlap_seconds": overlap_seconds}
         answer = await self._api.post(f"{_path_of(endpoint_id)}/rotate-secret", body)
         return read(models.EndpointWithSecret, answer)
 
     async def test(self, endpoint_id: str) -> models.WebhookTest:
-        """Send `endpoint.test` now."""
+        """Send the event `endpoint.test` now and return the outcome."""
         answer = await self._once("POST", f"{_path_of(endpoint_id)}/test", None)
         return models.WebhookTest.model_validate(answer)
 
@@ -380,7 +384,7 @@ class AsyncWebhooks(AsyncResource):
         return self._pages(path, models.Delivery.model_validate, status=status)
 
     async def replay(self, endpoint_id: str, delivery_id: str | None = None) -> int:
-        """Send a delivery again, or all failed ones; return their number."""
+        """Send a delivery again, or all failed ones without `delivery_id`. Return their number."""
         body = fields_of(None, {"delivery": delivery_id})
         answer = await self._once("POST", f"{_path_of(endpoint_id)}/replay", body)
         return cast(int, answer["replayed"])
@@ -392,7 +396,7 @@ def not_found(kind: str, name: str) -> NotFound:
 
 
 async def created_job(api: AsyncApi, metric: str, sent: Fields, wait: float) -> AsyncJob[Any]:
-    """Create a job. wait: seconds that the service may wait for its end."""
+    """Create a job. `wait` is how many seconds the service may wait for the job to end."""
     path = f"{endpoint_of(metric)}?{urlencode(DETAILS)}"
     answer = await api.post(path, sent, wait=wait)
     return AsyncJob(api, job_of(json.loads(answer.body)), sent)
@@ -403,5 +407,5 @@ def _path_of(endpoint_id: str) -> str:
 
 
 def endpoint_of(metric: str) -> str:
-    """Return the path for requests of this metric, or of another service."""
+    """Return the request path of this metric or other service."""
     return f"/v1/{metric}" if metric in OTHERS else f"/v1/scores/{metric}"

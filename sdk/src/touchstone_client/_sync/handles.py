@@ -1,5 +1,5 @@
 # Made by sdk/generate.py from _async/handles.py; do not edit.
-"""Handles of jobs and batches, to wait for, watch and cancel them."""
+"""Handles of jobs and batches, used to wait for them, watch them and cancel them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SPLIT = b"\n"
 
 
 class Job(Generic[R]):
-    """A job; R: the type of its result. Its fields are those of the last call."""
+    """A job. R is the type of its result. Its fields are as of the last call."""
 
     def __init__(self, api: Api, data: JobMessage, sent: Fields = NOTHING) -> None:
         self._api = api
@@ -46,17 +46,17 @@ class Job(Generic[R]):
 
     @property
     def id(self) -> str:
-        """`job_` and 32 hexadecimal digits."""
+        """The job's id: `job_` and 32 hexadecimal digits."""
         return self.data.id
 
     @property
     def metric(self) -> str:
-        """A metric, `inference`, `similarity`, or a metric's `-report`."""
+        """The name of a metric, `inference`, `similarity`, or a metric's name with `-report`."""
         return self.data.metric
 
     @property
     def status(self) -> str:
-        """queued, running, succeeded, failed or cancelled."""
+        """The job's status: queued, running, succeeded, failed or cancelled."""
         return self.data.status
 
     @property
@@ -66,7 +66,7 @@ class Job(Generic[R]):
 
     @property
     def result(self) -> R | None:
-        """Return the result; None until the job has succeeded."""
+        """Return the result, or None until the job has succeeded."""
         result: R | None = self.data.result
         if isinstance(result, Answered):
             result._job, result._sent = self, self._sent  # noqa: SLF001 - a result knows its job
@@ -79,8 +79,8 @@ class Job(Generic[R]):
         return self
 
     def wait(self, timeout: float | None = None) -> R:
-        """Return the result. timeout: seconds; None: no limit. Raises JobFailed, JobCancelled,
-        TimedOut (the job goes on)."""
+        """Wait for the job to end and return its result. `timeout` is in seconds, or None for no
+        limit. Raises JobFailed, JobCancelled, or TimedOut while the job continues."""
         if not self.is_final:
             self.data = job_of(self._api.ended_job(self.id, timeout))
         if self.status == "cancelled":
@@ -98,7 +98,7 @@ class Job(Generic[R]):
         return self
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Yield its events, `{"status", "attempts", "at", …}`, until its end."""
+        """Yield the job's events, `{"status", "attempts", "at", …}`, until it has ended."""
         try:
             for event in self._api.events(f"/v1/jobs/{self.id}/events"):
                 yield json.loads(event.data)
@@ -115,7 +115,8 @@ class Job(Generic[R]):
 
 
 class Batch(BatchFields):
-    """Many requests in one file, with the fields of `models.Batch` from the last call."""
+    """A batch: many requests in one file. It has the fields of `models.Batch` as of the last
+    call."""
 
     data: models.Batch
 
@@ -140,7 +141,8 @@ class Batch(BatchFields):
 
     @property
     def faults(self) -> list[tuple[int, str]]:
-        """Return (line, sentence) for each fault of its file; line 0: the file as a whole."""
+        """Return (line, message) for each error in the batch's input file. Line 0 stands for the
+        file as a whole."""
         return [
             (error.line or 0, _sentence_of(error))
             for error in (self.errors.data if self.errors else [])
@@ -153,8 +155,8 @@ class Batch(BatchFields):
     def wait(
         self, timeout: float | None = None, *, progress: Progressing = True
     ) -> Batch:
-        """Wait for the end and return the batch. timeout: seconds; None: no limit. Raises
-        BatchFailed for an invalid file, TimedOut (the batch goes on)."""
+        """Wait for the batch to end and return it. `timeout` is in seconds, or None for no limit.
+        Raises BatchFailed for an invalid file, or TimedOut while the batch continues."""
         with progress_of(progress, self.request_counts.total or None) as shown:
 
             def see(batch: Fields) -> None:
@@ -170,13 +172,13 @@ class Batch(BatchFields):
         return self
 
     def cancel(self) -> Batch:
-        """Cancel the batch and return it; running jobs may still end. Raises Conflict if it has
-        ended."""
+        """Cancel the batch and return it. Running jobs may still end. Raises Conflict if the batch
+        has ended."""
         answer = self._api.post(f"/v1/batches/{self.id}/cancel", {})
         return self._updated(json.loads(answer.body))
 
     def events(self) -> Iterator[models.Batch]:
-        """Yield the batch at each change, until its end."""
+        """Yield the batch at each change until it has ended."""
         try:
             for event in self._api.events(f"/v1/batches/{self.id}/events"):
                 yield models.Batch.model_validate_json(event.data)
@@ -185,7 +187,7 @@ class Batch(BatchFields):
             yield models.Batch.model_validate(last)
 
     def results(self) -> Iterator[BatchLine]:
-        """Yield the lines with a result, as a stream."""
+        """Stream the lines that have a result."""
         if self.output_file_id is not None:
             for raw in _lines(self._api, self.output_file_id):
                 yield answer_of(raw)
@@ -197,11 +199,11 @@ class Batch(BatchFields):
                 yield answer_of(raw)
 
     def save(self, target: Place, *, form: Form | None = None) -> int:
-        """Save all answers to a file or an address of fsspec; return their number.
+        """Save all results to a file or fsspec URL and return their number.
 
-        The form follows the name unless `form` is set. Raises ValueError for an unknown name. CSV,
-        TSV, Parquet, Arrow: one row per line, including lines without a result. JSON Lines: lines
-        with a result, as the service wrote them.
+        The format follows from the name unless `form` is set. Raises ValueError for an unknown
+        ending. CSV, TSV, Parquet and Arrow have one row per line, including lines without a result.
+        JSON Lines have the lines with a result, as the service wrote them.
         """
         form = form or target_form(target)
         file_ids = [self.output_file_id, *([] if form == "jsonl" else [self.error_file_id])]
@@ -213,8 +215,8 @@ class Batch(BatchFields):
                 return copied(lines, written) if form == "jsonl" else as_table(lines, written, form)
 
     def report(self, timeout: float | None = None) -> Any:
-        """Return the metric's report, a `BatchReport`. Raises Conflict without results, JobFailed,
-        TimedOut."""
+        """Return the metric's report, a `BatchReport`. Raises Conflict if the batch has no results,
+        JobFailed, TimedOut."""
         return report_at(self._api, f"/v1/batches/{self.id}/report", timeout)
 
     def report_html(self, timeout: float | None = None) -> str:
@@ -222,12 +224,12 @@ class Batch(BatchFields):
         return (self._shown("text/html", timeout)).decode()
 
     def plot(self, name: str, *, format: str = "svg", timeout: float | None = None) -> bytes:
-        """Return one of the report's plots. format: svg or png. Raises NotFound, TimedOut."""
+        """Return one of the report's plots. `format` is svg or png. Raises NotFound, TimedOut."""
         kind = {"svg": "image/svg+xml", "png": "image/png"}[format]
         return self._shown(kind, timeout, plot=name)
 
     def _shown(self, kind: str, timeout: float | None, **params: str) -> bytes:
-        """Return the report in this media type; make it first."""
+        """Create the report if necessary, and return it in this media type."""
         self.report(timeout)
         path, headers = f"/v1/batches/{self.id}/report", {"Accept": kind}
         request = Request("GET", path, params=params, headers=headers)
@@ -235,7 +237,7 @@ class Batch(BatchFields):
         return answer.body
 
     def items_csv(self) -> str:
-        """Return all lines with all their numbers, as CSV."""
+        """Return all lines as CSV, with all numbers of their results."""
         path, headers = f"/v1/batches/{self.id}/report", {"Accept": "text/csv"}
         answer: Answer = self._api.ask(Request("GET", path, headers=headers))
         return answer.body.decode()
@@ -250,7 +252,7 @@ def _sentence_of(fault: models.BatchFault) -> str:
 
 
 def _lines(api: Api, file_id: str) -> Iterator[bytes]:
-    """Yield the lines of a file, with one line in memory at a time."""
+    """Yield the lines of a file. Only one line is in memory at a time."""
     rest = b""
     with api.open(Request("GET", f"/v1/files/{file_id}/content")) as stream:
         for piece in stream.pieces():
@@ -262,6 +264,6 @@ def _lines(api: Api, file_id: str) -> Iterator[bytes]:
 
 
 def report_at(api: Api, path: str, timeout: float | None) -> Any:
-    """Return the report that a POST to this address makes."""
+    """Return the report that a POST to this path creates."""
     answer = api.post(path, {}, wait=MOST_WAIT_SECONDS, patience=api.patience)
     return Job[Any](api, job_of(json.loads(answer.body))).wait(timeout)

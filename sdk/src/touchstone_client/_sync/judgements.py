@@ -31,12 +31,12 @@ P = TypeVar("P", bound=Place)
 
 
 class Judgements(Resource):
-    """`/v1/judgements`: people's judgements of scores."""
+    """The operations of `/v1/judgements`: people's judgements of scores."""
 
     def give(
         self, job_id: str, verdict: str, /, **fields: Unpack[_requests.JudgementRequest]
     ) -> models.ReviewerJudgement:
-        """Judge a score. verdict: agree, disagree or unsure. Raises NotFound, BadRequest."""
+        """Judge a score. `verdict` is agree, disagree or unsure. Raises NotFound, BadRequest."""
         body = {**fields, "job_id": job_id, "verdict": verdict}
         answer = self._api.post("/v1/judgements", body)
         return read(models.ReviewerJudgement, answer)
@@ -50,7 +50,7 @@ class Judgements(Resource):
         reviewer: str | None = None,
         verdict: Literal["agree", "disagree", "unsure"] | None = None,
     ) -> Pages[models.ReviewerJudgement]:
-        """Return judgements, newest first, except superseded and withdrawn ones."""
+        """Return judgements, newest first. Superseded and withdrawn judgements are left out."""
         return self._pages(
             "/v1/judgements",
             models.ReviewerJudgement.model_validate,
@@ -74,7 +74,8 @@ class Judgements(Resource):
         batch: str | None = None,
         queue: str | None = None,
     ) -> P:
-        """Export judgements into a file; return the target. format: jsonl, csv or label-studio."""
+        """Export judgements to a file and return `target`. `format` is jsonl, csv or
+        label-studio."""
         headers = {"Accept": KINDS[format]}
         filters = fields_of(None, {"batch": batch, "queue": queue})
         request = Request("GET", "/v1/judgements", params=filters, headers=headers)
@@ -87,9 +88,9 @@ class Judgements(Resource):
     def take_in(
         self, lines: str | PathLike[str] | Iterable[Mapping[str, Any]], source: str
     ) -> models.Import:
-        """Import up to 5,000 judgements with `job_id`, `reviewer` and `verdict`: all or none.
-        Existing judgements stay. lines: a file of JSON Lines, or the judgements. source: their
-        origin. Raises BadRequest."""
+        """Import up to 5,000 judgements with `job_id`, `reviewer` and `verdict`, all or none.
+        Existing judgements are unchanged. `lines` is a JSON Lines file or the judgements
+        themselves. `source` says where they come from. Raises BadRequest."""
         if isinstance(lines, str | PathLike):
             with opened(lines) as stream:
                 body = stream.read()
@@ -102,13 +103,14 @@ class Judgements(Resource):
         )
 
     def audit(self) -> Pages[models.ReviewerJudgement]:
-        """Return who judged and withdrew, newest first. Needs a key of `admin`."""
+        """Return all judgements, including withdrawn ones, newest first. Needs a key with the scope
+        `admin`."""
         read_one = models.ReviewerJudgement.model_validate
         return self._pages("/v1/judgements", read_one, history=True)
 
 
 class ReviewQueues(Resource):
-    """`/v1/review-queues`: lines of a batch that people judge one by one."""
+    """The operations of `/v1/review-queues`: lines of a batch that people judge one by one."""
 
     def create(
         self, batch: str, name: str, /, **fields: Unpack[_requests.ReviewQueueRequest]
@@ -128,18 +130,19 @@ class ReviewQueues(Resource):
     def lease(
         self, queue_id: str, *, reviewer: str | None = None, skip: int | None = None
     ) -> models.NextReview:
-        """Return the next line to judge, held for ten minutes; `item` is None if nothing is left.
-        Judge it with `judgements.give(item.job_id, …, queue=queue_id)`. skip: position of a line
-        that this reviewer does not want again; others may still judge it."""
+        """Return the next line to judge, reserved for ten minutes. Its `item` is None if no line is
+        left. Judge the line with `judgements.give(item.job_id, …, queue=queue_id)`. `skip` is the
+        position of a line that this reviewer does not want again. Other reviewers may still judge
+        it."""
         body = fields_of(None, {"reviewer": reviewer, "skip": skip})
         return read(models.NextReview, self._api.post(f"{QUEUES}/{queue_id}/lease", body))
 
     def close(self, queue_id: str) -> models.ReviewQueue:
-        """Close the queue; its judgements stay."""
+        """Close the queue. Its judgements are kept."""
         answer = self._api.ask(Request("POST", f"{QUEUES}/{queue_id}/close"))
         return read(models.ReviewQueue, answer)
 
     def agreement(self, queue_id: str, timeout: float | None = None) -> Any:
-        """Return the metric's report on the queue's lines with `agreement`, of people with each
-        other and with the metric. Raises Conflict, TimedOut."""
+        """Return the metric's report on the queue's lines. Its `agreement` compares people with
+        each other and with the metric. Raises Conflict, TimedOut."""
         return report_at(self._api, f"{QUEUES}/{queue_id}/agreement", timeout)

@@ -1,9 +1,7 @@
 # Made by sdk/generate.py from _async/many.py; do not edit.
-"""Scoring of many rows: no row is lost, and none is scored twice.
-
-Up to 1,000 rows are sent by `:batchCreate`, with a key that makes repeats safe; more are sent as a
-batch. An error of a call names the invalid rows, and the others are sent again.
-"""
+"""Scoring of many rows. No row is lost, and no row is scored twice. Up to 1,000 rows are sent to
+`:batchCreate`, with a key that makes repeated calls safe. More rows are sent as a batch. If a call
+fails because of invalid rows, the other rows are sent again."""
 
 from __future__ import annotations
 
@@ -56,7 +54,7 @@ class Many:
         self._done = 0
 
     def run(self, via: Via, progress: Progress) -> None:
-        """Score all rows into the table."""
+        """Score all rows and store the results in the table."""
         self._progress = progress
         rows = self._table.rows()
         first = list(islice(rows, MOST_A_CALL + 1)) if via == "auto" else []
@@ -73,7 +71,8 @@ class Many:
         self._done += 1
 
     def _by_call(self, rows: list[TableRow]) -> None:
-        """Score these rows in one call, or in two if they are too much for one."""
+        """Score these rows in one call. If they are too many or too large, split them into two
+        calls."""
         while rows:
             try:
                 ids = self._accepted(rows)
@@ -107,7 +106,8 @@ class Many:
         return [job["id"] for job in json.loads(answer.body)["data"]]
 
     def _without_faulty(self, rows: list[TableRow], error: ApiError) -> list[TableRow]:
-        """Return the valid rows and store the errors of the others; raise an error without rows."""
+        """Return the valid rows and store the errors of the others. Raise an error that does not
+        refer to rows."""
         faulty = faults_by_row(error)
         if not faulty:
             raise error
@@ -123,7 +123,8 @@ class Many:
                     left = self._by_batch(left)
 
     def _by_batch(self, content: BinaryIO) -> BinaryIO | None:
-        """Score a file; return None, or a file of the remaining lines if some were refused."""
+        """Score a file as a batch. If the service rejects some lines, return a file of the
+        remaining lines, otherwise None."""
         before = self._done
         batch = Batches(self._api).create(content, self._metric)
         try:
@@ -147,7 +148,8 @@ class Many:
         self._progress.reach(self._done)
 
     def _refuse(self, content: BinaryIO, refused: dict[int, str]) -> BinaryIO | None:
-        """Store the errors of these lines and return a file of the others, or None."""
+        """Store the errors of these lines and return a file of the other lines. Return None if no
+        line is left."""
         content.seek(0)
         with ExitStack() as stack:
             valid = stack.enter_context(TemporaryFile())
@@ -171,7 +173,7 @@ def is_too_much(error: ApiError) -> bool:
 
 
 def faults_by_row(error: ApiError) -> dict[int, BadRequest]:
-    """Map each row of the call to its errors."""
+    """Return the errors of each row of the call, by its index."""
     by_row: dict[int, list[dict[str, str]]] = {}
     for fault in error.errors:
         if match := ROW_POINTER.fullmatch(fault.pointer):
@@ -192,7 +194,7 @@ def _own_problem(error: ApiError, faults: list[dict[str, str]]) -> dict[str, obj
 
 
 def chunks(rows: Iterable[TableRow], most: int, most_bytes: int) -> Iterator[list[TableRow]]:
-    """Yield rows in order, in groups within these limits."""
+    """Yield the rows in order, in groups of at most `most` rows and `most_bytes` bytes."""
     several: list[TableRow] = []
     size = 0
     for row in rows:
@@ -207,9 +209,8 @@ def chunks(rows: Iterable[TableRow], most: int, most_bytes: int) -> Iterator[lis
 
 
 def files(rows: Iterable[TableRow], endpoint: str) -> Iterator[BinaryIO]:
-    """Yield files of batch lines with the row's index as custom_id; one row is in memory at a
-    time.
-    """
+    """Yield files of batch lines whose custom_id is the row's index. Only one row is in memory at a
+    time."""
     with ExitStack() as stack:
         file = stack.enter_context(TemporaryFile())
         count = 0

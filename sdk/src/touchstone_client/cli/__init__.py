@@ -1,3 +1,2 @@
-"""The command line, `touchstone`. Modules are imported at their first use, so that help needs no
-extra.
-"""
+"""The command line, `touchstone`. Modules are imported when they are first used, so that the help
+works without extras."""

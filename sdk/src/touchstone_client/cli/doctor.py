@@ -1,4 +1,4 @@
-"""`doctor`: check the service and print every fault with its cure."""
+"""The command `doctor`, which checks the service and prints every problem with its solution."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ READY = ("ready", "loading", "waiting", "downloading")
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check. state: ok, fault, unknown; cure: what to do."""
+    """The result of one check. `state` is ok, fault or unknown. `cure` says what to do."""
 
     name: str
     state: str
@@ -42,7 +42,7 @@ class Finding:
 
 
 def doctor(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Print all findings; return 1 if there is a fault."""
+    """Print all findings. Return 1 if there is a fault."""
     findings: list[Finding] = []
     for finding in examined(ts):
         findings.append(finding)
@@ -56,7 +56,7 @@ def doctor(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def examined(ts: Touchstone) -> Iterator[Finding]:
-    """Yield findings one by one; checks that need a failed one are skipped."""
+    """Yield the findings one by one. Checks that depend on a failed check are skipped."""
     url = ts.url
     try:
         alive = ts._api.get("/healthz")  # noqa: SLF001 - of this package
@@ -120,7 +120,8 @@ def _stores(ts: Touchstone) -> Iterator[Finding]:
 
 
 def _workers(states: dict[str, str]) -> Iterator[Finding]:
-    """Check workers. states: service → ready, or why its jobs wait."""
+    """Check the workers. `states` maps each service to `ready`, or to the reason why its jobs
+    wait."""
     ready = [name for name, state in states.items() if state == "ready"]
     if ready:
         yield Finding("workers", "ok", f"ready: {', '.join(ready)}")
@@ -166,7 +167,7 @@ def _files(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
 
 
 def _queues(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
-    """Find old queued jobs, whose worker is missing."""
+    """Find jobs that have been queued for long, perhaps because a worker is missing."""
     if "score" not in scopes:
         return
     waiting: dict[str, list[int]] = {}

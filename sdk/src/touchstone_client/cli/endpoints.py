@@ -1,4 +1,4 @@
-"""`webhooks`: endpoints for events, and for pushed scores."""
+"""The command `webhooks`, which manages endpoints for events and for pushed scores."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _list(ts: Touchstone, output: Output) -> int:
 
 
 def _gets(endpoint: Any) -> str:
-    """Return its events, or the format of a push; "" for an older service."""
+    """Return the endpoint's events, or the format in which scores are pushed to it."""
     is_push = endpoint.format not in (None, STANDARD)
     return str(endpoint.format) if is_push else ",".join(endpoint.events)
 
@@ -59,7 +59,8 @@ def _create(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def push_of(options: Namespace) -> dict[str, Any]:
-    """Return the options of a push, {} for other endpoints. Raises WrongUse, OSError."""
+    """Return the options for pushed scores, or an empty dict for other endpoints. Raises WrongUse,
+    OSError."""
     values = {name: getattr(options, name) for name in PUSHES}
     fields = {
         name: value for name, value in values.items() if value is not None and value is not False

@@ -1,4 +1,4 @@
-"""`touchstone`: runs the command and returns an exit code."""
+"""The command `touchstone`. It runs a subcommand and returns an exit code."""
 
 from __future__ import annotations
 
@@ -93,13 +93,15 @@ def _run_with_service(options: Namespace, output: Output) -> int:
 
 
 def api_key() -> str | None:
-    """Return the key in TOUCHSTONE_API_KEY_FILE; None: use TOUCHSTONE_API_KEY. Raises OSError."""
+    """Return the key in the file that TOUCHSTONE_API_KEY_FILE names, or None if it is not set.
+    Raises OSError."""
     file = os.environ.get("TOUCHSTONE_API_KEY_FILE")
     return Path(file).read_text("utf-8").strip() if file else None
 
 
 def _of_the_service(name: str, arguments: list[str]) -> int:
-    """Run a command on the service's machine; without its code `models` asks the service."""
+    """Run a command of the service's package. If the package is not installed, `models` asks the
+    service instead."""
     from touchstone_client.cli import local
 
     command = local.service_command(name)
@@ -170,6 +172,6 @@ def _fail(message: str, code: int) -> int:
 
 
 def _forget_stdout() -> None:
-    """Discard the output that the interpreter would flush at exit."""
+    """Redirect stdout to nowhere, so that the interpreter does not flush it at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

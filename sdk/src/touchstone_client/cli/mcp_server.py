@@ -1,7 +1,6 @@
-"""A thin MCP server over the client: it scores and reads, and can neither delete nor create keys.
-
-Source: Model Context Protocol, the official package `mcp`, in the extra of that name.
-"""
+"""A small MCP server based on the client. It scores and reads, and cannot delete anything or create
+keys. Source: Model Context Protocol, with the official package `mcp`, which the extra `mcp`
+installs."""
 
 from __future__ import annotations
 
@@ -28,7 +27,8 @@ def serve(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def server(ts: Touchstone) -> Any:
-    """Return the server with its four tools. Raises WrongUse without the package."""
+    """Return the server with its four tools. Raises WrongUse if the package `mcp` is not
+    installed."""
     try:
         from mcp.server import MCPServer
     except ImportError:
@@ -43,7 +43,8 @@ def server(ts: Touchstone) -> Any:
 
 
 class Tools:
-    """The tools of a model. Answers are short: `text` of at most 2,000 characters, and numbers."""
+    """The tools for a model. Results are short: a `text` of at most 2,000 characters, and
+    numbers."""
 
     def __init__(self, ts: Touchstone) -> None:
         self._ts = ts
@@ -57,9 +58,9 @@ class Tools:
         }
 
     def score_explanation(self, metric: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """Score one explanation. metric: a name from list_metrics; fields: those of its
-        request, such as text, explanation and decision. It waits up to a minute; later,
-        get_result returns the answer."""
+        """Score one explanation. `metric` is a name from list_metrics. `fields` are the fields of
+        its request, such as text, explanation and decision. The call waits for up to a minute.
+        After that, get_result returns the result."""
         job = self._ts.jobs.create(metric, fields)
         try:
             job.wait(60)

@@ -1,4 +1,5 @@
-"""`list`, `get`, `cancel`, `judgements`, `metrics`: the objects of the service."""
+"""The commands `list`, `get`, `cancel`, `judgements` and `metrics` for the objects of the
+service."""
 
 from __future__ import annotations
 
@@ -27,15 +28,15 @@ SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 def moment(seconds: int | None) -> str:
-    """Format as local time, to the minute."""
+    """Return a unix time as local time, to the minute."""
     if seconds is None:
         return "-"
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def since(text: str | None) -> int:
-    """Return the earliest moment: `2d` or `1h30m` ago, or a date with or without a time, which is
-    local unless it names its zone. Raises WrongUse."""
+    """Return the unix time that `--since` describes: a span such as `2d` or `1h30m` before now, or
+    a date with or without a time. Times without a zone are local. Raises WrongUse."""
     if text is None:
         return 0
     if SPANS.fullmatch(text):
@@ -61,7 +62,7 @@ def listing(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def judgements(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Export judgements into a file, or import them from one."""
+    """Export judgements to a file, or import them from a file."""
     if options.action == "import":
         imported = ts.judgements.take_in(options.file, options.source)
         output.line(f"{imported.imported} taken in, {imported.unchanged} were there already")
@@ -76,7 +77,7 @@ def judgements(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def form_of(target: str) -> str:
-    """Return the format by the ending. Raises WrongUse for an unknown one."""
+    """Return the format for the file's ending. Raises WrongUse for an unknown ending."""
     name = target.removesuffix(".gz")
     if Path(name).suffix.lower() not in ("", ".jsonl", ".ndjson", ".csv"):
         raise WrongUse(f"{target!r} ends in no .jsonl or .csv: say --format")
@@ -129,7 +130,7 @@ def _files(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
 
 
 def get(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Show a job, a batch's counts, or a file's content."""
+    """Show a job, the counts of a batch, or the content of a file."""
     kind = options.id.partition("_")[0]
     if kind == "file":
         return _file(ts, options, output)
@@ -207,7 +208,7 @@ def _show_batch(batch: Any, output: Output) -> None:
 
 
 def cancel(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Cancel each; return 1 if one has ended or does not exist."""
+    """Cancel each object. Return 1 if one of them has ended or does not exist."""
     code, documents = DONE, []
     for id in options.ids:
         try:
@@ -249,7 +250,8 @@ class Described:
 
 
 def described_metrics(described: Any) -> dict[str, Described]:
-    """Return each metric from the examples of their common operation."""
+    """Return the description of each metric, found through the examples of their common
+    operation."""
     body = described["paths"]["/v1/scores/{metric}"]["post"]["requestBody"]
     schemas = described["components"]["schemas"]
     examples = body["content"]["application/json"]["examples"]
@@ -273,7 +275,7 @@ def _others(described: Any) -> dict[str, Described]:
 
 
 def needed(schema: Any) -> list[str]:
-    """Return the required fields of a request, with their alternatives."""
+    """Return the required fields of a request, each with its alternative if it has one."""
     alternatives = (
         f"{name} (or {other})" for name, other in schema.get("x-required-unless", {}).items()
     )

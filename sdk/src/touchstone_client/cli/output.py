@@ -1,7 +1,6 @@
-"""Output of commands: data on stdout, messages on stderr, colours only on a terminal.
-
-Foreign texts are printed without control characters, which a terminal would obey.
-"""
+"""Output of commands. Data goes to stdout and messages to stderr. Colours are used only on a
+terminal. Texts from outside are printed without control characters, because a terminal would
+execute them."""
 
 from __future__ import annotations
 
@@ -26,28 +25,29 @@ DONE, REFUSED, WORSE, SOME_FAILED, WRONG, INTERRUPTED = 0, 1, 2, 3, 64, 130
 
 
 class WrongUse(Exception):
-    """The command line or a setting is wrong; the message is for people."""
+    """The command line or a setting is wrong. The message is meant for the user."""
 
 
 class Output:
-    """The output of one command. is_json: one JSON document on stdout, no tables and sentences."""
+    """The output of one command. If `is_json`, stdout gets one JSON document and no tables or
+    sentences."""
 
     def __init__(self, is_json: bool) -> None:
         self.is_json = is_json
         self._is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
     def say(self, text: str) -> None:
-        """Print a message for people."""
+        """Print a message for the user to stderr."""
         sys.stderr.write(f"{clean(text)}\n")
         sys.stderr.flush()
 
     def line(self, text: str) -> None:
-        """Print data or a sentence, except with `--json`."""
+        """Print data or a sentence. With `--json` nothing is printed."""
         if not self.is_json:
             self.write(f"{text}\n")
 
     def document(self, value: Any) -> None:
-        """Print the JSON document with `--json`."""
+        """Print the value as a JSON document. Without `--json` nothing is printed."""
         if self.is_json:
             self.write(json.dumps(plain(value), ensure_ascii=False, indent=2) + "\n")
 
@@ -63,8 +63,8 @@ class Output:
         return word if code is None else f"\x1b[{code}m{word}\x1b[0m"
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Print aligned columns within the width of the terminal. The widest is cut, but never the
-        first, which has the id. head: omitted if empty."""
+        """Print aligned columns within the width of the terminal. If necessary, the widest column
+        is cut, but never the first, which has the id. An empty `head` is not printed."""
         if self.is_json:
             return
         width = shutil.get_terminal_size((UNBOUNDED, 24)).columns
@@ -101,7 +101,7 @@ def _rich_progress() -> Any:
 def aligned(
     head: Sequence[str], rows: Sequence[Sequence[Any]], width: int
 ) -> list[list[tuple[str, int, bool]]]:
-    """Return (cell, padding, is last) for each row, the head first."""
+    """Return (cell, padding, True if last) for each cell of each row, the head first."""
     cells = [[clean(shown(value)) for value in row] for row in (head, *rows)]
     wide = [max(display_width(row[column]) for row in cells) for column in range(len(head))]
     while sum(wide) + 2 * (len(wide) - 1) > width and max(wide[1:], default=0) > 8:
@@ -115,14 +115,14 @@ def aligned(
 
 
 def shown(value: Any) -> str:
-    """Format with three decimals; a dash for None."""
+    """Return a number with three decimals, and a dash for None."""
     if value is None:
         return "-"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def clean(text: str) -> str:
-    """Replace control characters except line breaks."""
+    """Replace control characters other than line breaks."""
     return "".join(
         character if character == "\n" or unicodedata.category(character)[0] != "C" else "\ufffd"
         for character in text
@@ -144,14 +144,14 @@ def shortened(text: str, most: int) -> str:
 
 
 def has_ended(batch: Any, output: Output) -> bool:
-    """Return True if the batch has ended; else print its state."""
+    """Return True if the batch has ended. Otherwise print its state and return False."""
     if not batch.is_final:
         output.say(f"{batch.id} has not ended, it is {batch.status}: `touchstone watch {batch.id}`")
     return bool(batch.is_final)
 
 
 def plain(value: Any) -> Any:
-    """Return messages as JSON values."""
+    """Return the value with messages converted to JSON values."""
     from touchstone_client._sync.handles import Batch  # which `--help` need not load
 
     if isinstance(value, Batch):

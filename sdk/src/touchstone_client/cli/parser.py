@@ -41,7 +41,8 @@ Parsers: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argp
 
 
 class Parser(argparse.ArgumentParser):
-    """Exits with 64 for a wrong command line: 2 means that explanations became worse."""
+    """A parser that exits with 64 for a wrong command line. Exit code 2 means that explanations
+    became worse."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -49,7 +50,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def runs(module: str, name: str) -> Run:
-    """Return the command's function, imported when it runs."""
+    """Return the command's function. Its module is imported when the function runs."""
 
     def run(*arguments: object) -> int:
         function: Run = getattr(importlib.import_module(f"touchstone_client.cli.{module}"), name)
@@ -78,7 +79,7 @@ def parser() -> Parser:
 
 
 def command(commands: Parsers, name: str, says: str, run: Run) -> Parser:
-    """Add a command with the common options."""
+    """Add a command with the options that all commands share."""
     result = commands.add_parser(name, help=says, description=says)
     result.add_argument(
         "--json", action="store_true", help="Print one JSON document instead of tables."
@@ -315,7 +316,7 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def at_least_one(text: str) -> int:
-    """Parse a whole number from 1."""
+    """Parse a whole number that is at least 1."""
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
     return int(text)

@@ -1,4 +1,4 @@
-"""`report`, `compare` and `plan`: reports on many results, and sample sizes."""
+"""The commands `report`, `compare` and `plan`: reports on many results, and sample sizes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Lines:
 
     @classmethod
     def of(cls, batch: Any) -> Lines:
-        """Read the output file, one line at a time."""
+        """Return the scores in the batch's output file, which is read line by line."""
         lines = cls()
         for line in batch.results():
             result = line.result
@@ -60,7 +60,7 @@ class Lines:
         return lines
 
     def worst(self) -> list[tuple[str, float, str]]:
-        """Return (custom id, score, reason), the worst first."""
+        """Return (custom id, score, reason) of the worst lines, the worst first."""
         scored = [(id, score) for id, score in self.scores.items() if score is not None]
         scored.sort(key=lambda row: row[1], reverse=not self.is_higher_better)
         return [(id, score, self.reasons[id]) for id, score in scored[:WORST]]
@@ -78,7 +78,8 @@ def target_of(options: Namespace, output: Output) -> Iterator[Any]:
 
 
 def report(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Print sentence, parts, chance, worst lines and slices, or write a file of them."""
+    """Print the finding, parts, chance level, worst lines and slices of a report, or write it to a
+    file."""
     batch = ts.batches.get(options.batch)
     if options.against is not None:
         return _against(ts, options, output)
@@ -168,7 +169,7 @@ def _split_report(ts: Touchstone, batch: Any, by: str) -> Any:
 
 @contextmanager
 def _by_errors(by: str | None) -> Iterator[None]:
-    """Turn the service's error about `--by` into a wrong use of the command."""
+    """Convert the service's error about `--by` into WrongUse."""
     try:
         yield
     except BadRequest as error:
@@ -194,7 +195,8 @@ def _show_split(split: Any, output: Output) -> None:
 
 
 def sentence_of(report: Any) -> str:
-    """Return the number of scored explanations and their mean, for services without a finding."""
+    """Return the number of scored explanations and their mean as a sentence, for services without a
+    finding."""
     defined = report.scored - report.undefined
     sentence = f"{defined} of {report.scored} explanations could be scored"
     if report.undefined:
@@ -209,7 +211,8 @@ def sentence_of(report: Any) -> str:
 
 
 def what_it_can_tell(mean: Any) -> str:
-    """Return the number of independent lines, and the difference that they can detect."""
+    """Return sentences about the number of independent lines and the difference that they can
+    detect."""
     sentences = []
     if (count := getattr(mean, "effective", None)) is not None and mean.of:
         independent = f"{count:.1f}".removesuffix(".0")
@@ -223,7 +226,7 @@ def what_it_can_tell(mean: Any) -> str:
 
 
 def p_shown(value: float | None) -> str | None:
-    """Format a p-value with three decimals, as the pages do; it is never 0."""
+    """Return a p-value with three decimals, as on the pages. It is never shown as 0."""
     if value is None:
         return None
     if value < LEAST_P:
@@ -247,7 +250,8 @@ def _is_interval(value: Any) -> bool:
 
 
 def parts_in(report: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield the score, its parts and chance; without a score, the mean of each metric."""
+    """Yield rows for the score, its parts and the chance level. If there is no score, yield the
+    mean of each metric instead."""
     details = report.details or {}
     if "scores" not in details:
         yield ("score", *_ends(report.score))
@@ -276,7 +280,7 @@ def _ends(mean: Any) -> tuple[Any, ...]:
 
 
 def compare(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Print the differences of a new batch minus a baseline, text by text."""
+    """Print the differences on the same texts, new batch minus baseline."""
     rule = None if options.fail_if is None else RULE.fullmatch(options.fail_if)
     if options.fail_if is not None and rule is None:
         raise WrongUse(f"--fail-if {options.fail_if!r} is not a rule, as in 'high < 0'")
@@ -311,7 +315,7 @@ def compare(ts: Touchstone, options: Namespace, output: Output) -> int:
 def _comparison(
     ts: Touchstone, metric: str, sides: Sequence[dict[str, Any]], by: str | None
 ) -> Any:
-    """Compare the first side with the second."""
+    """Return the comparison of the first side with the second."""
     new, baseline = sides
     with _by_errors(by):
         fields: Any = {**new, "against": baseline, **({} if by is None else {"by": [by]})}
@@ -319,7 +323,7 @@ def _comparison(
 
 
 def _without_lines(comparison: Any, options: Namespace) -> str:
-    """Return why there is nothing to compare, or ""."""
+    """Return why there is nothing to compare, or an empty string."""
     if comparison.pairs:
         return ""
     counts = ((options.a, comparison.unpaired_a), (options.b, comparison.unpaired_b))
@@ -328,9 +332,8 @@ def _without_lines(comparison: Any, options: Namespace) -> str:
 
 
 def plan(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Print the texts and draws that find an effect, if further texts vary like those of the
-    batch.
-    """
+    """Print the numbers of texts and draws needed to detect an effect, if further texts vary like
+    those of the batch."""
     if options.effect is None and options.beat_rate is None:
         raise WrongUse("give the effect to detect: --effect, --beat-rate or both")
     batch = ts.batches.get(options.batch)
@@ -365,7 +368,7 @@ def _value_name(by: str, value: str) -> str:
 
 
 def _is_higher_better(batch: Any) -> bool:
-    """Return the direction of the first result."""
+    """Return True if a higher score is better, as stated in the first result."""
     for line in batch.results():
         if isinstance(line.result, Result):
             return bool(line.result.direction != "lower_is_better")
@@ -373,13 +376,15 @@ def _is_higher_better(batch: Any) -> bool:
 
 
 def _change(pair: Any) -> dict[str, Any]:
-    """Return a pair with its custom id, or with its jobs if they have none in common."""
+    """Return a pair with its custom id. If the two lines have no common custom id, use the ids of
+    their jobs."""
     name = pair.custom_id or f"{pair.first_job}, {pair.second_job}"
     return {"custom_id": name, "a": pair.first, "b": pair.second, "difference": pair.difference}
 
 
 def in_words(comparison: Any, *, is_higher_better: bool) -> str:
-    """Say which explains better, only if the interval excludes 0, as the page does."""
+    """Return a sentence about which system explains better. It names one only if the interval
+    excludes 0, as on the page."""
     gap = comparison.differences[0].difference
     if gap.value is None:
         return "no text has a score in both"
@@ -418,7 +423,8 @@ def _show_comparison(comparison: Any, pairs: list[dict[str, Any]], output: Outpu
 
 
 def _judged(comparison: Any, rule: re.Match[str] | None, output: Output) -> int:
-    """Return WORSE if the rule of `--fail-if` is true for the score, REFUSED if it is undecided."""
+    """Return WORSE if the rule of `--fail-if` is true for the score, and REFUSED if this is
+    undecided."""
     if rule is None:
         return DONE
     (score,) = [

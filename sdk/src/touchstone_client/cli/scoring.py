@@ -1,4 +1,4 @@
-"""`score`, `submit`, `watch`: send requests and wait for their ends."""
+"""The commands `score`, `submit` and `watch`, which send requests and wait for the results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ MOST_UPLOADS = 10  # of a file, each without the lines that were refused so far
 
 @contextmanager
 def goes_on(output: Output, kind: str, id: str, target: str | None = None) -> Iterator[None]:
-    """Let Ctrl-C leave while the service continues. target: the requested file."""
+    """Exit on Ctrl-C and print how to continue, since the service goes on. `target` is the
+    requested output file."""
     try:
         yield
     except KeyboardInterrupt:
@@ -59,7 +60,7 @@ def score(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def request_of(options: Namespace) -> dict[str, Any]:
-    """Return the fields of a file or stdin, overridden by flags. Raises WrongUse."""
+    """Return the fields in a file or stdin, overridden by command line flags. Raises WrongUse."""
     fields: dict[str, Any] = {}
     if options.request is not None:
         raw = (
@@ -95,7 +96,7 @@ def _unread(options: Namespace, raw: bytes, error: ValueError) -> str:
 
 
 def show_result(output: Output, result: Result | models.ExplanationsResult) -> None:
-    """Print verdict and score, the sentence, parts, chance, warnings."""
+    """Print the verdict and score, the sentence, the parts, the chance level and the warnings."""
     if isinstance(result, models.ExplanationsResult):
         show_elicited(output, result)
         return
@@ -142,7 +143,7 @@ def _control(result: Result) -> Any:
 
 
 def submit(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Score a file as a batch: print its id first, then progress."""
+    """Score a file as a batch. Its id is printed first, then its progress."""
     for name in ("output", "errors"):
         if getattr(options, name) is not None and not options.wait:
             raise WrongUse(f"--{name} is written at the end of the batch: give --wait with it")
@@ -177,7 +178,7 @@ def submit(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 class Submission:
-    """A file that becomes a batch. is_there: True after the upload."""
+    """A file that is submitted as a batch. `is_there` is true after the upload."""
 
     def __init__(
         self, ts: Touchstone, metric: str, metadata: dict[str, str], output: Output
@@ -194,8 +195,9 @@ class Submission:
         return self._ts.batches.create(stored, self._metric, metadata=self._metadata)
 
     def send_valid(self, content: BinaryIO, name: str, unread: Mapping[int, str]) -> Batch:
-        """Submit without the lines that the service refuses, and print these with the unreadable
-        ones. The batch fails if no line is left, or if each upload has more refused lines."""
+        """Submit the file without the lines that the service rejects. Print these lines and the
+        unreadable ones in `unread`. The batch fails if no line is left, or if each new upload has
+        more rejected lines."""
         refused = dict(unread)
         batch = self.send(content, name)
         for _ in range(MOST_UPLOADS):
@@ -212,7 +214,7 @@ class Submission:
 
 
 def faults_when_read(batch: Batch) -> list[tuple[int, str]]:
-    """Return the faults of its file after validation, or []."""
+    """Wait until the batch's file is validated, and return its errors."""
     for now in batch.events():
         if now.status != "validating":
             break
@@ -254,7 +256,7 @@ def stream_file(batch: Batch, output: Output) -> None:
 
 
 def say_faults(output: Output, batch: Batch) -> None:
-    """Print the faults, one per line."""
+    """Print the errors, one per line."""
     output.say(f"{batch.id}: the file is not valid:")
     _say_lines(output, batch.faults)
     if not batch.faults:
@@ -271,7 +273,7 @@ def _say_lines(output: Output, faults: Sequence[tuple[int, str]]) -> None:
 
 
 def counted(batch: Any) -> str:
-    """Format the progress of a batch; an answer may have a score of null."""
+    """Return the progress of a batch as text. Answered lines may have a null score."""
     counts = batch.request_counts
     done = f"{counts.completed} of {counts.total} answered, {counts.failed} failed"
     return f"{batch.id} {batch.status}: {done}"
@@ -285,7 +287,7 @@ def end_code(batch: Any) -> int:
 
 
 def metric_in(file: str, reading: Reading) -> str:
-    """Return the metric in the first line's `url`. Raises WrongUse."""
+    """Return the metric that the `url` of the first line names. Raises WrongUse."""
     if not is_table(file):
         with table_of(file, reading) as table:
             _, first = next(table.rows, (0, {}))
@@ -297,7 +299,8 @@ def metric_in(file: str, reading: Reading) -> str:
 
 
 def mapping_of(options: Namespace, metric: str, reading: Reading, output: Output) -> Any:
-    """Return the mapping of columns, given or guessed; None for lines that are requests."""
+    """Return the column mapping, given or guessed. Return None if the lines are already
+    requests."""
     columns = from_words(options.map, options.value, options.field, options.keep)
     if columns is None and not is_table(options.file, reading):
         return None
@@ -330,7 +333,7 @@ def _require_agreement(options: Namespace) -> None:
 
 
 def watch(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Watch each object until it has ended, or runs."""
+    """Watch each object until it has ended, or with `--until` until it runs."""
     ends: list[Any] = []
     codes = [DONE]
     for id in options.ids:

@@ -1,4 +1,4 @@
-"""Input and output: files and frames to requests, and scores to files and frames."""
+"""Input and output: converts files and tables to requests, and scores to files and tables."""
 
 from touchstone_client.data.conversion import convert
 from touchstone_client.data.mapping import ColumnMapping, Columns

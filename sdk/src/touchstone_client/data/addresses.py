@@ -1,6 +1,5 @@
-"""Local files and, by fsspec, remote ones with the caller's credentials: `s3://`, `gs://`, `az://`,
-`hf://`, and others with an installed filesystem.
-"""
+"""Local files, and remote files through fsspec with the caller's credentials. Remote addresses are
+`s3://`, `gs://`, `az://`, `hf://`, and those of other installed filesystems."""
 
 from __future__ import annotations
 
@@ -22,17 +21,18 @@ FORMS: dict[str, Form] = {
 
 
 def is_address(location: object) -> bool:
-    """Return True if fsspec must open it."""
+    """Return True if the location is an address that fsspec must open."""
     return isinstance(location, str) and SCHEME.match(location) is not None
 
 
 def form_of(location: Place) -> Form:
-    """Return the format of its name; JSON Lines by default."""
+    """Return the format that the file's name stands for. The default is JSON Lines."""
     return FORMS.get(Path(fspath(location).partition("?")[0]).suffix.lower(), "jsonl")
 
 
 def target_form(location: Place) -> Form:
-    """Return the format to write, as `form_of`. Raises ValueError for an unknown name."""
+    """Return the format to write, determined as in `form_of`. Raises ValueError for an unknown
+    ending."""
     ending = Path(fspath(location).partition("?")[0]).suffix
     if ending and ending.lower() not in FORMS:
         raise ValueError(f"{location} cannot be written: a name ends with {', '.join(FORMS)}")
@@ -46,7 +46,8 @@ def name_of(location: Place) -> str:
 
 @contextmanager
 def opened(location: Place) -> Iterator[BinaryIO]:
-    """Open for reading. Raises OSError; ValueError if a filesystem is not installed."""
+    """Open a file for reading. Raises OSError, and ValueError if the filesystem is not
+    installed."""
     if not is_address(location):
         with Path(location).open("rb") as stream:
             yield stream
@@ -57,7 +58,8 @@ def opened(location: Place) -> Iterator[BinaryIO]:
 
 @contextmanager
 def created(location: Place) -> Iterator[BinaryIO]:
-    """Open for writing; a local file appears when it is complete. Raises as `opened`."""
+    """Open a file for writing. A local file only appears when it is complete. Raises the same
+    exceptions as `opened`."""
     if is_address(location):
         with _filesystem(location).open(fspath(location), "wb") as stream:
             yield stream
@@ -77,14 +79,14 @@ def created(location: Place) -> Iterator[BinaryIO]:
 
 
 def is_folder(location: Place) -> bool:
-    """Return True if it is a folder."""
+    """Return True if the location is a folder."""
     return (
         _filesystem(location).isdir(location) if is_address(location) else Path(location).is_dir()
     )
 
 
 def files_in(folder: Place) -> list[str]:
-    """Return the relative paths of all files below it, sorted."""
+    """Return the relative paths of all files in the folder and its subfolders, sorted."""
     base = fspath(folder).rstrip("/")
     if not is_address(folder):
         root = Path(folder)

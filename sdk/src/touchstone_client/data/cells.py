@@ -1,9 +1,9 @@
-"""Cells of a table, and the values of fields.
+"""Conversion between the cells of a table and the values of fields.
 
-A field of text has its cell verbatim; every other field has JSON. Values that no cell can express
-(null, an empty string, a number in a field of text) are in the column `REST`, so that a request
-survives the way into a table and back. A file with that column is one of ours, and only there a
-leading apostrophe is quoting.
+The cell of a text field is its text, and the cell of any other field is JSON. Some values cannot be
+expressed in a cell: null, an empty string, or a number in a text field. They are stored in the
+column `REST`, so that a request can be read back unchanged. Only our own files have this column,
+and only there a leading apostrophe is a quoting mark.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")  # letters and symbols that
 
 @dataclass(frozen=True)
 class Exact:
-    """A value to use as it is, not a cell."""
+    """A value to use unchanged, without parsing it as a cell."""
 
     value: Any
 
 
 def request_of(metric: str | None) -> type[BaseModel] | None:
-    """Return the message of a metric's request; None for an unknown metric."""
+    """Return the request message of a metric. Return None for an unknown metric."""
     message = getattr(models, f"{(metric or '').capitalize()}Request", None)
     return message if isinstance(message, type) and metric else None
 
 
 @lru_cache(maxsize=32)
 def field_types(metric: str | None) -> Mapping[str, Types]:
-    """Map each field, and each of `options` as `options.k`, to its possible types. metric: None:
-    all metrics together."""
+    """Return the possible types of each field, including parts such as `options.k`. If `metric` is
+    None, return the fields of all metrics together."""
     if metric is None:
         merged: dict[str, Types] = {}
         for name in METRICS:
@@ -86,12 +86,12 @@ def type_of(value: Any) -> str:
 
 
 def types_of(metric: str | None, field: str) -> Types:
-    """Return the types of a field in the metric, or else in any metric, or else text."""
+    """Return the types of a field in the metric, or else its types in any metric, or else text."""
     return field_types(metric).get(field) or field_types(None).get(field, TEXT)
 
 
 def put(fields: dict[str, Any], name: str, value: Any) -> None:
-    """Set a field, or a part of one, as `options.k`."""
+    """Set a field, or a part of a field such as `options.k`."""
     whole, _, part = name.partition(".")
     held = fields.get(whole)
     fields[whole] = {**(held if isinstance(held, dict) else {}), part: value} if part else value
@@ -99,12 +99,13 @@ def put(fields: dict[str, Any], name: str, value: Any) -> None:
 
 @lru_cache(maxsize=256)
 def readings(field: str) -> frozenset[Types]:
-    """Return all possible readings of a field, over all metrics."""
+    """Return the sets of types that a field can have, over all metrics."""
     return frozenset(types_of(metric, field) for metric in (None, *METRICS))
 
 
 def value_of(cell: Any, types: Types) -> Any:
-    """Return the value of a cell in a field of these types; other values are returned unchanged."""
+    """Return the value of a cell in a field of these types. A value that is not text is returned
+    unchanged."""
     if isinstance(cell, Exact):
         return cell.value
     other_types = types - {"string", "null"}
@@ -125,7 +126,7 @@ def _refused(constant: str) -> Any:
 
 
 def cell_of(value: Any, field: str) -> str | None:
-    """Return the cell that means exactly this value to every reader, or None."""
+    """Return a cell that has exactly this value for every metric, or None if there is none."""
     if value is None:
         return None
     cell = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -137,7 +138,7 @@ def cell_of(value: Any, field: str) -> str | None:
 
 
 def is_utf8(text: str) -> bool:
-    """Return True if it has no lone surrogate."""
+    """Return True if the text contains no lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -146,12 +147,13 @@ def is_utf8(text: str) -> bool:
 
 
 def canonical(value: Any) -> str:
-    """Return JSON with sorted keys: equal for equal values of equal types."""
+    """Return JSON with sorted keys. It is equal for equal values of equal types."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def holds_nul(value: Any) -> bool:
-    """Return True if a text in it contains U+0000, which no database and few tables accept."""
+    """Return True if a text in the value contains U+0000, which databases and most table formats do
+    not accept."""
     if isinstance(value, str):
         return "\0" in value
     if isinstance(value, dict):
@@ -160,8 +162,8 @@ def holds_nul(value: Any) -> bool:
 
 
 def may_be_formula(text: str) -> bool:
-    """Return True if a spreadsheet might run it after dropping invisible characters, as in the
-    service."""
+    """Return True if a spreadsheet might run the text as a formula, ignoring invisible characters
+    at its start."""
     for character in text:
         if character in BREAKS:
             return True
@@ -176,7 +178,7 @@ def _is_invisible(character: str) -> bool:
 
 
 def quoted(value: Any) -> str:
-    """Return a cell of CSV that no spreadsheet runs; a number stays a number."""
+    """Return a CSV cell that no spreadsheet runs as a formula. A number stays a number."""
     if value is None:
         return ""
     if isinstance(value, bool | int | float):

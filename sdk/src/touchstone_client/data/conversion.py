@@ -1,8 +1,5 @@
-"""Conversion of files of requests and of answers.
-
-Requests keep every value, their order and repetitions, and so can be converted back; answers become
-a flat table.
-"""
+"""Conversion of files of requests and of results. Converted requests keep every value, their order
+and repetitions, so they can be converted back. Results become a flat table."""
 
 from __future__ import annotations
 
@@ -37,7 +34,8 @@ class Conversion:
     how: Reading
 
     def records(self) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record), from the beginning each time. Raises ValueError."""
+        """Yield (number, record) for all rows. Each call starts from the beginning of the file.
+        Raises ValueError."""
         with table_of(self.source, self.how) as table:
             take = self._taker(table)
             for number, row in table.rows:
@@ -64,7 +62,7 @@ class Conversion:
         }
 
     def holds_answers(self) -> bool:
-        """Return True for an output or error file of a batch."""
+        """Return True if the file is an output or error file of a batch."""
         with table_of(self.source, self.how) as table:
             if table.names is not None or self.columns is not None:
                 return False
@@ -72,7 +70,7 @@ class Conversion:
             return ID in first and "response" in first
 
     def holds_answer_table(self) -> bool:
-        """Return True for a table with a batch's answers."""
+        """Return True if the file is a table with the results of a batch."""
         with table_of(self.source, self.how) as table:
             return self.columns is None and set(table.names or ()) >= ANSWERED
 
@@ -90,9 +88,9 @@ def convert(
     how: Reading = AS_NAMED,
     form: Form | None = None,
 ) -> int:
-    """Write `source` into `target`, in the format of its name; return the number of rows. metric,
-    columns: those of another table, as in `score_many`. form: the target's format. Raises
-    ValueError with the line of a fault, OSError."""
+    """Convert `source` to `target` and return the number of rows. The format is that of the
+    target's name, or `form`. `metric` and `columns` describe a table that `convert` did not write,
+    as in `score_many`. Raises ValueError with the number of an invalid line, OSError."""
     conversion = Conversion(source, metric, columns, how)
     target_format = form or target_form(target)
     if conversion.holds_answers():
@@ -113,7 +111,7 @@ def convert(
 
 
 def _rewrite_answers(conversion: Conversion, target: Place, form: Form) -> int:
-    """Copy the cells without the whole result."""
+    """Copy all columns except the one with the whole result."""
     if form not in ("csv", "tsv"):
         raise ValueError(
             f"a table of answers becomes CSV or TSV; into {form} they go from the service: "
@@ -153,8 +151,8 @@ def kind_of(field: str) -> Kind:
 
 
 def row_of_record(record: Record, columns: Mapping[str, Kind], is_csv: bool) -> dict[str, Any]:
-    """Return the cells, and in the last one the values that no cell can express. is_csv: numbers
-    stay numbers there."""
+    """Return the cells of a record. The last cell holds the values that no other cell can express.
+    In a CSV file (`is_csv`) numbers stay numbers."""
     row: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     for name, value in record.items():
@@ -180,7 +178,8 @@ def _fits(cell: Any, kind: Kind) -> bool:
 
 
 def decoded(row: Mapping[str, Any], metric: str | None) -> Record:
-    """Return the record of a row that we wrote, with its fields in the row's order."""
+    """Return the record of a row that was written by us, with its fields in the order of the
+    row."""
     return {
         name: value_of(cell, types_of(metric, name))
         for name, cell in row.items()
@@ -189,7 +188,8 @@ def decoded(row: Mapping[str, Any], metric: str | None) -> Record:
 
 
 def flat_line(line: Mapping[str, Any], number: int) -> Record:
-    """Return a line of JSON Lines as a record."""
+    """Return a line of JSON Lines as a record. The body of a batch line is merged into the
+    record."""
     body = line.get("body")
     is_batch_line = set(line) == BATCH_LINE and isinstance(body, dict)
     if is_batch_line and line["method"] == "POST" and not {ID, "url"} & set(body or ()):
@@ -200,7 +200,7 @@ def flat_line(line: Mapping[str, Any], number: int) -> Record:
 
 
 def line_of_record(record: Record) -> dict[str, Any]:
-    """Return the original line of a record."""
+    """Return the line of JSON Lines from which a record was made."""
     if not {ID, "url"} <= set(record):
         return record
     body = {name: value for name, value in record.items() if name not in (ID, "url")}

@@ -1,7 +1,5 @@
-"""Tables in memory: DataFrames of pandas and polars, a `Dataset` of Hugging Face.
-
-Their libraries are not imported, since the caller's object has loaded them.
-"""
+"""Tables in memory: pandas and polars DataFrames, and the `Dataset` of Hugging Face. Their
+libraries are not imported here. If the caller has such an object, its library is already loaded."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ class Frame(Protocol):
     length: int
 
     def rows(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-        """Yield rows of these columns."""
+        """Yield the rows, with only these columns."""
         ...
 
     def extended(self, columns: Mapping[str, list[Any]]) -> Any:
@@ -26,7 +24,7 @@ class Frame(Protocol):
 
 
 class PandasFrame:
-    """A DataFrame of pandas; its index is kept."""
+    """A pandas DataFrame. Its index is kept."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -44,7 +42,7 @@ class PandasFrame:
 
 
 class PolarsFrame:
-    """A DataFrame of polars; columns of parts with numbers and words become words."""
+    """A polars DataFrame. A new column that mixes numbers and texts becomes a column of texts."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -65,7 +63,7 @@ class PolarsFrame:
 
 
 class HuggingFaceDataset:
-    """A map-style `Dataset`; it is read from its file, one row at a time."""
+    """A map-style `Dataset`. Its rows are read from its file one at a time."""
 
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset
@@ -96,7 +94,7 @@ KINDS = (
 
 
 def frame_of(data: object) -> Frame | None:
-    """Wrap one of the kinds above; None for an iterable of requests."""
+    """Return a table of one of these kinds as a Frame. Return None for an iterable of requests."""
     for module, name, kind in KINDS:
         type_of_frame = getattr(sys.modules.get(module), name, None)
         if type_of_frame is not None and isinstance(data, type_of_frame):

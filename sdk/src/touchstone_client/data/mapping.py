@@ -1,11 +1,11 @@
-"""Columns of a table to fields of requests: one mapping for files, frames and the command line.
+"""The mapping of table columns to request fields, for files, DataFrames and the command line.
 
     {"custom_id": "post_id", "text": "body",
      "decision": {"column": "flag", "values": {"1": "hateful", "0": "non-hateful"}},
      "metadata": ["model", "market"], "seed": {"value": 7}}
 
-Columns that are not named are not sent. Without a mapping, columns of gold labels, marked
-passages and ratings become metadata for batch reports.
+Columns that are not named are not sent. Without a mapping, columns of gold labels, marked passages
+and ratings become metadata for batch reports.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ EXPLAINED = ("explanation",)  # fields that only `explain` stands in for
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """The mapping of rows to requests. guessed: field → column, for synonyms."""
+    """A mapping from rows to requests. `guessed` maps each field to the column that was found by a
+    synonym."""
 
     columns: Columns
     metric: str | None = None
@@ -53,8 +54,9 @@ class ColumnMapping:
 
     @classmethod
     def of(cls, columns: Columns | None, metric: str | None, names: Sequence[str]) -> ColumnMapping:
-        """Return the mapping for these columns. Raises ValueError. columns: None: map all columns
-        that the browser would map. Required fields without a mapping are also guessed."""
+        """Return the mapping for a table with these column names. If `columns` is None, map all
+        columns that the upload page would map. Required fields that are not mapped are guessed.
+        Raises ValueError."""
         request = request_of(metric)
         if request is None and columns is None:
             problem = (
@@ -95,7 +97,7 @@ class ColumnMapping:
         return result
 
     def require(self, names: Collection[str]) -> None:
-        """Raises ValueError if a column is missing."""
+        """Raise ValueError if the table lacks a column of the mapping."""
         if missing := [name for name in self.needed if name not in names]:
             raise ValueError(
                 f"there is no column {', '.join(map(repr, missing))}; there are "
@@ -104,11 +106,11 @@ class ColumnMapping:
 
     @property
     def needed(self) -> list[str]:
-        """Return the columns that it reads, without repeats."""
+        """Return the columns that the mapping reads, each once."""
         return columns_in(self.columns)
 
     def request(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of a row; an empty cell is not sent."""
+        """Return the request fields of a row. An empty cell is not sent."""
         fields: dict[str, Any] = {}
         for field, source in self.columns.items():
             value = _value(row, field, source)
@@ -119,8 +121,8 @@ class ColumnMapping:
         return fields
 
     def unclear(self, fields: Mapping[str, Any]) -> str:
-        """Return the problem of an ambiguous request of this table, or "". A number in a field of
-        text is unclear, such as a class label of Parquet."""
+        """Return an error message for a request that is ambiguous, or an empty string. A number in
+        a text field is ambiguous, for example a class label in a Parquet file."""
         for field, source in self.columns.items():
             value = fields.get(field)
             is_number = isinstance(value, int | float) and math.isfinite(value)
@@ -133,7 +135,7 @@ class ColumnMapping:
         return ""
 
     def custom_id(self, row: Mapping[str, Any], number: int) -> str:
-        """Return the cell of its column, or the row's number."""
+        """Return the row's custom id, or the row's number if it has none."""
         id_column = next((name for name in IDS if name in row), None)
         column = self.columns.get(ID, id_column)
         value = None if column is None else _value(row, ID, column)
@@ -141,7 +143,7 @@ class ColumnMapping:
 
 
 def require_fields(columns: Columns, metric: str | None) -> None:
-    """Raises ValueError if a known metric has no such field."""
+    """Raise ValueError if a known metric does not have one of the mapped fields."""
     allowed = {ID, *PARTS, *field_types(metric)} if request_of(metric) else set(columns)
     if unknown := [name for name in columns if name not in allowed]:
         raise ValueError(
@@ -150,7 +152,7 @@ def require_fields(columns: Columns, metric: str | None) -> None:
 
 
 def columns_in(columns: Columns) -> list[str]:
-    """Return the columns in a mapping, without repeats."""
+    """Return the columns in a mapping, each once."""
     names: list[str] = []
     for field, source in columns.items():
         if isinstance(source, Mapping):
@@ -182,7 +184,8 @@ def gold_columns(names: Sequence[str]) -> list[str]:
 
 
 def _metadata(cell: Any) -> str:
-    """Return a cell of metadata; lists and records of Parquet and JSON Lines stay JSON."""
+    """Return a metadata cell as text. Lists and records from Parquet and JSON Lines are written as
+    JSON."""
     plain = cell.tolist() if hasattr(cell, "tolist") else cell
     if isinstance(plain, list | tuple | Mapping):
         return json.dumps(plain, ensure_ascii=False, default=_metadata_part)
@@ -190,7 +193,7 @@ def _metadata(cell: Any) -> str:
 
 
 def _metadata_part(cell: Any) -> Any:
-    """Return a JSON value for arrays and for numbers of other libraries."""
+    """Return an array, or a number of another library, as a JSON value."""
     return cell.tolist() if hasattr(cell, "tolist") else str(cell)
 
 
@@ -205,7 +208,8 @@ def _translated(cell: Any, source: Mapping[str, Any]) -> Any:
 
 
 def is_empty(cell: Any) -> bool:
-    """Return True for None, NaN, pandas' NA and an empty text; a list is never empty."""
+    """Return True for None, NaN, pandas' NA and an empty text. A list is never empty in this
+    sense."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(cell, str):
@@ -219,9 +223,10 @@ def from_words(
     constants: Iterable[tuple[str, str]],
     metadata: Iterable[str],
 ) -> dict[str, Any] | None:
-    """Return the mapping of a command line, or None if it has none: maps such as `text=body`,
-    values such as `decision:hateful=1`, constants such as ("seed", "7") for all rows, kept columns
-    such as `model,market`. Raises ValueError."""
+    """Return the mapping that command line options describe, or None if there are no such options.
+    `maps` are options such as `text=body`, and `values` such as `decision:hateful=1`. `constants`
+    are pairs such as ("seed", "7") for all rows. `metadata` are columns such as `model,market`.
+    Raises ValueError."""
     mapping: dict[str, Any] = {}
     for word in maps:
         field, equals, column = word.partition("=")

@@ -1,8 +1,6 @@
-"""Rows of a file or folder, a few at a time: JSON Lines, CSV and TSV, Parquet, Arrow, and the
-formats of `datasets` of Hugging Face.
-
-Source of CSV: RFC 4180, read strictly: the first violation is reported with its line.
-"""
+"""Readers of files and folders, which yield a few rows at a time. The formats are JSON Lines, CSV
+and TSV, Parquet, Arrow, and those of Hugging Face `datasets`. CSV follows RFC 4180 and is read
+strictly. The first violation is reported with its line."""
 
 from __future__ import annotations
 
@@ -43,8 +41,9 @@ NEEDED = "Parquet and Arrow need pyarrow: pip install 'path/to/sdk[data]'"
 
 @dataclass(frozen=True)
 class Reading:
-    """Options of reading that the file's name does not show. delimiter: that of CSV; split: that of
-    a folder. refused: receives skipped lines, number → reason; None: such a line is an error."""
+    """Options for reading that do not follow from the file's name. `delimiter` is for CSV, and
+    `split` for a folder. `refused` collects the reasons of skipped lines by line number. If it is
+    None, an invalid line is an error."""
 
     form: Form | None = None
     delimiter: str | None = None
@@ -52,7 +51,8 @@ class Reading:
     refused: dict[int, str] | None = None
 
     def leave_out(self, number: int, error: Exception) -> None:
-        """Note the line, or raise ValueError with its number."""
+        """Record an invalid line in `refused`. If `refused` is None, raise ValueError with the
+        line's number."""
         message = str(error).removeprefix(f"line {number} is ")
         if self.refused is None:
             has_number = str(error).startswith(f"line {number} ")
@@ -62,9 +62,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Table:
-    """An open file. names: those of its columns; None for JSON Lines. rows: (line of the file,
-    or row of Parquet and Arrow, from 1; row). is_ours: True if it has the column that
-    `convert` writes."""
+    """An open file. `names` holds its column names, or None for JSON Lines. `rows` yields (number,
+    row), counting lines of the file or rows of Parquet and Arrow from 1. `is_ours` is true if the
+    file has the column that `convert` writes."""
 
     names: Sequence[str] | None
     rows: Iterator[tuple[int, Row]]
@@ -79,7 +79,7 @@ AS_NAMED = Reading()
 
 @contextmanager
 def table_of(location: Place | BinaryIO, how: Reading = AS_NAMED) -> Iterator[Table]:
-    """Open a table. Raises ValueError with the line of a fault, and OSError."""
+    """Open a table. Raises ValueError with the number of an invalid line, and OSError."""
     if not isinstance(location, str | PathLike):
         yield _table(location, how.form or "jsonl", how)
     elif is_folder(location):
@@ -110,7 +110,7 @@ def _table(stream: BinaryIO, form: Form, how: Reading) -> Table:
 def json_lines(
     stream: Iterable[bytes], how: Reading = AS_NAMED
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line, object), without empty and refused lines."""
+    """Yield (line number, object) for each line. Empty and invalid lines are skipped."""
     for number, raw in enumerate(stream, 1):
         text = raw.removeprefix(BOM) if number == 1 else raw
         if not text.strip():
@@ -124,7 +124,7 @@ def json_lines(
 
 
 def object_of(raw: bytes, number: int) -> dict[str, Any]:
-    """Parse a line. Raises ValueError with the line."""
+    """Parse a line as a JSON object. Raises ValueError with the line's number."""
     try:
         parsed = json.loads(raw, parse_constant=_refused)
     except (ValueError, RecursionError) as error:
@@ -139,8 +139,8 @@ def _refused(constant: str) -> Any:
 
 
 def _require_delimiter(first: str, usual: str | None) -> None:
-    """Raises ValueError for an empty file, and for a line with another delimiter only. usual: the
-    default delimiter, if none was given."""
+    """Raise ValueError for an empty file, and for a first line that contains only a different
+    delimiter. `usual` is the default delimiter, or None if a delimiter was given."""
     if not first:
         raise ValueError("the file is empty")
     other = next(
@@ -151,7 +151,8 @@ def _require_delimiter(first: str, usual: str | None) -> None:
 
 
 def _separated(texts: Iterator[str], delimiter: str, before: int) -> Table:
-    """Read separated texts. before: lines of the file before the first text."""
+    """Return the table in CSV lines. `before` is the number of lines in the file before the first
+    text."""
     if len(delimiter) != 1:
         raise ValueError(f"a delimiter is one character, not {delimiter!r}")
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
@@ -165,7 +166,8 @@ def _separated(texts: Iterator[str], delimiter: str, before: int) -> Table:
 
 
 def _texts(stream: Iterable[bytes]) -> Iterator[str]:
-    """Yield lines as text. Raises ValueError with a line that is not UTF-8, or not text."""
+    """Yield the lines as text. Raises ValueError with the number of a line that is not UTF-8 or not
+    text."""
     for number, raw in enumerate(stream, 1):
         if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
             raise ValueError("the file is not UTF-8, but UTF-16: save it as UTF-8")
@@ -180,7 +182,7 @@ def _texts(stream: Iterable[bytes]) -> Iterator[str]:
 
 
 def _csv_rows(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line of the file on which the row begins, cells), without empty lines."""
+    """Yield (line on which the row begins, cells) for each row. Empty lines are skipped."""
     while True:
         begun = before + reader.line_num + 1
         try:
@@ -208,7 +210,7 @@ def _with_names(
 
 
 def _completed(row: dict[str, Any], line: int) -> dict[str, Any]:
-    """Return the row with the values that its cells cannot express."""
+    """Return the row, with the values that its cells cannot express filled in."""
     rest = row.pop(REST, None)
     if not rest:
         return row
@@ -216,7 +218,8 @@ def _completed(row: dict[str, Any], line: int) -> dict[str, Any]:
 
 
 def _arrow(streams: Sequence[BinaryIO], form: Form) -> Table:
-    """Read files of one schema in order, with a piece of a row group in memory."""
+    """Return the table in files with the same schema, in order. Only a part of a row group is in
+    memory."""
     try:
         import pyarrow  # noqa: F401 - whether it is there
         from pyarrow import ipc, parquet
@@ -238,7 +241,7 @@ def _arrow(streams: Sequence[BinaryIO], form: Form) -> Table:
 
 
 def _ipc(ipc: Any, stream: BinaryIO) -> Any:
-    """Open a file of Arrow, or a stream, as `datasets` saves it."""
+    """Open an Arrow file, or an Arrow stream as `datasets` saves it."""
     is_file = stream.read(6) == b"ARROW1"
     stream.seek(0)
     return ipc.open_file(stream) if is_file else ipc.open_stream(stream)
@@ -265,7 +268,8 @@ def _arrow_rows(batches: Iterator[Any], names: Sequence[str]) -> Iterator[tuple[
 
 
 def _folder(folder: Place, how: Reading) -> Table:
-    """Read one split of a folder: saved by `datasets`, or files with the split in their names."""
+    """Return one split of a folder. The folder was saved by `datasets`, or has files with the split
+    in their names."""
     files = [file for file in files_in(folder) if not file.startswith((".", "_"))]
     splits = _saved_splits(folder, files) or _named_splits(files)
     if not splits:
@@ -280,8 +284,8 @@ def _folder(folder: Place, how: Reading) -> Table:
 
 
 def _saved_splits(folder: Place, files: Sequence[str]) -> dict[str, list[str]]:
-    """Return the splits of `Dataset.save_to_disk` and `DatasetDict.save_to_disk` from their state
-    files."""
+    """Return the files of each split saved by `Dataset.save_to_disk` or `DatasetDict.save_to_disk`,
+    from their state files."""
     splits: dict[str, list[str]] = {}
     for state in (file for file in files if file.rpartition("/")[2] == "state.json"):
         base = state.removesuffix("state.json")

@@ -1,4 +1,4 @@
-"""Answers of a batch as a table: one row per line, numbers as columns."""
+"""Results of a batch as a table, with one row per line and numbers as columns."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def columns_of(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _outcomes(checks: Iterable[Mapping[str, Any]]) -> str:
-    """Return the checks of a result in one cell, as `items.csv` has them."""
+    """Return the checks of a result as the text of one cell, in the form of `items.csv`."""
     cells = []
     for check in checks:
         why = f" ({check['reason']})" if check.get("reason") else ""
@@ -48,7 +48,7 @@ def _outcomes(checks: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _elicited(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the columns of an elicitation, with the names of `items.csv`."""
+    """Yield the columns of an elicitation, with the same names as in `items.csv`."""
     elicitation = result.get("elicitation")
     if not isinstance(elicitation, Mapping):
         return
@@ -70,7 +70,7 @@ def _scalars(parts: Mapping[str, Any], beginning: str) -> Iterator[tuple[str, An
 
 
 def row_of(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a line of an output or error file."""
+    """Return the table row for a line of an output or error file."""
     body = (line.get("response") or {}).get("body") or {}
     result = body.get("result")
     row = {"custom_id": line["custom_id"], "status": body.get("status") or "failed"}
@@ -85,7 +85,8 @@ def row_of(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Summary:
-    """The columns of a file of answers, so that its table can be written row by row."""
+    """The columns of a file of results. They must be known before the table can be written row by
+    row."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, set[Kind]] = {}
@@ -120,7 +121,8 @@ class Summary:
         }
 
     def notes(self) -> dict[str, str]:
-        """Return metric, variant and models with their SHA-256; JSON if there are several."""
+        """Return the metric, variant and models with their SHA-256. If there are several values,
+        they are JSON."""
         return {
             f"touchstone.{name}": values[0]
             if len(values) == 1 and isinstance(values[0], str)
@@ -145,8 +147,8 @@ def _widest(kinds: set[Kind]) -> Kind:
 
 
 def write_answers(answers: Answers, stream: BinaryIO, form: Form) -> int:
-    """Write a table of these lines; return their number. They are read twice: first to find the
-    columns."""
+    """Write the results as a table and return the number of rows. The results are read twice, the
+    first time to find the columns."""
     summary = Summary()
     for raw in answers():
         summary.see(json.loads(raw))
@@ -158,7 +160,7 @@ def write_answers(answers: Answers, stream: BinaryIO, form: Form) -> int:
 
 
 def as_table(held: BinaryIO, target: BinaryIO, form: Form) -> int:
-    """Write a table of a local file; see `write_answers`."""
+    """Write the results in a local file as a table. See `write_answers`."""
 
     def lines() -> Iterator[bytes]:
         held.seek(0)
@@ -168,7 +170,7 @@ def as_table(held: BinaryIO, target: BinaryIO, form: Form) -> int:
 
 
 def copied(held: BinaryIO, target: BinaryIO) -> int:
-    """Copy the lines; return their number."""
+    """Copy the lines and return their number."""
     held.seek(0)
     count = 0
     for raw in held:
@@ -178,7 +180,7 @@ def copied(held: BinaryIO, target: BinaryIO) -> int:
 
 
 def _fitting(row: dict[str, Any], columns: Mapping[str, Kind]) -> dict[str, Any]:
-    """Return text for columns of text: a part may be a number or a word."""
+    """Return the row with text in all text columns. A part may be a number or a word."""
     return {
         name: str(value)
         if columns.get(name) == "text" and value is not None and not isinstance(value, str)

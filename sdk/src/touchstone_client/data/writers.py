@@ -1,4 +1,4 @@
-"""Writers of rows: CSV, TSV, Parquet or Arrow, a few at a time."""
+"""Writers of CSV, TSV, Parquet and Arrow files, which write a few rows at a time."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ NO_NOTES: Mapping[str, str] = {}
 
 
 def json_line(value: Any) -> bytes:
-    """Return a line of JSON Lines; lone surrogates are escaped."""
+    """Return the value as a line of JSON Lines. Lone surrogates are escaped."""
     text = json.dumps(value, ensure_ascii=False)
     return (text if is_utf8(text) else json.dumps(value)).encode() + b"\n"
 
 
 def reversible(value: Any) -> str:
-    """Return a cell as `quoted`, with an apostrophe that differs from one in the text."""
+    """Return a cell like `quoted`, but also quote texts that begin with an apostrophe, so that the
+    quoting can be undone."""
     if isinstance(value, str) and (value.startswith("'") or may_be_formula(value)):
         return f"'{value}"
     return quoted(value)
@@ -40,8 +41,8 @@ def table_writer(
     cell: Callable[[Any], str] = quoted,
     notes: Mapping[str, str] = NO_NOTES,
 ) -> Iterator[Put]:
-    """Yield a function that writes rows; missing columns are empty. cell: of CSV; notes: metadata
-    of the schema of Parquet and Arrow."""
+    """Yield a function that writes a row. Missing columns are left empty. `cell` formats the cells
+    of CSV files. `notes` is the schema metadata of Parquet and Arrow files."""
     if form in ("csv", "tsv"):
         yield from _separated(stream, "\t" if form == "tsv" else ",", list(columns), cell)
     else:

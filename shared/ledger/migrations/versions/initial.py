@@ -1,8 +1,8 @@
 """The initial schema: the tables of the ledger and their triggers.
 
-It creates the metadata's tables. Before the first release, change a table only in
-`shared/ledger/tables.py` and start with an empty database. The first migration after a release
-writes the released tables out here.
+It creates the tables of the metadata. Before the first release, change a table only in
+`shared/ledger/tables.py` and start with an empty database. After a release, the first new migration
+copies the released tables into this file.
 """
 
 from __future__ import annotations
@@ -83,4 +83,4 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """There is no earlier version."""
+    """Do nothing, because there is no earlier version."""
