@@ -46,7 +46,7 @@ def language_name(tag: str) -> str:
 
 
 def language_names(tags: Sequence[str], most: int | None = None) -> str:
-    """Return the names as a list in words; most: greatest number, with a count of the rest."""
+    """Join the names of languages. After `most` names, the rest is only counted."""
     shown = tags if most is None or len(tags) <= most + 1 else tags[:most]
     listed = ", ".join(map(language_name, shown))
     left = len(tags) - len(shown)

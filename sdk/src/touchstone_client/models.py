@@ -1999,7 +1999,7 @@ class Problem(Message):
     error: Annotated[
         SdkError,
         Field(
-            description='The problem in the form for SDKs of OpenAI.', title='SdkError'
+            description="The problem in the form of OpenAI's SDKs.", title='SdkError'
         ),
     ]
     error_id: Annotated[
@@ -5469,7 +5469,7 @@ class HafRequest(Message):
     generation: Annotated[
         HafGeneration | None,
         Field(
-            description="How the model is prompted; the seed is the request's.",
+            description='Generation settings. The seed is that of the request.',
             title='HafGeneration',
         ),
     ] = None
@@ -5520,7 +5520,7 @@ class HatexscoreResult(MetricResult):
     components: Annotated[
         HatexscoreComponents,
         Field(
-            description='The four parts of the score; null if undefined: `reasons` says why.',
+            description='The four parts of the score; null if undefined, see `reasons`.',
             title='HatexscoreComponents',
         ),
     ]

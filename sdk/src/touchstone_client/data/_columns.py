@@ -36,11 +36,9 @@ def is_gold(column: str) -> bool:
 
 
 def guess_columns(fields: Collection[str], names: Sequence[str]) -> dict[str, str]:
-    """Return field → column: by name in any case, then by a synonym that only one column has. Among
-    several possible columns of the decision, the first synonym counts.
-
-    fields: those of the request. names: those of the columns; `custom_id` or `id` is the custom id.
-    """
+    """Map each field of the request to one of the columns `names`. Case is ignored. A synonym is
+    used if only one column has it. For the decision, the first synonym wins. A column `id` or
+    `custom_id` is the custom id."""
     field_names = {*fields, *(part for part in PARTS if part.partition(".")[0] in fields)} - {
         METADATA
     }
@@ -63,7 +61,7 @@ def guess_columns(fields: Collection[str], names: Sequence[str]) -> dict[str, st
 
 
 def _rank(column: str, words: Sequence[str]) -> int | None:
-    """Return the position of the first word that the column's name is or contains, or None."""
+    """Return the index of the first word that equals, or is in, the column's name."""
     plain = plain_name(column)
     if plain in words:
         return words.index(plain)
