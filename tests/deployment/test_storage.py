@@ -161,7 +161,7 @@ def test_a_restore_into_an_empty_folder_can_be_written_and_an_absent_store_is_no
         stream.write(b"{}")
     name = backups.store(dump, old, NOW)
     Path(old).rename(new)  # the database knows `old`, whose folder is gone
-    with pytest.raises(OSError, match="away"):
+    with pytest.raises(OSError, match="is not available"):
         backups.store(dump, old, NOW)
     backups.fetch(name, dump, old)
     store = FileStore(old, engine)

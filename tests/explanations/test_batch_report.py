@@ -149,7 +149,7 @@ def test_what_is_about_scores_is_refused(scene: WorkedScene) -> None:
     asked = {"jobs": ["job_1"], "by": ["metadata.market"]}
     answer = scene.client.post("/v1/reports", json={"metric": "explanations"} | asked)
     assert answer.status_code == 422
-    assert "`by` is about scores" in answer.text
+    assert "`by` compares scores" in answer.text
 
 
 def test_marked_passages_lie_beside_those_of_the_first_metric_that_points_at_any() -> None:

@@ -115,7 +115,7 @@ def test_a_rate_is_tried_again_as_told_and_a_used_up_quota_is_not(
     full = sdk_of(client := opens("b", "score"))
     for _ in range(5):
         assert client.post(URL, json=GOOD).status_code == 202
-    with pytest.raises(openai.RateLimitError, match="5 jobs are queued or running") as caught:
+    with pytest.raises(openai.RateLimitError, match="5 jobs queued or running") as caught:
         full.openai.post("/scores/hatexscore", cast_to=object, body=GOOD)
     assert (caught.value.type, caught.value.code) == ("insufficient_quota", "quota-exceeded")
     assert full.answers == 1

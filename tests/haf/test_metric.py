@@ -446,7 +446,7 @@ def test_a_prompt_that_is_too_long_is_a_text_that_is_too_long() -> None:
             "a prompt has 5000 tokens, but the model reads at most 4096", pointer="/prompts"
         )
 
-    with bound(say=say), pytest.raises(BadInput, match="reads 4096") as caught:
+    with bound(say=say), pytest.raises(BadInput, match="reads at most 4096") as caught:
         score(ask(model="lm"))
     assert caught.value.pointer == "/text"
 

@@ -338,7 +338,7 @@ def test_too_many_rows_are_told_alike_when_they_are_shown_and_when_they_are_sent
         sent = client.post(address.partition("?")[0], data=form)
     assert sent.status_code == 422
     for told in (shown.text, sent.text):
-        assert re.search(r"Line 4:(</\w+>)? a batch may have 2 lines", told)
+        assert re.search(r"Line 4:(</\w+>)? a batch may have at most 2 lines", told)
 
 
 def test_ids_labels_and_metadata_are_not_blurred_where_one_chooses_columns(scene: Scene) -> None:
