@@ -30,7 +30,7 @@ def test_over_nine_tenths_of_what_is_free_waits_with_both_numbers() -> None:
 @pytest.mark.usefixtures("ten_gb")
 def test_what_another_model_is_being_given_is_not_free() -> None:
     check_memory("first", 5_000_000_000, "cpu")
-    with pytest.raises(LoadingError, match=r"has 5\.0 GB free"):
+    with pytest.raises(LoadingError, match=r"has only 5\.0 GB free"):
         check_memory("second", 5_000_000_000, "cpu")
     check_memory("elsewhere", 5_000_000_000, "cuda:0")
     loaded("first")
