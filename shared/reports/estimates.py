@@ -122,7 +122,7 @@ class BatchStatistics(Generic[BatchRequest]):
             for row in self.rows
         )
         mixtures = (
-            f"the means cover several {origin}: {', '.join(sorted(kinds))}"
+            f"results of several {origin} are averaged: {', '.join(sorted(kinds))}"
             for origin, kinds in origins_of(self.rows).items()
             if len(kinds) > 1
         )

@@ -201,7 +201,7 @@ def test_results_of_two_versions_are_refused_unless_they_may_be_mixed(engine: En
     assert "1.0, 2.0" in error["detail"]
     result = reported(engine, jobs=ids, mixed=True).result
     assert result is not None
-    assert "the means cover several metric versions: 1.0, 2.0" in result["warnings"]
+    assert "results of several metric versions are averaged: 1.0, 2.0" in result["warnings"]
 
 
 def test_another_system_s_jobs_are_compared_and_what_they_lack_is_counted(engine: Engine) -> None:
