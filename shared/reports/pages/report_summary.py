@@ -14,7 +14,7 @@ from shared.contracts.checks import ACTIONS
 from shared.contracts.messages import Report, VerdictWord
 from shared.contracts.reports import Interval
 from shared.contracts.service import MetricContract, RivalGroup
-from shared.reports.pages.page_text import percent, significant
+from shared.reports.pages.page_text import counted, percent, significant
 
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"  # sentences that differ only in numbers are one
 FOLDED = "…"  # replaces a number
@@ -123,7 +123,7 @@ def _repeated(tally: ResultTally, report: Mapping[str, Any]) -> str:
     distinct = (report.get("score") or {}).get("of", 0)
     return (
         f" {repeats:,} of the {tally.results:,} {verbs[0]} other results and {verbs[1]} once. "
-        f"Means are over {distinct:,} results with a score."
+        f"Means are over {counted(distinct, 'result')} with a score."
     )
 
 
