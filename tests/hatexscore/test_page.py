@@ -281,8 +281,9 @@ def test_a_third_class_is_told_and_gets_labels_of_its_own(word: str) -> None:
     assert third_classes(["hate speech", word, "normal"]) == [word]
     assert third_classes([word, "normal"]) == third_classes(["hate speech", word]) == []
     for decision, side in (("hateful", "hateful"), ("normal", "non-hateful"), (word, None)):
-        body = {"text": "a b", "decision": decision, "options": {"labels": labels_with(word)}}
-        classed = HatexscoreRequest.model_validate(body).decision_class
+        sent: dict[str, Any] = {"text": "a b", "explanation": "", "decision": decision}
+        sent["options"] = {"labels": labels_with(word)}
+        classed = HatexscoreRequest.model_validate(sent).decision_class
         assert classed == side or (side is None and classed not in (None, *SIDES))
 
 

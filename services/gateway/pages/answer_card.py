@@ -111,7 +111,7 @@ def folded_words(connection: Connection, view: ResultQuery, words: Sequence[str]
         return {}
     selection = replace(view.filter, facets=[*view.filter.facets, FOLDED[1]])
     counts = result_pages.split_counts(connection, selection, "decision_sent")
-    return {count.value: count.rows for count in counts if count.value in third}
+    return {count.value: count.rows for count in counts if count.value and count.value in third}
 
 
 def clusters_of(view: ResultQuery, counts: CardCounts) -> list[CardItem]:

@@ -150,7 +150,8 @@ async def ask_lens(request: Request, job_id: str, gateway: Gateway, caller: View
     lens_request = getattr(registry.page(job.metric), "lens_request", None)
     if contract is None or source is None or report is None or lens_request is None:
         raise UnknownJob("the text of this job was not kept, or its metric has no lens")
-    words, owner = form.get("words", "").strip(), caller.owner(gateway.settings)
+    words = form.get("words", "").replace("\0", "").strip()
+    owner = caller.owner(gateway.settings)
     if not words:
         raise BadInput("name some words of the post", pointer="/words")
     for _ in range(2):  # again if the model decides otherwise: it is compared by its own decision

@@ -22,9 +22,10 @@ from services.gateway.results.result_pages import (
     metadata_keys,
     metadata_values,
 )
-from services.registry import metrics
+from services.registry import fact_plan, metrics
 from shared.contracts.checks import ACTIONS
 from shared.contracts.fields import options_of
+from shared.ledger import result_facts
 from shared.ledger.tables import jobs
 from tests.gateway.judged import make_batch
 from tests.gateway.pages.parsed import FormFields
@@ -130,24 +131,24 @@ def test_a_third_class_that_counts_as_hateful_becomes_a_class_of_its_own(
 ) -> None:
     batch_id, _ = make_batch(engine, [0.9, 0.8, 0.7, 0.2], decision="toxic")
     path = f"/batches/{batch_id}"
-    client.get(path).raise_for_status()
+    with engine.begin() as connection:
+        result_facts.write_of_lines(connection, fact_plan, 4, batch_id)
     change = text(
         "UPDATE result_facts SET decision_sent = :word, facets = ARRAY['class=' || :side] "
         "WHERE batch_id = :batch AND line = :line"
     )
-    words = (("hate speech", "hateful"), ("toxic", "hateful"), ("toxic", "toxic"))
+    words = (
+        ("hate speech", "hateful"), ("toxic", "hateful"), ("toxic", "toxic"),
+        ("normal", "non-hateful"),
+    )  # fmt: skip
     with engine.begin() as connection:
         for line, (word, side) in enumerate(words, 1):
             named = {"word": word, "side": side, "batch": batch_id, "line": line}
             connection.execute(change, named)
-    assert "Counted as hateful" not in client.get(path).text  # two classes
-    with engine.begin() as connection:
-        named = {"word": "normal", "side": "non-hateful", "batch": batch_id, "line": 4}
-        connection.execute(change, named)
     page = client.get(path).text
     form = page.partition("Counted as hateful")[2].partition("<form")[2].partition("</form>")[0]
     sent = FormFields(f"<form{form}").sent
-    assert client.get(f"{path}?{sent['query']}").text.count("We checked 1 of 1") == 1
+    assert "We checked 1 of 1" in client.get(f"{path}?{sent['query']}").text
     made = client.post(f"{path}/again", data=sent)
     assert made.status_code == 303
     lines = client.get(f"/v1/batches/{made.headers['location'].rpartition('/')[2]}").json()

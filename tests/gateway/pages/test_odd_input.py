@@ -33,6 +33,7 @@ def test_no_form_is_our_fault(client: httpx.Client, engine: Engine) -> None:
     forms: list[tuple[str, dict[str, str]]] = [
         (f"/jobs/{jobs[0]}/judgements", {"verdict": "agree", "reviewer": "a\0"}),
         (f"/jobs/{jobs[0]}/judgements", {"verdict": "agree", "reviewer": "a" * 30_000}),
+        (f"/jobs/{jobs[0]}/lens", {"words": "\0"}),
         ("/reviewer", {"reviewer": "a\nb"}),
         (judge, {"action": "agree", "job": "\0", "reviewer": "Ann"}),
         (judge, {"action": "skip", "position": "²"}),

@@ -10,7 +10,8 @@
     words().value = marks.bare(chosen.getRangeAt(0)).join("").replace(/\s+/g, " ").trim();
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.target !== document.body || !words()?.value) return;
+    const isControl = event.target.closest("a, button, input, select, summary, textarea");
+    if (event.key !== "Enter" || isControl || !words()?.value) return;
     event.preventDefault();
     words().form.requestSubmit();
   });
