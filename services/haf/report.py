@@ -11,7 +11,7 @@ from pydantic import Field
 
 from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.elicitation import ExplainableReport
-from shared.contracts.messages import Count, Evidence, Message, MetadataKey
+from shared.contracts.messages import Count, Evidence, Message, MetadataKey, Word
 from shared.contracts.reports import Interval
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -213,6 +213,7 @@ class HafResult(ExplainableReport):
     RS and RN."""
 
     range: tuple[float, float] = (0.0, 1.0)
+    warnings: tuple[Annotated[str, Word], ...] = ()  # ours: they repeat no words of the caller
     components: HafComponents
     evidence: tuple[HafReasonEvidence, ...]
     control: HafControls | None

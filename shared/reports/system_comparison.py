@@ -35,7 +35,7 @@ from shared.statistics.intervals import UNBOUNDED, Bounds
 Row = Scored[Any, Any]
 TextLabel = tuple[str, str]  # a text, an explained label
 COMPARABLE = ("metric versions", "variants", "null kinds")  # must be equal for both
-SAME_LINES = "these are the same lines"
+SAME_LINES = "both sides are the same lines"
 NO_PAIR = "no pair: the systems share no custom_id and no text with the same label"
 
 

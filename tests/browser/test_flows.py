@@ -112,7 +112,7 @@ def test_which_of_two_models_explains_better_and_how_sure(
             expect(page.locator("#live")).to_contain_text("is being made")
             run_reports(engine)
         finding = page.locator(".finding")
-        expect(finding).to_contain_text("On 300 pairs the mean score of")
+        expect(finding).to_contain_text("Over 300 pairs the mean score of")
         names = [f"“batch …{one[-6:]}”" for one in (old, new)]
         expect(finding).to_contain_text("95 % interval")
         expect(finding).to_contain_text(f"{names[1]} explains better than {names[0]}.")
@@ -192,7 +192,7 @@ def test_a_text_is_changed_and_scored_again(engine: Engine, walks: Iterator[Keyb
         keys.enter(page.get_by_role("button", name="Score", exact=True))
         expect(page.locator(".steps [aria-current=step]")).to_contain_text("queued")
         finish_next(engine, a_result(0.875))
-        expect(page.locator("#versions")).to_contain_text("the best has 0.875")
+        expect(page.locator("#versions")).to_contain_text("best score 0.875")
         assert page.locator("ins").count() * page.locator("del").count()
         expect(page.get_by_role("region", name="Parts before and after")).to_contain_text("0.250")
         keys.press("t")

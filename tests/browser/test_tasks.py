@@ -170,8 +170,8 @@ def test_the_answer_follows_a_group(analyst: Analyst, mixed: str) -> None:
 def test_lines_in_no_known_language_are_scored_again(analyst: Analyst, mixed: str) -> None:
     page = analyst.page
     page.goto(mixed)
-    form = page.locator("form", has=page.get_by_label("They are in"))
-    form.get_by_label("They are in").fill("en")
+    form = page.locator("form", has=page.get_by_label("These lines are in"))
+    form.get_by_label("These lines are in").fill("en")
     analyst.click(form.get_by_role("button", name="Score again"))
     expect(page.locator("h1")).to_contain_text("Batch")
     expect(page.locator("#live")).to_contain_text("validating")

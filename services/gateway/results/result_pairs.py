@@ -359,7 +359,7 @@ def jobs_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str
 
 
 def find_mixed(connection: Connection, tenant: str, batch_id: str) -> dict[str, list[str]]:
-    """Return the different values of metric_version and of variant in the batch."""
+    """Return the different metric versions and variants in the batch."""
     facts = result_facts.c
     values: dict[str, list[str]] = {}
     for name in ("metric_version", "variant"):

@@ -105,7 +105,7 @@ def test_the_card_counts_the_lines_that_the_filter_leaves(
     assert "We checked 4 of 6 explanations: 3 hold up and 1 has a problem." in page
     filtered = client.get(f"/batches/{untested}?verdict=holds_up").text
     assert "We checked 3 of 3 explanations: 3 hold up." in filtered
-    assert "They are in" not in filtered
+    assert "These lines are in" not in filtered
 
 
 def test_one_form_sets_the_language_of_its_lines_and_scores_them_again(

@@ -240,7 +240,7 @@ def test_a_side_with_more_of_a_problem_is_never_called_better(
     if "“B” explains better" in decision:
         assert (p <= 0.05, value > 0, new <= old) == (True, True, True)
     if new > old and (p > 0.05 or value > 0):
-        problem = f"“B” has the problem “says the opposite” in {new}"
+        problem = f"only “B” has the problem “says the opposite” in {new}"
         assert decision.startswith(f"Do not switch yet: {problem}")
 
 
@@ -356,7 +356,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     for left, right in ((batch, batch), (sides[0], sides[0]), (batch, sides[0])):
         answer = client.get("/compare", params={"left": left, "right": right})
         assert answer.status_code == 422
-        assert "these are the same lines" in answer.text
+        assert "both sides are the same lines" in answer.text
     mine = {"batch": batch, "of_metadata": {"writer": "a"}}
     asked = mine | {"against": {"batch": batch}, "resamples": 100}
     made = client.post(
@@ -366,7 +366,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     assert run_reports(engine)
     result = client.get(f"/v1/jobs/{made.json()['id']}").json()["result"]
     warnings = result["comparison"]["warnings"]
-    assert "these are the same lines: 3 of 3 pairs" in warnings[0]
+    assert "both sides are the same lines: 3 of 3 pairs" in warnings[0]
 
 
 def test_a_side_is_found_whatever_its_key_holds(client: httpx.Client, engine: Engine) -> None:
@@ -469,7 +469,7 @@ def test_another_variant_is_refused_with_a_button_for_either_side(
             connection.execute(update(jobs).where(jobs.c.id == job_id).values(**values))
     html = compared(client, engine, left, right)
     assert "different variants" in html
-    assert html.count("again as ") == 2
+    assert html.count("again in the same way as ") == 2
     forms = [fields_of(one) for one in re.findall(r"<form method.*?</form>", html, re.S)]
     (chosen,) = [one for one in forms if one.get("like") == left]
     for press in range(2):

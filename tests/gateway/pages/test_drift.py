@@ -66,7 +66,7 @@ def test_psi_is_nothing_for_equal_shares_and_its_chance_value_is_that_of_chi_squ
 def test_few_results_say_nothing() -> None:
     found = score_shift(sums(beta(1, 199)), sums(beta(2, 1_000)))
     assert found.difference is None
-    assert sentence_of(found).startswith("Too few to say")
+    assert sentence_of(found).startswith("There are too few scores")
 
 
 def filled(

@@ -61,7 +61,7 @@ def test_a_page_and_its_file_say_how_far_decisions_agree(
         page = client.get(path).text
         section = page.partition('aria-labelledby="gold"')[2].partition("</section>")[0]
         assert "3 of 4 decisions agree with the gold label" in section
-        assert "right on 50 %" in section
+        assert "right in 50 %" in section
         assert "Agrees with the gold label" in section
         assert "kappa" in section
         assert "Macro-F1" not in section  # it is null

@@ -49,7 +49,7 @@ def test_a_blind_queue_tells_score_and_verdict_after_the_answer(
     first = hidden(page)
     assert all(score not in page.text for score in scores.values())
     assert "greets" in page.text
-    assert ("Underlined: words that" in page.text) == ("mark-evidence" in page.text)
+    assert ("The explanation quotes or points at the underlined words" in page.text) == ("mark-evidence" in page.text)
     assert "Explained decision</dt><dd><bdi>non-hateful" in page.text
     page = posted(client, judge, page, action="disagree", note="It greets.", **first)
     assert "You do not call it a good one. The metric says" in page.text
@@ -247,7 +247,7 @@ def test_high_and_low_scores_are_counted_as_they_are_and_a_handful_is_not_told()
     assert "above 0.7" not in shown
     shown = _ends((0.0, 2), (1.0, 3))
     assert "People agree with the metric in" not in shown
-    assert "from 5 answers on" in shown
+    assert "once there are at least 5 answers" in shown
 
 
 def test_a_part_of_a_score_is_judged_on_the_page_of_its_job(

@@ -48,7 +48,7 @@ def test_a_text_shows_every_result_of_its_tenant(opens: Opens, engine: Engine) -
     assert second in page
     assert "needs a premise and a hypothesis" in page
     assert "needs a language model: none is configured" in page  # HAF
-    assert "ready, with embedded-hate" in page  # Consistency has no default
+    assert "ready to score with embedded-hate" in page  # Consistency has no default
     assert '<span class="lane0 lane1">wants them</span>' in page  # where both mark
     assert page.count(TEXT[:12]) == 1  # once, under its lanes
     third = scored(api, engine, "hatexscore", OWN | {"text": TEXT, "explanation": "Because so."})

@@ -230,7 +230,7 @@ def test_without_the_package_the_reason_says_what_to_install(
     [
         ({"kind": "causal", "source": "path:x"}, "only for encoders that this process loads"),
         ({"source": "classify:http://here:80"}, "only for encoders that this process loads"),
-        ({"source": "path:x", "device": "cuda"}, "on processors"),
+        ({"source": "path:x", "device": "cuda"}, "only on CPUs"),
         ({"source": "path:x", "dtype": "int8"}, "float32, bfloat16 and fast"),
         ({"source": "path:x", "dtype": "float16"}, "float32, bfloat16 and fast"),
     ],

@@ -29,6 +29,7 @@ const keep = (old, isPlaced = true) => {  // gives its next what outlives it
 const put = (old, own) => {
   const said = words(own), news = said !== words(old) ? said : null, give = keep(old);
   old.replaceWith(own);
+  window.htmx?.process(own);
   give(own);
   if (news) document.getElementById("news").textContent = news;
 };

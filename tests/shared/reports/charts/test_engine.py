@@ -106,13 +106,13 @@ def test_a_process_that_was_killed_is_replaced(one: Painter) -> None:
 def test_a_refusal_costs_no_process(one: Painter) -> None:
     one.draw(spec(5))
     before = one.number
-    with pytest.raises(DrawError, match="rejects"):
+    with pytest.raises(DrawError, match="rejected"):
         one.draw('{"mark": ')
     assert (one.number, one.draw(spec(6))[:4]) == (before, "<svg")
 
 
 @pytest.mark.parametrize(
-    ("program", "seconds", "why"), [(DIES, SECONDS, "died"), (HANGS, 0.5, "too long")]
+    ("program", "seconds", "why"), [(DIES, SECONDS, "ended before"), (HANGS, 0.5, "too long")]
 )
 def test_who_dies_or_hangs_draws_nothing(
     tmp_path: Path, program: str, seconds: float, why: str
