@@ -1,1 +1,2 @@
-"""Commands that run on the service's machine. They manage `models.toml`, weights and API keys."""
+"""Commands that run on the service's machine. They manage the configured models (`models.toml`),
+their weights, and API keys."""

@@ -1,6 +1,6 @@
 """The commands `touchstone models`, `keys`, `reader` and `bench`, also available as `python -m
-cli`. The command `touchstone` belongs to the client (sdk/). It finds these commands through the
-entry points `touchstone.commands`. They need the code of the service."""
+cli`. The client (sdk/) provides the command `touchstone`. It finds these commands through the entry
+points `touchstone.commands`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HTTP and come with its client: pip install path/to/sdk
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return 0 on success."""
+    """Run the command and return its exit status, 0 for success."""
     words = sys.argv[1:] if arguments is None else arguments
     commands = {"bench": bench, "keys": keys, "models": models_command.main, "reader": reader}
     if not words or words[0] not in commands:
@@ -30,22 +30,21 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def bench(arguments: list[str]) -> int:
-    """Write the tables of the papers. The module is imported here because no other command needs
-    it."""
+    """Run `touchstone bench`, which writes the tables of the papers."""
     from bench.papers import command
 
     return command.main(arguments)
 
 
 def reader(arguments: list[str]) -> int:
-    """Train the reader model. The module is imported here because it needs torch."""
+    """Run `touchstone reader`, which trains the reader model."""
     from training.reader import command
 
     return command.main(arguments)
 
 
 def keys(arguments: list[str]) -> int:
-    """Run the gateway's command for keys. It needs the database but not the API."""
+    """Run `touchstone keys`, which manages API keys. It needs the database but not the API."""
     return subprocess.run([sys.executable, "-m", KEYS, *arguments], check=False).returncode  # noqa: S603
 
 

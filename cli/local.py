@@ -1,6 +1,5 @@
-"""The service in this process, without servers. The client's `Local()` uses it. A request passes
-the same checks and the same worker code as over HTTP, so its result has the same bytes. Nothing is
-stored."""
+"""Runs the service in this process, without servers. The client's `Local()` uses it. Requests are
+checked and scored by the same code as over HTTP, so results are equal. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -44,8 +43,8 @@ SCORES = "/v1/scores/"
 
 
 class LocalService:
-    """The metrics of this installation with the models of a `models.toml`, which are set for the
-    whole process. `device` is used for models whose entry has the device `auto`."""
+    """The metrics of this installation, with the models of a `models.toml`. `device` is used for
+    models whose device is `auto`."""
 
     def __init__(
         self, models_file: str | PathLike[str] | None = None, device: str | None = None
@@ -63,7 +62,7 @@ class LocalService:
         return frozenset(entry.name for entry in self._catalogue.entries)
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
-        """Return the status and JSON body for a request, after waiting for the end of its job."""
+        """Process a request and its job. Return the HTTP status and JSON body."""
         try:
             contract = _at(method, path)
             job = self._job(contract, self._read(contract, body))
@@ -111,7 +110,7 @@ class LocalService:
 
 
 class _Invalid(Exception):
-    """A request that does not match its contract."""
+    """A request that is not valid."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem["detail"])
@@ -119,8 +118,7 @@ class _Invalid(Exception):
 
 
 def on_device(catalogue: Catalogue, device: str | None) -> Catalogue:
-    """Return the catalogue with `device` set for models whose entry has the device `auto`. Raises
-    ValueError."""
+    """Return the models with `device` set for those whose device is `auto`. Raises ValueError."""
     if device is None:
         return catalogue
     moved = tuple(
@@ -133,7 +131,7 @@ def on_device(catalogue: Catalogue, device: str | None) -> Catalogue:
 
 
 def _at(method: str, path: str) -> ServiceContract:
-    """Return the contract of the service at this path. Raises NotThere."""
+    """Return the service at this path. Raises NotThere."""
     path = path.partition("?")[0]
     for contract in contracts().values():
         if method == "POST" and contract.path == path:

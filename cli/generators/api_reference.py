@@ -1,7 +1,5 @@
-"""The guide's list of routes, events and counters, `docs/guide/reference.md`.
-
-It is generated from the API's description and from the lines that declare counters.
-"""
+"""Writes the guide's list of routes, events and counters, `docs/guide/reference.md`. It is
+generated from the API's description and from the lines of code that declare counters."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The command `python -m cli.generators.api_size`, which measures the API's description. It fails
-above a limit, so that the API does not grow unnoticed. Bytes are those of the compact description
-with its examples."""
+"""The command `python -m cli.generators.api_size`, which measures the size of the API's
+description. It fails above a limit, so that the API does not grow unnoticed."""
 
 from __future__ import annotations
 
@@ -16,7 +15,8 @@ LIMITS = {"operations": 45, "schemas": 200, "bytes": 400_000, **FIELDS}
 
 
 def counts(description: Mapping[str, Any]) -> dict[str, int]:
-    """Return the number of operations, schemas and bytes, and of fields of some requests."""
+    """Return the size of the description: its operations, schemas and bytes, and the fields of some
+    requests."""
     methods = (name for path in description["paths"].values() for name in path)
     schemas = description["components"]["schemas"]
     compact = json.dumps(description, ensure_ascii=False, separators=(",", ":"))

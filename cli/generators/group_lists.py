@@ -1,4 +1,5 @@
-"""Writes the lists of groups: `data/lexicons` as printed, and `data/groups` with additional names.
+"""Writes lists of the names of protected groups: `data/lexicons` as printed in the paper, and
+`data/groups` with more names.
 
     make group-names  # `data/groups` (Node.js fetches the nationalities)
     python -m cli.generators.group_lists --printed protected_groups.json
@@ -9,8 +10,7 @@ Sources:
 - i18n-nationality 1.4.0 (npm, MIT): nationalities in English, German, French, Spanish, Italian.
 - `data/group_names.json`: our own names, where the sources have none.
 
-German and Romance names are inflected here, so that matching only looks words up. A few of the
-inflected forms are not real words. The same input gives the same bytes.
+German and Romance names are inflected here. A few of the inflected forms are not real words.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Json = dict[str, Any]
 
 
 def build_printed(source: Path, target: Path) -> list[Path]:
-    """Write one file per policy and language to `target`. Return the paths, sorted. Raises
-    ValueError if our own names are assigned to a category that the policy does not have."""
+    """Write one list per policy and language to the folder `target`. Return the paths, sorted.
+    Raises ValueError if one of our own names is in a category that the policy does not have."""
     placement = _own_names()["placement"]
     tables = "Hu & Lee, EACL 2026, arXiv:2601.13547, appendix A.6,"
     files = []
@@ -68,7 +68,7 @@ def build_printed(source: Path, target: Path) -> list[Path]:
 
 
 def build_names(nationalities: Path, target: Path) -> list[Path]:
-    """Write one file of names per language to `target`. Return the paths."""
+    """Write one list of group names per language to the folder `target`. Return the paths."""
     terms = _own_names()
     files = []
     for language in LANGUAGES:
@@ -247,7 +247,7 @@ def _romance(name: str, language: str) -> Iterator[str]:
 
 
 def main() -> None:
-    """Rebuild the files in the data folder."""
+    """Write all lists to the data folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--printed", type=Path, help="the transcribed tables")
     parser.add_argument("--nationalities", type=Path, help="folder `langs` of i18n-nationality")

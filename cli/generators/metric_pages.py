@@ -1,8 +1,5 @@
-"""The generated parts of a metric's page in the guide: an example, and the parts of a result.
-
-Pages of `docs/guide/metrics/` are written by hand, except between the marks of `WRITTEN`.
-`cli.generators.reference` writes and checks these parts with the other pages.
-"""
+"""Writes the generated parts of each metric's page in the guide: an example, and a table of the
+result's fields. The rest of these pages (`docs/guide/metrics/`) is written by hand."""
 
 from __future__ import annotations
 
@@ -31,8 +28,8 @@ CUT = "…"
 
 
 def metric_pages() -> dict[Path, str]:
-    """Return the up-to-date text of each page by its path. Raises ValueError if a page lacks one of
-    the marks."""
+    """Return the up-to-date text of each page by its path. Raises ValueError if a page has no place
+    for the generated parts."""
     return {FOLDER / f"{name}.md": page(name) for name in sorted(metrics())}
 
 

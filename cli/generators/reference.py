@@ -1,9 +1,8 @@
-"""Generated pages of the guide: errors, settings, routes, events and counters, the metrics' pages,
-and the tables of metrics, problems and reasons for no test.
+"""Writes the generated pages of the guide: errors, settings, routes, events, counters, and tables
+about the metrics.
 
-`python -m cli.generators.reference write` writes them, and `check` fails if one is out of date.
-Their text comes from the code: the docstring and the cure of an error class, and the description of
-a settings field. A setting is listed for the processes whose modules use it.
+`python -m cli.generators.reference write` writes them, and `check` fails if one is out of date. The
+text comes from the code: docstrings of errors and descriptions of settings.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ def pages() -> dict[Path, str]:
 
 
 def with_table(file: Path, table: Iterator[str]) -> str:
-    """Return the page with this table between its marks."""
+    """Return the page with this table inserted in its place."""
     before, begin, rest = file.read_text("utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     return "".join((before, begin, *table, end, after))
@@ -118,7 +117,7 @@ def untested_table() -> Iterator[str]:
 
 
 def metrics_table() -> Iterator[str]:
-    """Yield one row per metric: its name and its question."""
+    """Yield one table row per metric, with its name and the question that it answers."""
     yield "\n| metric | the question |\n|---|---|\n"
     for name, contract in metrics().items():
         yield f"| [`{name}`](docs/guide/metrics/{name}.md) | {contract.summary} |\n"
@@ -126,7 +125,7 @@ def metrics_table() -> Iterator[str]:
 
 
 def errors() -> dict[str, type[ScoringError]]:
-    """Return the first class of each slug, for all errors that are raised on purpose."""
+    """Return all errors that the API can return, by the last part of their type (slug)."""
     for package in (services.gateway, services.scheduler, shared):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             is_entry = module.name.endswith("__main__") or ".migrations" in module.name
@@ -146,7 +145,7 @@ def _tree(kind: type[ScoringError]) -> Iterator[type[ScoringError]]:
 
 
 def errors_page() -> Iterator[str]:
-    """Yield one entry with an anchor for each slug."""
+    """Yield the text of the page about errors, with one section per error."""
     yield "# Errors\n\n" + WRITTEN
     yield f"""\
 Every error is `application/problem+json` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)); a
@@ -255,7 +254,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def readers_of(name: str) -> set[str]:
-    """Return the processes whose modules read this setting."""
+    """Return the names of the processes that use this setting."""
     accessors = {name} | {
         property_name for property_name, uses in _properties().items() if name in uses
     }

@@ -1,6 +1,7 @@
-"""The command `touchstone models add SOURCE`, which creates an entry without downloading weights. A
-branch is pinned to its current commit. Kind, outputs and languages come from the configuration and
-the model card. Models that no worker could load are refused with advice."""
+"""The command `touchstone models add SOURCE`, which adds a model to `models.toml` without
+downloading its weights. A branch is pinned to its current commit. The model's kind, outputs and
+languages come from its configuration and model card. Models that cannot be loaded are refused with
+advice."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ SERVE_GGUF = (
 
 @dataclass(frozen=True)
 class Found:
-    """The facts about the source of a model. `notes` are messages for the user."""
+    """The facts found about a model. `notes` are messages for the user."""
 
     source: str
     card: str | None = None
@@ -70,7 +71,7 @@ class Found:
 
 
 def addition(options: Namespace, settings: Settings) -> tuple[str, list[str]]:
-    """Return the text of the entry, and messages about it. Raises CommandError."""
+    """Return the text to add to `models.toml`, and messages for the user. Raises CommandError."""
     source = resolve_source(options.source, settings)
     keys: dict[str, entries.Value | None] = {
         "name": _free_name(options, source, settings.models_file),
@@ -195,7 +196,7 @@ def read_catalogue(file: Path) -> Catalogue:
 
 
 def resolve_source(source: str, settings: Settings) -> Found:
-    """Return the facts about a source in the form that users write it. Raises CommandError."""
+    """Return the facts about a model, given its source as users write it. Raises CommandError."""
     scheme, _, rest = source.partition(":")
     if scheme in (*SERVED, "embedded"):
         return Found(source)

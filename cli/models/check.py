@@ -1,9 +1,8 @@
 """The command `touchstone models check [NAME...]`, which loads models and sends some texts to each.
 
-For a model with weights it prints state, labels, limit, languages, dtype and memory. It then prints
-an answer with its time, and the results of six probes. They are a text in a batch, too long a text,
-no text, special tokens, an unknown language, and different texts. For a server it prints its
-abilities. The exit status is 1 if a model cannot be used.
+It prints what each model can do, an answer with its time, and the results of six tests. The tests
+include too long a text, no text, special tokens and an unknown language. The exit status is 1 if a
+model cannot be used.
 """
 
 from __future__ import annotations
@@ -180,7 +179,7 @@ def _dtype_reason(entry: ModelEntry, use: ModelUse) -> str | None:
 
 
 def format_report(report: Report) -> str:
-    """Return the report as text with one line per fact."""
+    """Return the facts as text, one per line."""
     error = f": {report['error']}" if report.get("error") else ""
     lines = [f"{report['name']}  {report['state']}{error}"]
     labels = [f"{label} = {', '.join(of) or '1 - other'}" for label, of in _items(report, "labels")]
@@ -251,7 +250,7 @@ Rows = Callable[..., list[Floats]]  # of texts
 
 @dataclass(frozen=True)
 class Probed:
-    """The result of a probe. `good` is true if the probe found no problem."""
+    """The result of one test of a model. `good` means that it found no problem."""
 
     good: bool
     said: str
@@ -259,7 +258,7 @@ class Probed:
 
 @dataclass(frozen=True)
 class ModelOutputs:
-    """The output of a model that was run in this process. `limit` is the number of tokens that it
+    """The answers of a model that was run in this process. `limit` is the number of tokens that it
     reads."""
 
     answer: str
@@ -271,7 +270,7 @@ class ModelOutputs:
 def check_model(
     models: Models, name: str, dtype: str, languages: Sequence[str] | None
 ) -> ModelOutputs:
-    """Measure one answer of the model, then run the probes. Raises ScoringError if the answer
+    """Measure one answer of the model, then run the tests. Raises ScoringError if the answer
     fails."""
     if models.kind(name) in ("similarity", "cross-encoder"):
         return _check_similarity(models, name, TOLERANCE.get(dtype, COARSE))

@@ -1,6 +1,6 @@
-"""The commands for your own models: add them to models.toml, download their weights, and try them.
-The commands use this machine's `models.toml` (`TOUCHSTONE_MODELS_FILE`) and weights
-(`TOUCHSTONE_MODELS_DIR`). Only `add`, `pull` and `convert` use the model hub."""
+"""The commands `touchstone models`: add your own models to models.toml, download their weights, and
+try them. TOUCHSTONE_MODELS_FILE names the file and TOUCHSTONE_MODELS_DIR the folder of the weights.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
     commands = result.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name: str, says: str, run: Callable[..., int]) -> Callable[..., object]:
-        """Add a sub-command and return its `add_argument`."""
+        """Add a sub-command. Return the function that adds its options."""
         subparser = commands.add_parser(name, help=says, description=says)
         subparser.set_defaults(run=run)
         return subparser.add_argument
@@ -108,7 +108,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command. Return 0 on success."""
+    """Run the command and return its exit status, 0 for success."""
     if arguments[:1] == ["check"]:  # it loads models: a process with the libraries for that
         return _run(CHECK, *arguments[1:])
     options = parser().parse_args(arguments)
@@ -124,7 +124,7 @@ def main(arguments: list[str]) -> int:
 
 
 def add(options: argparse.Namespace, settings: Settings) -> int:
-    """Print the new entry and append it to models.toml, or with `--replace` replace the entry of
+    """Add a model to models.toml and print the new entry. With `--replace`, replace the entry of
     the same name."""
     block, lines = addition(options, settings)
     sys.stdout.write(block)
@@ -284,8 +284,7 @@ def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
 
 
 def request_reload(options: argparse.Namespace, startup_settings: Settings) -> int:
-    """Increase the number that all processes poll for reloading. Fails if the local models.toml
-    cannot be read."""
+    """Make all processes read models.toml again. Fails if the local file cannot be read."""
     faults = (
         read_catalogue(startup_settings.models_file).faults
         if startup_settings.models_file.is_file()

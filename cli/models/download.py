@@ -1,9 +1,5 @@
-"""The command `touchstone models pull`, which downloads weights into the hub client's cache.
-
-The hub's client downloads the files and can resume. Every file is then hashed and compared with its
-name in the cache. This is the SHA-256 that the hub states for a large file, and git's SHA-1 for a
-small one.
-"""
+"""The command `touchstone models pull`, which downloads weights from the model hub. Downloads can
+be resumed. Afterwards, every file is checked against the hash that the hub states."""
 
 from __future__ import annotations
 
@@ -27,8 +23,8 @@ PIECE_BYTES = 4_194_304
 
 
 def download_model(entry: ModelEntry, settings: Settings, *, pickles: bool = False) -> Path:
-    """Download and verify all files of a hub model, and return their folder. `pickles` includes
-    pickled weights if there are no safetensors; only `convert` uses it. Raises CommandError."""
+    """Download and verify all files of a model, and return their folder. `pickles` allows pickled
+    weights if there are no safetensors. Raises CommandError."""
     token = secret("HF_TOKEN")
     key = token.get_secret_value() if token else None
     with Hub(settings.hub, key) as hub:
@@ -50,8 +46,7 @@ def download_model(entry: ModelEntry, settings: Settings, *, pickles: bool = Fal
 
 
 def select_files(files: tuple[str, ...], patterns: tuple[str, ...]) -> list[str]:
-    """Return the matching files, small files first, so that their errors show before the weights
-    are downloaded."""
+    """Return the files that match the patterns, small files first."""
     selected = [file for file in files if any(fnmatch(file, pattern) for pattern in patterns)]
     return sorted(selected, key=lambda file: (file.endswith((".safetensors", ".bin")), file))
 
@@ -120,7 +115,7 @@ def progress(label: str, done: int, total: int | None, seconds: float) -> str:
 
 
 def changed_files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a snapshot whose hash differs from their name in the cache."""
+    """Yield the downloaded files whose hash is wrong."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.is_symlink():
             blob = path.resolve()

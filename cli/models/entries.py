@@ -1,5 +1,5 @@
-"""Editing of the text of `models.toml`: adds a block for a model, and sets keys of an existing one.
-The text is changed in place, so comments are preserved."""
+"""Edits the text of `models.toml`: adds models, and sets keys of existing ones. Comments are
+preserved."""
 
 from __future__ import annotations
 
@@ -15,21 +15,19 @@ Value = str | tuple[str, ...] | Mapping[str, tuple[str, ...]]
 
 
 def block(keys: Mapping[str, Value | None]) -> str:
-    """Return the text of an entry with one line per key. Keys with the value None are left out."""
+    """Return the text of a new entry for `models.toml`. Keys with the value None are left out."""
     lines = [f"{key} = {toml(value)}" for key, value in keys.items() if value is not None]
     return "\n".join(["[[models]]", *lines]) + "\n"
 
 
 def prompt_block(keys: Mapping[str, Value]) -> str:
-    """Return the table `[models.prompt]` of the preceding entry, or an empty string without
-    keys."""
+    """Return the text of the table `[models.prompt]`, or an empty string without keys."""
     lines = [f"{key} = {toml(value)}" for key, value in keys.items()]
     return "\n".join(["", "[models.prompt]", *lines]) + "\n" if lines else ""
 
 
 def toml(value: Value) -> str:
-    """Return the value as a TOML string, array or inline table of arrays. TOML has the same escapes
-    as JSON."""
+    """Return the value as TOML: a string, array or inline table."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, tuple):
@@ -38,15 +36,15 @@ def toml(value: Value) -> str:
 
 
 def append(file: Path, text: str) -> None:
-    """Append a block to the file. Raises OSError."""
+    """Append an entry to `models.toml`. Raises OSError."""
     before = file.read_text("utf-8") if file.exists() else "schema = 2\n"
     gap = "\n" if before.endswith("\n") else "\n\n"
     _write(file, before + gap + text)
 
 
 def replace(file: Path, text: str, name: str) -> bool:
-    """Replace this model's block and its tables, or append the block. Return True if the model
-    existed. Comments before and after the block are preserved. Raises OSError."""
+    """Replace the entry of this model, or append it. Return True if the model already had one.
+    Comments around the entry are preserved. Raises OSError."""
     lines = file.read_text("utf-8").splitlines(keepends=True) if file.exists() else []
     try:
         start, _ = _lines_of_block(lines, name)
@@ -63,8 +61,8 @@ def replace(file: Path, text: str, name: str) -> bool:
 
 
 def set_key(file: Path, name: str, key: str, value: str) -> None:
-    """Set a key of this model. A new key is inserted after `source`. Raises OSError, and ValueError
-    if the model's block is not found."""
+    """Set a key in the entry of this model. Raises OSError, and ValueError if there is no such
+    entry."""
     lines = file.read_text("utf-8").splitlines(keepends=True)
     start, end = _lines_of_block(lines, name)
     line = f"{key} = {toml(value)}\n"

@@ -1,6 +1,5 @@
-"""The client of the model hub for `touchstone models`. It lists the files of a repository and reads
-small ones. `download` fetches the weights. `HF_ENDPOINT` and `HF_TOKEN` are variables of the hub's
-own client."""
+"""A client of the model hub (Hugging Face) for `touchstone models`. It lists the files of a
+repository and reads small ones. The variables `HF_ENDPOINT` and `HF_TOKEN` apply."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ class Repository:
 
 
 class Hub:
-    """A connection to the model hub. Use it in a `with` statement, which closes it. Methods raise
+    """A connection to the model hub. Use it in a `with` statement. Its methods raise
     CommandError."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
@@ -58,7 +57,7 @@ class Hub:
         return Repository(name, str(description["sha"]), files)
 
     def file(self, repository: Repository, path: str) -> bytes | None:
-        """Return the content of a small file, or None."""
+        """Return the content of a small file, or None if it does not exist."""
         if path not in repository.files:
             return None
         location = f"/{repository.name}/resolve/{repository.commit}/{quote(path)}"
@@ -68,7 +67,7 @@ class Hub:
         return content
 
     def converted(self, name: str) -> Repository | None:
-        """Return the newest pull request with safetensors, or None."""
+        """Return the newest pull request that adds safetensors, or None."""
         listed = self._get(name, f"/api/models/{name}/refs?include_prs=1").json()
         requests = sorted(listed.get("pullRequests") or (), key=_number, reverse=True)
         for pull_request in requests[:CONVERSIONS]:

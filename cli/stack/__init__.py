@@ -1,6 +1,3 @@
-"""The service on one machine: Redis and PostgreSQL from wheels, and our processes.
-
-Start it with `python -m cli.stack serve` or `python -m cli.stack demo`. Suggested reading order:
-`stack` (everything together), `servers` (Redis and PostgreSQL), `processes` and `liveness` (start
-and restart of our processes), `startup` (the wait), `demo` (the examples).
-"""
+"""Runs the service on one machine, including Redis and PostgreSQL. Start it with `python -m
+cli.stack serve` or `python -m cli.stack demo`. The module `stack` starts everything, `servers`
+Redis and PostgreSQL, and `processes` the service's processes."""

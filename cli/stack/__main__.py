@@ -1,5 +1,5 @@
-"""The commands `python -m cli.stack serve`, which keeps running, and `python -m cli.stack demo`,
-which scores examples and stops."""
+"""The commands to run the service on one machine. `python -m cli.stack serve` keeps running.
+`python -m cli.stack demo` scores examples and stops."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ PIPED_WIDTH = 132  # columns, where nobody's terminal says
 
 
 class RobustConsole(Console):
-    """A console that becomes silent when the reader of its pipe exits. The service continues."""
+    """A console that becomes silent, without stopping the service, when its output can no longer be
+    written."""
 
     def on_broken_pipe(self) -> None:
-        """Discard all further output. Also discard the log if it went to the same pipe."""
+        """Discard all further output. If the log goes to the same pipe, discard it, too."""
         self.quiet = True
         nowhere = os.open(os.devnull, os.O_WRONLY)
         if os.path.sameopenfile(STDOUT, STDERR):
@@ -84,7 +85,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return 0 on success."""
+    """Run the command and return its exit status, 0 for success."""
     options = parse(arguments)
     for name in SIGNALS:
         signal.signal(name, _handle_signal)

@@ -1,9 +1,9 @@
-"""Backups in object storage: `python -m cli.stack.backup keep FILE --files URL --at URL`.
+"""Backups of the database and the batch files: `python -m cli.stack.backup keep FILE --files URL
+--at URL`.
 
-A backup is a dump written by `pg_dump` and the batch files of the same time. `keep` stores both
-under the time, and deletes old backups, but never the newest. A batch file never changes. It is
-copied once, and deleted with the last backup that lists it. `list` prints the names of backups.
-`fetch` copies a dump, for `pg_restore`, and its files. The chart in k8s/touchstone uses both.
+`keep` stores a dump written by `pg_dump` with the batch files of the same time. It also deletes old
+backups, but never the newest. `list` prints the names of backups. `fetch` copies a dump and its
+files, for `pg_restore`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Backups:
         self._system, self._root = _filesystem_of(url)
 
     def store(self, dump: Path, files: str, now: datetime) -> str:
-        """Store a dump and the batch files under the URL `files`. Return the name of the new
+        """Store a dump with the batch files under the URL `files`. Return the name of the new
         backup. Raises ValueError if `dump` was not written by pg_dump, and OSError."""
         with dump.open("rb") as stream:
             if stream.read(len(MAGIC)) != MAGIC:
@@ -62,8 +62,7 @@ class Backups:
         return _names(self._system, self._root, DUMP)
 
     def delete_old(self, before: datetime) -> list[str]:
-        """Delete backups older than `before`, except the newest. Return the names of the deleted
-        backups."""
+        """Delete backups older than `before`, except the newest. Return their names."""
         limit = f"touchstone-{before:{TIME}}.dump"
         old = [name for name in self.names()[:-1] if name < limit]
         for name in old:
@@ -152,7 +151,7 @@ def _copy(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command. Return 1 if it fails."""
+    """Run the command and return its exit status, 1 if it fails."""
     options = _parser().parse_args(arguments)
     backups = Backups(options.at)
     try:

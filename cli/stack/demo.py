@@ -1,5 +1,4 @@
-"""Scores the examples over the API. It sends all of them, waits for the results and prints a
-table."""
+"""Scores examples over the API, waits for the results, and prints a table."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ METRICS = ("htc", "qf", "tgi", "cc")
 
 
 class DemoFailed(RuntimeError):
-    """An example has no score."""
+    """An example got no score."""
 
 
 def run(stack: Stack, examples: Path, console: Console) -> None:
@@ -53,8 +52,8 @@ def _lines(examples: Path) -> list[Json]:
 
 
 class Patience:
-    """Waits without a deadline while jobs end or processes work. Reports the progress if the output
-    is not a terminal."""
+    """Waits as long as jobs end or processes work. Prints the progress if the output is not a
+    terminal."""
 
     def __init__(self, stack: Stack, console: Console) -> None:
         logs = stack.folder / "logs"
@@ -67,7 +66,8 @@ class Patience:
         )  # or a bar says it
 
     def check(self, waited_for: str) -> None:
-        """Check the progress while waiting. Raises DemoFailed if nothing has changed for long."""
+        """Check if there is progress. Raises DemoFailed if nothing has changed for long.
+        `waited_for` names the goal."""
         self._say(waited_for)
         if any(
             [movement.has_changed(waited_for) for movement in self._movements]
@@ -136,7 +136,7 @@ def _number(value: float | None) -> str:
 
 
 def summary_line(result: Json) -> str:
-    """Return the line of text that best explains this score."""
+    """Return the sentence that best explains this score."""
     parts = []
     if result["verdict"] != "holds_up":
         parts.append(result["reason"].rstrip("."))

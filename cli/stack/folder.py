@@ -1,11 +1,6 @@
-"""The data folder of one machine, which other users cannot read.
-
-It contains texts, keys and passwords. Folders therefore have mode 0700 and files 0600. PostgreSQL
-refuses to run as root. If we are root, it runs as another user, who owns the folders above its
-data. Root can still enter these folders, but nobody else can.
-
-Only one stack can use a folder, and only one server a port. Keys are created once.
-"""
+"""The data folder of one machine, which other users cannot read. It contains texts, keys and
+passwords. PostgreSQL refuses to run as root. If we are root, it runs as another user, who owns its
+folder. Only one running service can use a folder."""
 
 from __future__ import annotations
 
@@ -62,7 +57,7 @@ def acquire_folder(folder: Path) -> Iterator[None]:
 
 
 def check_port_free(host: str, port: int) -> None:
-    """Raise NotReady if a process already listens on this port."""
+    """Raise NotReady if another process already listens on this port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -72,7 +67,7 @@ def check_port_free(host: str, port: int) -> None:
 
 
 def load_key(folder: Path, name: str) -> str:
-    """Return the key `<name>.key` in this folder. Create the key if it is missing."""
+    """Return the secret key stored as `<name>.key` in this folder. Create it if it is missing."""
     file = folder / f"{name}.key"
     if not file.exists():
         fresh = folder / f"{name}.key.new"

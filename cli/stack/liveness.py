@@ -1,6 +1,5 @@
-"""Probes a process periodically and kills it if it does not respond, so that it is restarted. Until
-a process has been ready once, it need not respond while its log grows or it uses processor time.
-The limits are generous, since a busy machine must not cause restarts."""
+"""Checks regularly that a process responds, and kills it if it does not, so that it is restarted. A
+process that is still starting may take as long as it makes progress."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ logger = telemetry.logger(__name__)
 
 
 class ProcessProgress:
-    """The progress of a process. Progress means a new reason for waiting, a growing log, or use of
+    """Tells if a process makes progress: its reasons for waiting change, its log grows, or it uses
     processor time."""
 
     def __init__(self, child: Child, logs: Path, seconds: float) -> None:
@@ -38,8 +37,8 @@ class ProcessProgress:
         self._seen: tuple[int | None, int, tuple[str, ...]] | None = None
 
     def has_changed(self, *reports: str) -> bool:
-        """Return True if the process has made progress since this method last returned True.
-        `reports` are the current reasons for waiting."""
+        """Return True if the process has made progress since the last True. `reports` are its
+        current reasons for waiting."""
         pid = self._child.process.pid if self._child.process else None
         now = (pid, self._log.stat().st_size if self._log.exists() else 0, reports)
         used = cpu_time(pid)
@@ -50,8 +49,8 @@ class ProcessProgress:
 
 
 def cpu_time(pid: int | None) -> float:
-    """Return the processor time in seconds of the process and its children, or 0 if the process no
-    longer exists."""
+    """Return the processor time in seconds that a process and its children have used. Return 0 if
+    the process no longer exists."""
     try:
         process = psutil.Process(pid) if pid else None
         family = [process, *process.children(recursive=True)] if process else []
@@ -67,8 +66,8 @@ class ProbeResponse:
 
 
 def reasons(response: httpx.Response) -> tuple[str, ...]:
-    """Return the reasons why a process is not ready, such as models that are not loaded. The tuple
-    is empty if the process is ready."""
+    """Return why a process is not ready, for example the models that it is still loading. The tuple
+    is empty if it is ready."""
     if response.is_success:
         return ()
     try:
@@ -95,7 +94,7 @@ def _obstacles(body: dict[str, Any]) -> Iterator[str]:
 
 
 class Liveness:
-    """A monitor of one process in a separate thread."""
+    """Checks one process regularly, in a separate thread."""
 
     def __init__(
         self, child: Child, probe: Probe, logs: Path, silent_seconds: float, stalled_seconds: float
@@ -112,7 +111,7 @@ class Liveness:
         self._failures = 0
 
     def watch(self, stopping: threading.Event) -> None:
-        """Probe until `stopping` is set."""
+        """Check the process regularly until `stopping` is set."""
         # both halves of the silence must fit twice; no proxy stands between us and our own
         with httpx.Client(timeout=self._silent_seconds / 2, trust_env=False) as client:
             while not stopping.wait(self._next_pause()):
@@ -129,7 +128,7 @@ class Liveness:
         return self._pause
 
     def check(self, client: httpx.Client) -> bool:
-        """Probe the process once. Return True if it has not responded for too long."""
+        """Check the process once. Return True if it has not responded for too long."""
         if self._life is not self.child.process:
             self._begin()
         patience = self._silent_seconds if self.ready else self._stalled_seconds

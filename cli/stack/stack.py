@@ -57,8 +57,8 @@ def running(
     say: Say = without_progress,
     say_at_end: Say = without_progress,
 ) -> Iterator[Stack]:
-    """Start everything, wait until it is ready, and stop everything at the end of the block. There
-    is no deadline as long as processes make progress. Raises NotReady with the reason."""
+    """Run the service while the block runs. Wait first until everything is ready, as long as
+    processes make progress. Raises NotReady with the reason."""
     folder = folder.resolve()
     logs = folder / "logs"
     try:
@@ -100,7 +100,7 @@ def running(
 
 
 def check(settings: Settings) -> None:
-    """Raise NotReady for errors that can be found before the start."""
+    """Raise NotReady for errors in the settings that can be found before the start."""
     try:
         load_catalogue(settings.models_file)
     except ValueError as error:
@@ -112,7 +112,7 @@ def check(settings: Settings) -> None:
 
 
 def check_exposure(settings: Settings, database_url: str) -> None:
-    """Raises NotReady if the gateway would refuse to serve other machines without keys."""
+    """Raise NotReady if the gateway would serve other machines without keys."""
     engine = connect(database_url)
     try:
         keys_needed(settings, engine)
@@ -140,7 +140,7 @@ def _servers(
     folder: Path, settings: Settings, postgres: Postgres | None, supervisor: Supervisor
 ) -> dict[str, str]:
     """Return environment variables with the addresses of Redis and PostgreSQL. Servers that the
-    settings do not name are started here. The ledger is migrated."""
+    settings do not name are started here. The database is brought to the current version."""
     redis_url = settings.redis_url.get_secret_value()
     database_url = settings.database_url.get_secret_value()
     if postgres is not None:

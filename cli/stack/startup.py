@@ -1,6 +1,5 @@
-"""Waits for starting processes without a deadline while they make progress, and reports the
-progress. The start fails when a process dies or makes no progress for a long time. A large model on
-a busy machine takes as long as it needs."""
+"""Waits until all processes are ready, and reports the progress. The start fails when a process
+dies or makes no progress for a long time. There is no other deadline."""
 
 from __future__ import annotations
 
@@ -23,8 +22,8 @@ TAIL_LINES, TAIL_CHARACTERS = 12, 4_000
 
 
 def await_ready(supervisor: Supervisor, logs: Path, patience: float, say: Say) -> None:
-    """Wait until every process with probes has been ready once. Raises NotReady. `patience` is the
-    maximum number of seconds without progress in a process."""
+    """Wait until every process has been ready once. `patience` is how many seconds a process may
+    make no progress. Raises NotReady."""
     while True:
         for child in supervisor.children:
             if child.deaths or not child.is_running:
@@ -58,8 +57,8 @@ def tail(child: Child, logs: Path) -> str:
 
 
 class Reporter:
-    """Reports unfinished processes and their waiting times. In a terminal this is one changing
-    line, otherwise one line per change and every few seconds."""
+    """Reports which processes are not ready, and for how long. A terminal shows this in one
+    changing line. Other output gets a line per change and every few seconds."""
 
     def __init__(self, console: Console, update: Callable[[str], None] | None = None) -> None:
         self._console, self._update = console, update
@@ -74,7 +73,7 @@ class Reporter:
             self._report(waited_for)
 
     def repeat(self, stop: threading.Event, over: Callable[[], bool]) -> None:
-        """Repeat the last report while no checks are made, for example while PostgreSQL starts."""
+        """Repeat the last report until `stop` is set, while nothing new is reported."""
         while not (stop.wait(SAID_EVERY_SECONDS) or over()):
             with self._lock:
                 if self._since:
@@ -113,8 +112,7 @@ def _process(waited_for: str) -> str:
 def progress_reporter(
     console: Console, over: Callable[[], bool] = lambda: False
 ) -> Iterator[Reporter]:
-    """Yield a reporter for the block. `over` returns True once nobody waits, although processes may
-    still be ending."""
+    """Yield a reporter for the block. `over` returns True once nobody waits any more."""
     with ExitStack() as held:
         reporter = Reporter(console)
         if console.is_terminal:

@@ -1,2 +1,2 @@
-"""The gateway. It receives HTTP requests and writes ledger rows and queue messages. It loads no
-model code."""
+"""The gateway: the process that answers HTTP requests. It stores jobs in the jobs database and puts
+messages into the workers' queues. It runs no models."""

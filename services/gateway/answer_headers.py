@@ -1,6 +1,6 @@
-"""Middleware for default response headers, redirects to the same host, and HEAD requests. The
-defaults forbid caching and content sniffing. HEAD has the same status and headers as GET, without a
-body (RFC 9110, sections 9.1 and 9.3.2). As ASGI middleware, both apply to every route."""
+"""Middleware for default response headers, for redirects, and for HEAD requests. The default
+headers forbid caching and content sniffing. A HEAD request gets the status and headers of GET
+without a body (RFC 9110, sections 9.1 and 9.3.2)."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class DefaultHeadersMiddleware:
 
 
 def without_host(location: str) -> str:
-    """Return the path of a redirect without its host. When Starlette adds a trailing slash, it
-    copies the request's Host header. A cache could then send other clients to a forged host."""
+    """Return the path of a redirect without its host. Otherwise a forged Host header could send
+    other clients to another site through a cache."""
     scheme, mark, rest = location.partition("://")
     if not mark or not scheme.isalpha():
         return location
@@ -45,9 +45,8 @@ def without_host(location: str) -> str:
 
 
 class HeadMiddleware:
-    """ASGI middleware that answers HEAD by calling the application with GET and dropping the body.
-    A streamed body (an event stream or a file) ends after the head, since its sender sees a
-    disconnect."""
+    """ASGI middleware that answers HEAD requests. It calls the application with GET and drops the
+    body. A stream ends right after its headers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

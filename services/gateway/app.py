@@ -1,4 +1,4 @@
-"""Assembly of the HTTP application."""
+"""Creates the HTTP application of the gateway."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ A score measures an explanation. It is not legal compliance.
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """Build the gateway. Raises ValueError for a webhook key that is not a Fernet key."""
+    """Create the gateway's HTTP application. Raises ValueError if the key for webhook secrets is
+    not a Fernet key."""
     app = FastAPI(
         title="Touchstone",
         version=SERVICE_VERSION,

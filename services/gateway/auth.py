@@ -1,9 +1,9 @@
-"""Authentication: turns `Authorization: Bearer tsk_…` into a tenant with scopes, or answers 401,
-403 or 429.
+"""Authentication of API requests. The header `Authorization: Bearer tsk_…` identifies a tenant and
+its permissions (scopes). Otherwise the response is 401, 403 or 429.
 
-If no key was ever created (`authentication = auto`), every caller is the tenant `default`. On HTML
-pages the session replaces the key. Every object that a request refers to must belong to its tenant:
-a webhook endpoint, a batch, the jobs of a report.
+With `authentication = auto`, every caller is the tenant `default` until a key is created. HTML
+pages use a session cookie in place of the key. A request may only refer to objects of its own
+tenant.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
 
 
 def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
-    """Return a dependency that accepts callers with one of these scopes and within their rate
-    limit. It raises NotAuthenticated, Forbidden, QuotaExceeded or Unavailable."""
+    """Return a FastAPI dependency that accepts only callers with one of these scopes. It also
+    enforces their rate limit. It raises NotAuthenticated, Forbidden, QuotaExceeded or Unavailable.
+    """
 
     async def caller_of(request: Request, gateway: Gateway, credentials: Credentials) -> Caller:
         if not await requires_key(gateway):
@@ -82,9 +83,9 @@ async def authenticate(gateway: State, secret: str) -> Caller:
 
 
 def with_key_check(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
-    """Wrap the read function of a long stream so that it checks the key periodically. It then
-    raises NotAuthenticated once the key is revoked or expired, or once a stream without a key needs
-    one."""
+    """Wrap the read function of a long stream so that it checks the caller's key from time to time.
+    The wrapped function raises NotAuthenticated once the key is revoked or expired, or once keys
+    become required."""
     key = caller.key
 
     async def check() -> None:
@@ -125,8 +126,8 @@ Administrator = Annotated[Caller, Depends(needs("admin"))]
 
 
 def check_access(connection: Connection, request: JobRequest, tenant: str) -> None:
-    """Raise BadInput if the request refers to objects of another tenant, with the same error as if
-    they did not exist."""
+    """Raise BadInput if the request refers to another tenant's objects. The error is the same as
+    for objects that do not exist."""
     if request.webhook is not None:
         try:
             webhooks.find_endpoint(connection, request.webhook, tenant)
@@ -147,8 +148,8 @@ def check_access(connection: Connection, request: JobRequest, tenant: str) -> No
 
 
 async def session_caller(request: Request, gateway: Gateway) -> Caller:
-    """Return the caller to whom this session belongs. The session may read jobs. Raises
-    NotAuthenticated, QuotaExceeded."""
+    """Return the caller that is logged in to this browser session. Raises NotAuthenticated,
+    QuotaExceeded."""
     caller = ANYBODY
     key = await _key_of_session(request, gateway)
     if key is not None:
@@ -172,13 +173,14 @@ async def _key_of_session(request: Request, gateway: State) -> Key | None:
 
 
 def with_session_check(request: Request, gateway: State, look: Look[T]) -> Look[T]:
-    """Wrap the read function of an open page so that it checks the session periodically. It then
-    raises NotAuthenticated once the session or its key has ended. It uses no quota."""
+    """Wrap the read function of an open page so that it checks the session from time to time. The
+    wrapped function raises NotAuthenticated once the session or its key has ended. The checks use
+    no quota."""
     return _with_check(lambda: _key_of_session(request, gateway), look, time.monotonic())
 
 
 def check_scope(caller: Caller, *scopes: Scope) -> None:
-    """Raise Forbidden if the caller has none of these scopes."""
+    """Raise Forbidden unless the caller has one of these scopes."""
     if not caller.has_scope(*scopes):
         raise Forbidden(f"your key lacks the scope {' or '.join(scopes)}")
 
@@ -187,7 +189,7 @@ Viewer = Annotated[Caller, Depends(session_caller)]
 
 
 async def acquire_stream(gateway: Gateway, caller: Viewer) -> AsyncIterator[None]:
-    """Dependency of streaming routes that counts the stream while it is open. Raises QuotaExceeded
-    if too many streams are open."""
+    """Count an open stream of this caller, as a FastAPI dependency of streaming routes. Raises
+    QuotaExceeded if too many streams are open."""
     with gateway.streams.acquire(caller):
         yield

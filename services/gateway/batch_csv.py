@@ -1,9 +1,6 @@
-"""Export of a batch as CSV with one row per line of the batch.
-
-The columns are scores, verdicts, all numbers of components and control, and the metric's other
-numbers and words. The last columns are human labels, if the lines have any. The format is RFC 4180.
-Texts that a spreadsheet would run as formulas are quoted.
-"""
+"""Export of a batch as a CSV file with one row per line of the batch. The columns are scores,
+verdicts, and the other numbers and words of the metric. Human labels come last, if there are any.
+The format is RFC 4180. Texts that a spreadsheet would run as formulas are quoted."""
 
 from __future__ import annotations
 
@@ -43,17 +40,16 @@ BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 
 
 def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -> Iterator[bytes]:
-    """Yield the CSV file, some lines at a time, with no transaction open between them. `contract`
-    is that of the batch's metric. If this version lacks the metric, it is None, and there are no
-    component columns."""
+    """Yield the CSV file of a batch in pieces. `contract` describes the batch's metric. It is None
+    for a metric that this version does not have; the metric's own columns are then left out."""
     return map(encode_rows, _tables(engine, batch, contract))
 
 
 def filled_csv_chunks(
     engine: Engine, batch: Batch, contract: ServiceContract | None
 ) -> Iterator[bytes]:
-    """Yield the CSV file in a form for readers: in a small file, columns that are empty in every
-    line are left out."""
+    """Yield the CSV file for people to read. Small files leave out columns that are empty in every
+    line."""
     if batch.total > MOST_FOR_PEOPLE:
         yield from csv_chunks(engine, batch, contract)
         return
@@ -94,8 +90,8 @@ def _tables(
 
 
 def number_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
-    """Return the column paths of a batch of this service: `checks`, then the result's numbers
-    (`numbers_of`)."""
+    """Return the columns of a batch's CSV file as paths into a result: `checks`, then all
+    numbers."""
     if contract is None:
         return []
     numbers = numbers_of(contract.report if contract.answers is None else contract.answers())
@@ -103,12 +99,11 @@ def number_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
 
 
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
-    """Return the paths of all single values of a report, in order.
+    """Return the paths of all numbers and words in a report that become CSV columns, in order.
 
-    First come the values in components and control, then the metric's other numbers and words,
-    including nested ones. A list of evidence has its length, and a list of reports the score of
-    each metric. Only a field marked `Column` may contain a caller's text. Warnings are left out,
-    since they may quote texts.
+    Nested values are included. A list of evidence counts as its length, and a list of reports as
+    one score per metric. A field may hold a caller's text only if it is marked `Column`. Warnings
+    are left out because they may quote texts.
     """
     paths: list[tuple[str, ...]] = []
     for part in PARTS:
@@ -222,7 +217,7 @@ def _at(result: Any, path: tuple[str, ...]) -> Any:
 
 
 def outcomes(checks: Iterable[Mapping[str, Any]]) -> str:
-    """Return the checks of a result as the text of one cell, each as `name: outcome (reason)`."""
+    """Return a result's checks as the text of one CSV cell, each as `name: outcome (reason)`."""
     cells = []
     for check in checks:
         why = f" ({check['reason']})" if check.get("reason") else ""

@@ -1,5 +1,5 @@
-"""Batches whose input file the service itself writes, from an uploaded table or from another
-batch."""
+"""Batches made from an uploaded table or from another batch. The service writes their input file
+itself."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ Line = tuple[str, dict[str, Any]]  # custom id, body
 
 @dataclass(frozen=True)
 class BatchInput:
-    """The content of a new batch. `lines` is read once, in a thread. `key` identifies the submitted
-    form, so that a second click does not create a second batch. If it is None, each request creates
-    a batch."""
+    """The content of a new batch. `lines` is read once, in a thread. `key` prevents a second batch
+    if the form is submitted twice. If it is None, each request creates a batch."""
 
     contract: MetricContract
     lines: Iterable[Line]
@@ -39,8 +38,9 @@ class BatchInput:
 
 
 async def make_batch(new: BatchInput, gateway: State, owner: Owner) -> Batch:
-    """Write the input file and create the batch, or neither. If the form's key is known, return its
-    existing batch. Raises the exceptions of `lines`, QuotaExceeded, FileStoreAway, Unavailable."""
+    """Write the input file and create the batch, or do neither. If this form was submitted before,
+    return its existing batch. Raises the exceptions of `lines`, QuotaExceeded, FileStoreAway,
+    Unavailable."""
     gateway.check_served(new.contract)
     existing = await _find_made(new, gateway, owner)
     if existing is not None:

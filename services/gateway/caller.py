@@ -1,20 +1,15 @@
-"""A caller and its state between requests: key, session, rate limit and open streams.
+"""The callers of the API: their keys, browser sessions, rate limits and open streams.
 
-Keys are cached for a few seconds, during which a revoked key still works.
+Keys are cached, so a revoked key still works for a few seconds.
 
-A session of the HTML pages is a token in a cookie. Redis stores the token's SHA-256 and the key's
-id, encrypted and authenticated with `TOUCHSTONE_SECRET_KEYS`. These secrets are not in Redis, so
-write access to Redis is not enough to open a session. Flushing Redis logs everybody out, and
-revoking a key ends its sessions.
+A browser session is a random token in a cookie. Redis stores the token's SHA-256 hash and the key's
+id, encrypted with `TOUCHSTONE_SECRET_KEYS`. Write access to Redis is therefore not enough to open a
+session. Emptying Redis logs everybody out. Revoking a key ends its sessions.
 
-The rate limit is a token bucket in a Redis script, so all gateways share it. A key may send
-`requests_per_minute` requests at once, and the bucket refills evenly within a minute. While Redis
-is unavailable there is no rate limit and no header for it. The limit only prevents bursts, and an
-outage must not lock callers out. The quota of open jobs is in the ledger and still applies.
-Headers: draft-ietf-httpapi-ratelimit-headers-10 (`RateLimit-Policy`, `RateLimit`).
-
-Event streams stay open for long, and some calls contain many requests. The number of both is
-limited.
+The rate limit is a token bucket that all gateways share through Redis. A key may send
+`requests_per_minute` requests at once, and the bucket refills within a minute. While Redis is
+unavailable, there is no rate limit. The limit of open jobs still applies. The response headers
+follow draft-ietf-httpapi-ratelimit-headers-10.
 """
 
 from __future__ import annotations
@@ -80,7 +75,7 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True)
 class Caller:
-    """The caller of a request. `key` is None if keys are not required. Then only the limit of open
+    """The caller of a request. `key` is None if no keys are required; then only the limit of open
     jobs applies."""
 
     tenant: str
@@ -93,11 +88,12 @@ class Caller:
 
     @property
     def accepts_untrained_languages(self) -> bool:
-        """Return the default of `accept_untrained_languages` for requests without this field."""
+        """Return True if this caller's requests accept languages without training data by
+        default."""
         return self.key is not None and self.key.accept_untrained_languages
 
     def apply_defaults(self, request: AnyJob) -> AnyJob:
-        """Return the request with the defaults of the caller's key."""
+        """Return the request with missing settings filled in from the caller's key."""
         return with_untrained_languages(request) if self.accepts_untrained_languages else request
 
     def owner(self, settings: Settings) -> Owner:
@@ -126,8 +122,8 @@ class KeyCache:
 
     @property
     def required(self) -> bool | None:
-        """Return True if keys are required and False if not. Return None if the ledger must be
-        asked."""
+        """Return True if keys are required and False if not. None means that the jobs database must
+        be asked."""
         return False if self._required is None and "none" in self._none_made else self._required
 
     def set_required(self) -> None:
@@ -135,8 +131,7 @@ class KeyCache:
         self._required = True
 
     def update(self, *, any_made: bool) -> None:
-        """Update the cache from the ledger. Once any key was created, keys are required
-        permanently."""
+        """Update the cache from the jobs database. Once a key was created, keys stay required."""
         if any_made:
             self.set_required()
         else:
@@ -167,7 +162,8 @@ class SessionStore:
         return token
 
     async def key_of(self, token: str) -> str | None:
-        """Return the id of the session's key, or None. Raises Unavailable."""
+        """Return the id of the key that opened the session. Return None if there is no such
+        session. Raises Unavailable."""
         name = _session_name(token)
         sealed: str | None = await self._execute(self._redis.get(name))
         if sealed is None:
@@ -201,8 +197,8 @@ def _session_name(token: str) -> str:
 
 @dataclass(frozen=True)
 class RateLimit:
-    """The state of a token bucket. `left` is the number of requests that may follow at once; it may
-    be fractional."""
+    """The rate limit of a key at one moment. `left` is the number of requests allowed at once; it
+    may be fractional."""
 
     quota: int
     left: float
@@ -210,8 +206,8 @@ class RateLimit:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Return the RateLimit headers. Their `t` is the time in seconds until the quota is full
-        again."""
+        """Return the RateLimit headers. Their field `t` is the seconds until the whole quota is
+        available again."""
         full = math.ceil((self.quota - self.left) * WINDOW_SECONDS / self.quota)
         return {
             "RateLimit-Policy": f'"{REQUESTS_POLICY}";q={self.quota};w={WINDOW_SECONDS}',
@@ -234,7 +230,7 @@ class Limiter:
         self._rests_until = 0.0  # monotonic seconds
 
     async def take(self, key: Key) -> RateLimit | None:
-        """Take one request from this key's bucket. Return None while Redis is unavailable."""
+        """Count one request against this key's limit. Return None while Redis is unavailable."""
         if time.monotonic() < self._rests_until:
             return None
         quota = key.requests_per_minute or self._quota
@@ -249,7 +245,7 @@ class Limiter:
 
     @staticmethod
     def check(grant: RateLimit | None) -> None:
-        """Raises QuotaExceeded if the bucket was empty."""
+        """Raise QuotaExceeded if no request was left."""
         if grant is not None and not grant.granted:
             raise QuotaExceeded(
                 f"this key has used its {grant.quota} requests a minute; wait "
@@ -263,7 +259,7 @@ class Limiter:
 
 
 class RateLimitMiddleware:
-    """ASGI middleware that adds the remaining quota to every response."""
+    """ASGI middleware that adds the caller's remaining requests to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -284,8 +280,8 @@ class RateLimitMiddleware:
 
 @dataclass
 class CountLimit:
-    """A limit on open objects per process and per key. `policy` is its name in errors. `what` is a
-    plural noun for the objects."""
+    """A limit on objects open at the same time, per process and per key. `policy` is its name in
+    errors. `what` names the objects in the plural."""
 
     policy: str
     what: str
@@ -301,7 +297,8 @@ PREVIEWS = CountLimit(UPLOADS_POLICY, "previews of tables", 6, 2)
 
 
 class ConcurrentLimiter:
-    """A counter of long-lived objects per key. Use it only in the event loop's thread."""
+    """A counter of the streams or other long-lived objects of each key. Use it only in the event
+    loop's thread."""
 
     def __init__(self, limit: CountLimit) -> None:
         self._limit = limit
@@ -309,7 +306,8 @@ class ConcurrentLimiter:
 
     @contextmanager
     def acquire(self, caller: Caller) -> Iterator[None]:
-        """Count one more object while the block runs. Raises QuotaExceeded."""
+        """Count one more object of the caller while the block runs. Raises QuotaExceeded if there
+        are too many."""
         key, limit, detail = None if caller.key is None else caller.key.id, self._limit, ""
         if self._open.total() >= limit.most:
             detail = f"the service already has the maximum number of {limit.what}; try again later"

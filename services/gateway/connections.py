@@ -1,8 +1,8 @@
-"""Limits on connections: their number, their number per address, and the time for a request's head.
+"""Limits on connections: their number, their number per client address, and the time to send the
+request headers.
 
-uvicorn only closes idle connections. It keeps a connection that sends a byte now and then, or a
-body that nobody reads. This module adds the equivalents of nginx's client_header_timeout,
-limit_conn and lingering_close.
+uvicorn alone only closes idle connections. A slow client could keep its connection forever. This
+module adds the equivalents of nginx's client_header_timeout, limit_conn and lingering_close.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ LOGGER.setLevel(logging.ERROR)  # a line for each request that is no HTTP would 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits on connections. `proxies` lists networks shared by many clients, whose addresses
-    have no limit."""
+    """The limits on connections. `proxies` are networks whose addresses have no limit, since many
+    clients share each."""
 
     connections: int
     proxies: Sequence[IPv4Network | IPv6Network]
@@ -94,10 +94,9 @@ class ConnectionCounter:
 
 
 class StrictConnection(h11.Connection):
-    """HTTP/1.1 parser that refuses two kinds of body. Tiny chunks are refused because a chunk of
-    one byte costs as much as one of 64 kB. A body with both Transfer-Encoding and Content-Length is
-    refused because a proxy may have used the other header. The rest would then be a hidden request
-    (RFC 9112, section 6.3)."""
+    """HTTP/1.1 parser that refuses two kinds of request body. Tiny chunks are refused because each
+    costs as much work as a large one. A body with both Transfer-Encoding and Content-Length could
+    hide a second request (RFC 9112, section 6.3)."""
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, HEAD_BYTES)
@@ -105,7 +104,8 @@ class StrictConnection(h11.Connection):
         self.head_is_too_large = False
 
     def next_event(self) -> Any:
-        """Return h11's next event. Raises RemoteProtocolError."""
+        """Return the next event of the h11 parser. Raises RemoteProtocolError for a refused
+        body."""
         waits = len(self.trailing_data[0]) if self.their_state is h11.IDLE else 0
         try:
             event = super().next_event()
@@ -128,9 +128,8 @@ class StrictConnection(h11.Connection):
 
 
 class LingeringTransport(asyncio.Transport):
-    """Transport that closes only after the client has had time to read the response. If it closed
-    at once with unread input, the kernel would reset the connection and the client would lose the
-    response."""
+    """Transport that gives the client time to read the response before it closes. Closing at once
+    with unread input would reset the connection, and the client would lose the response."""
 
     def __init__(self, protocol: StrictProtocol) -> None:
         super().__init__()
@@ -147,7 +146,7 @@ class LingeringTransport(asyncio.Transport):
 
 
 class StrictProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 protocol with limits. All connections of a server share one counter."""
+    """uvicorn's HTTP/1.1 protocol with connection limits."""
 
     connections_open: ConnectionCounter
     conn: StrictConnection
@@ -170,8 +169,7 @@ class StrictProtocol(H11Protocol):
         self._lingered: int | None = None  # bytes thrown away; None: not yet closing
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Count the new connection. Above the limits, serve only health probes or abort the
-        connection."""
+        """Count the new connection. If there are too many, serve only health probes or abort it."""
         super().connection_made(cast(asyncio.Transport, transport))
         if hasattr(self.transport, "max_size"):  # of asyncio's own transports: bytes of one read
             self.transport.max_size = READ_BYTES
@@ -214,7 +212,7 @@ class StrictProtocol(H11Protocol):
             self._start_head_timeout()  # the next one on this connection has begun
 
     def handle_events(self) -> None:
-        """Handle events like uvicorn. A complete request stops the timer."""
+        """Process parsed events. A complete request stops the timer for slow clients."""
         before = self.cycle
         super().handle_events()
         if self.cycle is not before:
@@ -224,7 +222,7 @@ class StrictProtocol(H11Protocol):
             self.cycle.keep_alive = not self._is_spare
 
     def on_response_complete(self) -> None:
-        """Start a timeout for the unread rest of the body, then wait for the next request head."""
+        """Limit the time for the unread rest of the body, then wait for the next request."""
         super().on_response_complete()
         if self._timer is None and self.cycle.response_complete and not self.transport.is_closing():
             unread = self.conn.their_state is h11.SEND_BODY
@@ -301,7 +299,7 @@ class StrictProtocol(H11Protocol):
             self._write_timer = None
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse input that is not HTTP, unless a response has begun."""
+        """Answer 400 to input that is not HTTP, unless a response has begun."""
         HTTP_REFUSED.labels("syntax").inc()
         if self.cycle is not None:
             self.cycle.disconnected = True

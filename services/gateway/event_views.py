@@ -1,5 +1,4 @@
-"""The types of stream events and webhook events in the API's description. `views.of_job`,
-`views.of_batch` and `shared.ledger.webhooks.body_of` create the events."""
+"""The types of stream events and webhook events in the API's description (OpenAPI)."""
 
 from __future__ import annotations
 
@@ -53,7 +52,7 @@ BatchEvent = _event("BatchEvent", [f"batch.{one}" for one in get_args(BatchStatu
 
 
 class JobNotice(BaseModel):
-    """An ended job in a webhook, without result and texts."""
+    """A job that has ended, without its result and texts."""
 
     model_config = ALWAYS_SENT
 
@@ -67,7 +66,7 @@ class JobNotice(BaseModel):
 
 
 class BatchNotice(BaseModel):
-    """An ended batch in a webhook."""
+    """A batch that has ended."""
 
     model_config = ALWAYS_SENT
 
@@ -78,7 +77,7 @@ class BatchNotice(BaseModel):
 
 
 class EndpointNotice(BaseModel):
-    """The endpoint of a test event."""
+    """The tested endpoint."""
 
     model_config = ALWAYS_SENT
 
@@ -87,7 +86,7 @@ class EndpointNotice(BaseModel):
 
 
 class JudgementNotice(BaseModel):
-    """A new judgement in a webhook, without quotes."""
+    """A new judgement, without quotes."""
 
     model_config = ALWAYS_SENT
 
@@ -125,12 +124,12 @@ WEBHOOKS: tuple[str, ...] = (*get_args(EventType), *get_args(TestType))
 
 
 def webhook_type(event: str) -> str:
-    """Return the name of the type of this event's body, such as `JobWebhook`."""
+    """Return the name of the event's type in the API's description, such as `JobWebhook`."""
     return f"{event.partition('.')[0].capitalize()}Webhook"
 
 
 def example(event: str) -> dict[str, Any]:
-    """Return an example body for this event."""
+    """Return an example of this event's body."""
     subject, _, ended = event.partition(".")
     data = SENT[subject] | ({"status": ended} if "status" in SENT[subject] else {})
     return {

@@ -1,6 +1,6 @@
-"""Calls of the file store, and a periodic check that it responds. A call that hangs blocks its
-thread. The file store therefore has its own threads, so that nothing else is blocked. Once it stops
-responding, it gets no more calls."""
+"""Calls to the file store, and a regular check that it responds. The calls run in threads of their
+own, so a call that hangs blocks nothing else. While the file store does not respond, it gets no
+calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class FileStoreWatch:
-    """The state of the file store as this gateway sees it."""
+    """Tells if the file store responds, and makes the calls to it."""
 
     def __init__(self, store: FileStore) -> None:
         self._store = store
@@ -35,8 +35,7 @@ class FileStoreWatch:
         self.state = READY  # or why it is away
 
     async def run(self) -> None:
-        """Check the file store periodically until the task is cancelled. A check that hangs delays
-        all later ones."""
+        """Check the file store regularly until the task is cancelled."""
         while True:
             look = asyncio.ensure_future(run_in_threadpool(self.look))
             await asyncio.wait([look], timeout=PATIENCE_SECONDS)
@@ -47,7 +46,7 @@ class FileStoreWatch:
             await asyncio.sleep(LOOK_SECONDS)
 
     def look(self) -> None:
-        """Check the file store once. Blocks."""
+        """Check the file store once. This blocks the thread."""
         try:
             self._store.check()
         except ScoringError as error:
@@ -56,19 +55,19 @@ class FileStoreWatch:
             self.state = READY
 
     async def call(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-        """Run `work`, which uses the file store, in a thread. Raises FileStoreAway if the store
-        fails, and at once if it is known to hang."""
+        """Run `work`, which uses the file store, in a thread. Raises FileStoreAway if the file
+        store fails or is known to hang."""
         if self.state == HANGS:
             raise FileStoreAway(HANGS)
         return await to_thread.run_sync(partial(work, *arguments, **options), limiter=self._threads)
 
     async def iterate(self, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-        """Yield the pieces of a stored file. Raises FileStoreAway."""
+        """Yield the pieces of a stored file. Raises FileStoreAway if the file store fails."""
         while piece := await self.call(next, pieces, b""):
             yield piece
 
     async def remove(self, file_id: str) -> None:
-        """Remove the stored content of a file that has no ledger row. If this fails, the scheduler
+        """Remove the content of a file that has no database entry. If this fails, the scheduler
         removes it later."""
         with suppress(FileStoreAway):
             await self.call(self._store.remove, file_id)

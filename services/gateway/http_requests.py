@@ -1,11 +1,9 @@
-"""Parsing of requests: bodies, headers, list pages and files.
+"""Parsing of requests: bodies, headers, pages of lists, and uploaded files.
 
-Bodies have a size limit, are UTF-8 JSON, and must match the contract. Files are sent as multipart
-(RFC 7578; the parser is Starlette's, based on python-multipart). They are spooled to disk and then
-copied into the file store, and are never completely in memory. `Prefer: wait=N` is RFC 7240. The
-Idempotency-Key is a structured-header string or, as many clients send it, a bare word
-(draft-ietf-httpapi-idempotency-key-header-07, section 2.1). Lists have the OpenAI shape: `{object,
-data, first_id, last_id, has_more}`.
+Bodies are UTF-8 JSON of limited size. Files are sent as multipart forms (RFC 7578) and written to
+disk first, so they are never completely in memory. `Prefer: wait=N` is RFC 7240. The
+Idempotency-Key header follows draft-ietf-httpapi-idempotency-key-header-07; a key without quotes is
+accepted too. Lists have the same shape as OpenAI's: `{object, data, first_id, last_id, has_more}`.
 """
 
 from __future__ import annotations
@@ -80,8 +78,8 @@ Limit = Annotated[int, Query(ge=1, le=MOST_ON_A_PAGE), InDigits]
 
 
 async def parse(request: Request, message: type[M] | Callable[[Any], type[M]], *, limit: int) -> M:
-    """Read and parse the body. `message` is a message type, or a function that chooses the type
-    from the decoded body. Raises InvalidBody, BodyTooLarge, UnsupportedMediaType."""
+    """Read and check the request body. `message` is the expected type, or a function that chooses
+    the type from the decoded body. Raises InvalidBody, BodyTooLarge, UnsupportedMediaType."""
     raw = await read(request, limit=limit)
     if len(raw) <= SMALL_BYTES:
         return parse_body(raw, message)
@@ -89,7 +87,7 @@ async def parse(request: Request, message: type[M] | Callable[[Any], type[M]], *
 
 
 def parse_body(raw: bytes, message: type[M] | Callable[[Any], type[M]]) -> M:
-    """Parse a raw body. Raises InvalidBody."""
+    """Decode a raw body and check its type. Raises InvalidBody."""
     body = decode(raw)
     if not isinstance(message, type):
         message = message(body)
@@ -111,7 +109,7 @@ def _with_location(error: ValidationError, message: type[Message], body: Any) ->
 
 
 async def read(request: Request, *, limit: int) -> bytes:
-    """Return the raw JSON body. Reading stops at `limit` bytes."""
+    """Return the raw JSON body, at most `limit` bytes."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not kind.endswith("+json"):
         raise UnsupportedMediaType("send the body as Content-Type: application/json")
@@ -121,8 +119,7 @@ async def read(request: Request, *, limit: int) -> bytes:
 
 
 async def read_body(request: Request, *, limit: int) -> bytes:
-    """Return the raw body. A body that declares more than `limit` bytes is not read. Raises
-    BodyTooLarge."""
+    """Return the raw body. Raises BodyTooLarge if it is longer than `limit` bytes."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limit:
         raise BodyTooLarge(f"the body may have at most {limit} bytes")
@@ -166,8 +163,8 @@ def _invalid_constant(name: str) -> NoReturn:
 
 
 def parse_wait(prefer: str | None) -> int:
-    """Return the number of seconds to wait, at most MAX_WAIT_SECONDS. Return 0 if the header has no
-    valid `wait`."""
+    """Return how many seconds the client wants to wait for the result, at most MAX_WAIT_SECONDS.
+    Return 0 if the `Prefer` header has no valid `wait`."""
     match = WAIT.search(prefer or "")
     return min(int(match[1]), MAX_WAIT_SECONDS) if match else 0
 
@@ -181,7 +178,7 @@ class InvalidKey(BadInput):
 
 
 def key_of(header: str | None) -> str | None:
-    """Return the key in the Idempotency-Key header without its quotes, or None. Raises
+    """Return the key in an Idempotency-Key header, or None without the header. Raises
     InvalidKey."""
     if header is None:
         return None
@@ -194,8 +191,8 @@ def key_of(header: str | None) -> str | None:
 
 
 def key_header(effect: str) -> Any:
-    """Return the declaration of the Idempotency-Key header. `effect` says what sending the same key
-    again does."""
+    """Return the declaration of the Idempotency-Key header for a route. `effect` describes what
+    happens when a key is sent again."""
     return Header(description=effect, json_schema_extra={"pattern": f"^({KEY_FORM.pattern})$"})
 
 
@@ -205,12 +202,13 @@ IdempotencyKey = Annotated[
 
 
 def page_after(shape: re.Pattern[str]) -> Any:
-    """Return the query parameter `after` of a list. `shape` is the pattern of the list's ids."""
+    """Return the declaration of the query parameter `after` of a list. `shape` is the pattern of
+    the list's ids."""
     return Query(description=AFTER, pattern=f"^{shape.pattern}$")
 
 
 def check_filters(request: Request) -> None:
-    """Raises BadInput for a filter that the operation does not declare and so would ignore."""
+    """Raise BadInput for a query parameter that the operation does not have."""
     route = request.scope["route"]
     dependants = (route.dependant, *route.dependant.dependencies)
     known = {field.alias for dependant in dependants for field in dependant.query_params}
@@ -222,8 +220,8 @@ def check_filters(request: Request) -> None:
 
 
 def accepted(request: Request, *kinds: str) -> str:
-    """Return the first media type of the Accept header that is in `kinds`. If there is none, return
-    the first of `kinds`."""
+    """Return the first media type of the Accept header that is in `kinds`, or else the first of
+    `kinds`."""
     media_types = [
         part.partition(";")[0].strip() for part in request.headers.get("accept", "").split(",")
     ]
@@ -250,7 +248,8 @@ async def newest_slice(
     limit: Limit = 20,
     order: Annotated[Order, Query(description="`desc`: newest first")] = "desc",
 ) -> Slice:
-    """Return the page of a list of files or batches; the caller adds `after` and the tenant."""
+    """Return the query parameters of a list of files or batches. The caller adds `after` and the
+    tenant."""
     check_filters(request)
     created = instant(created_after), instant(created_before)
     return Slice(limit, None, order, None, *created, metadata_filter(request))
@@ -290,7 +289,7 @@ async def form_of(
     limit: int,
     part_bytes: int = PART_BYTES,
 ) -> FormData:
-    """Return the form with its file spooled to disk. The caller must close the form. Raises
+    """Return the submitted form. Its file is stored on disk. The caller must close the form. Raises
     InvalidBody, BodyTooLarge."""
     pieces = _read_chunks(request, upload, limit)
     parser = MultiPartParser(
@@ -329,7 +328,8 @@ def missing(field: str, detail: str = "Field required") -> InvalidBody:
 
 
 def store_file(file: BinaryIO, store: FileStore, file_id: str, *, limit: int) -> int:
-    """Copy the spooled file into the file store in pieces and return its size in bytes. Blocks."""
+    """Copy an uploaded file into the file store and return its size in bytes. This blocks the
+    thread."""
     size = 0
     file.seek(0, 2)
     if file.tell() > limit:

@@ -1,4 +1,4 @@
-"""The types of jobs and reports in the API's description, for the registered metrics."""
+"""The types of jobs and reports in the API's description (OpenAPI), one for each metric."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shared.contracts.service import MetricContract, ServiceContract
 
 
 def job_types() -> Iterator[type[BaseModel]]:
-    """Yield every type of response about jobs."""
+    """Yield the types of all responses about jobs."""
     report = report_type(tuple(sorted(reported())))
     results = [*map(_result_of, contracts().values()), report]
     fields: Any = {

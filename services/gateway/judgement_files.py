@@ -1,8 +1,8 @@
-"""Judgements as files: export as JSON Lines, CSV and Label Studio tasks, and import of JSON Lines.
+"""Judgements as files: export as JSON Lines, CSV or Label Studio tasks, and import of JSON Lines.
 
-A Label Studio task has the text and the explanation. The spans of our evidence form a prediction
-with the score, and people's judgements are annotations (https://labelstud.io/guide/tasks). Texts
-that were not stored are null.
+A Label Studio task (https://labelstud.io/guide/tasks) holds the text and the explanation. The
+evidence that the metric found is a prediction, and people's judgements are annotations. Texts that
+were not stored are null.
 """
 
 from __future__ import annotations
@@ -58,14 +58,13 @@ OF_AN_EXPORT = frozenset(COLUMNS)
 
 
 class JudgementLine(JudgementRequest):
-    """A line of an import."""
+    """A line of a file of judgements to import."""
 
     reviewer: ReviewerName = Field(description="the person who judged")
 
 
 def file_chunks(engine: Engine, selection: JudgementFilter, form: FileFormat) -> Iterator[bytes]:
-    """Yield the file, some judgements at a time, newest first. No transaction is open between
-    them."""
+    """Yield the file of judgements in pieces, newest judgement first."""
     if form == "csv":
         yield encode_rows([list(COLUMNS)])
     last: str | None = None
@@ -99,7 +98,7 @@ def _row(judgement: ReviewerJudgement, job: JobRecord | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class JobRecord:
-    """A job in a file of judgements. `line` is its first line in the batch."""
+    """A judged job, as a file of judgements shows it. `line` is its first line in the batch."""
 
     id: str
     metric: str
@@ -110,8 +109,8 @@ class JobRecord:
 
     @property
     def position(self) -> dict[str, Any]:
-        """Return the job's position in its batch, and its metadata. The metadata is null if texts
-        must not be stored."""
+        """Return the job's place in its batch, and its metadata. The metadata is null if texts must
+        not be stored."""
         of_line = None if self.line is None else line_metadata(self.line.caller)
         hidden = self.request.get("do_not_store_text")
         return {
@@ -132,7 +131,7 @@ def _load_jobs(connection: Connection, ids: Sequence[str]) -> dict[str, JobRecor
 
 
 def tasks(engine: Engine, selection: JudgementFilter, ids: Sequence[str]) -> Iterator[bytes]:
-    """Yield a JSON array of Label Studio's tasks for these jobs, in the order of `ids`."""
+    """Yield a JSON array of Label Studio tasks for these jobs, in the order of `ids`."""
     yield b"["
     for start in range(0, len(ids), AT_ONCE):
         some = ids[start : start + AT_ONCE]
@@ -196,7 +195,7 @@ def _spans(evidence: Iterable[dict[str, Any]], judged: str) -> Iterator[dict[str
 
 
 def read(raw: bytes) -> list[JudgementLine]:
-    """Parse the lines of an import. The additional fields of an export are dropped. Raises
+    """Parse a file of judgements to import. Unknown fields from an export are ignored. Raises
     InvalidBody with the errors per line, and BadInput for too many lines."""
     lines = [line for line in raw.split(b"\n") if line.strip()]
     if not 1 <= len(lines) <= MOST_LINES:

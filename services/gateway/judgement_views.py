@@ -54,7 +54,7 @@ class MarkedSpan(Message):
 
 
 class JudgementFields(Message):
-    """An opinion on a score, or on one of its parts."""
+    """An opinion on a score, or on part of it."""
 
     verdict: Opinion = Field(description="agreement with the metric")
     reviewer: ReviewerName | None = Field(
@@ -90,13 +90,13 @@ class JudgementFields(Message):
 
 
 class JudgementRequest(JudgementFields):
-    """An opinion on a job's score, or on one of its parts."""
+    """An opinion on a job's score, or on part of it."""
 
     job_id: Annotated[str, StringConstraints(pattern=r"^job_[0-9a-f]{32}$")]
 
 
 class ReviewQueueRequest(Message):
-    """A queue over lines of a batch, chosen when it is created."""
+    """A queue of batch lines for people to judge."""
 
     batch: Annotated[str, StringConstraints(pattern=r"^batch_[0-9a-f]{32}$")]
     name: Words
@@ -121,7 +121,7 @@ class ReviewQueueRequest(Message):
 
 
 class LeaseRequest(Message):
-    """The request of a reviewer for a line."""
+    """A reviewer asks for the next line."""
 
     reviewer: ReviewerName | None = Field(default=None, description="who judges, if not the key")
     skip: int | None = Field(
@@ -130,7 +130,7 @@ class LeaseRequest(Message):
 
 
 class ReviewerJudgementSchema(BaseModel):
-    """A judgement; a change is a new one that supersedes it."""
+    """A judgement. To change it, a new one replaces it."""
 
     model_config = ALWAYS_SENT
 
@@ -232,8 +232,8 @@ class NextReviewSchema(BaseModel):
 
 
 def origin_of(request: Request, caller: Caller, reviewer: str | None) -> Origin:
-    """Return the origin of a judgement: its reviewer and key. Raises BadInput without a valid name,
-    or if the key belongs to another reviewer."""
+    """Return who made a judgement: the reviewer and the key. Raises BadInput if the reviewer's name
+    is invalid, or if the key belongs to another reviewer."""
     of_key = None if caller.key is None else caller.key.reviewer
     if of_key is not None and reviewer is not None and reviewer != of_key:
         raise BadInput(
@@ -262,8 +262,8 @@ def origin_of(request: Request, caller: Caller, reviewer: str | None) -> Origin:
 
 
 def is_name(text: str) -> bool:
-    """Return True if the text is allowed as a reviewer's name. The caller must reject an empty
-    name."""
+    """Return True if the text is allowed as a reviewer's name. The caller must reject an empty name
+    itself."""
     return len(text) <= MOST_REVIEWER and text.isprintable()
 
 
@@ -276,7 +276,7 @@ def _family(request: Request) -> str | None:
 
 
 def check_part(metric: str, about: str) -> None:
-    """Raise BadInput if the metric has no part `about`."""
+    """Raise BadInput if the metric has no part with this name that people can judge."""
     contract = metrics().get(metric)
     parts = () if contract is None else tuple(contract.parts)
     if about != SCORE and about not in parts:
@@ -285,21 +285,21 @@ def check_part(metric: str, about: str) -> None:
 
 
 def with_elicited(request: Mapping[str, Any], result: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a job's request, with the elicited explanation filled in if the request has none."""
+    """Return a job's request. If it has no explanation, fill in the one that a model gave."""
     elicited = ((result or {}).get("elicitation") or {}).get("explanation")
     field = "statement" if "statement" in request else "explanation"
     return {**request, field: request.get(field) or elicited} if elicited else dict(request)
 
 
 def field_of(evidence: Mapping[str, Any], judged: str) -> str:
-    """Return the name of the field that the offsets of this evidence refer to. `judged` is the
-    field that the metric judges."""
+    """Return the name of the request field in which this evidence was found. `judged` is the field
+    that the metric judges."""
     return str(evidence.get("offsets_into") or evidence.get("field") or judged)
 
 
 def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) -> None:
-    """Raise BadInput for a span outside the texts of this request. The request must come from
-    `with_elicited`."""
+    """Raise BadInput if a marked passage lies outside the texts of this request. The request must
+    come from `with_elicited`."""
     for index, span in enumerate(spans):
         pointer = f"/spans/{index}"
         if request.get("do_not_store_text"):
@@ -320,7 +320,7 @@ def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) 
 
 
 def judgement_json(judgement: ReviewerJudgement, *, with_origin: bool = False) -> dict[str, Any]:
-    """Return the judgement as JSON. `with_origin` includes its origin, which only keys of scope
+    """Return the judgement as JSON. `with_origin` adds who made it, which only keys of scope
     `admin` may see."""
     shown = asdict(judgement) | {"created_at": to_timestamp(judgement.created_at)}
     if not with_origin:

@@ -1,8 +1,8 @@
-"""Create, list and revoke API keys, and set how long a tenant's data is kept: `touchstone keys`, or
-`python -m services.gateway.keys`.
+"""The command `touchstone keys` (also `python -m services.gateway.keys`). It creates, lists and
+revokes API keys, and sets how long a tenant's data is kept.
 
-It writes into the ledger of `DATABASE_URL`; `--var var` finds the ledger of a stack on this
-machine. A key is printed once, alone on standard output. The ledger stores its SHA-256.
+It changes the database at `DATABASE_URL`. With `--var var` it uses the database of a stack on this
+machine. A new key is printed once on standard output. Only its SHA-256 hash is stored.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return 0 on success."""
+    """Run the command and return its exit status, 0 for success."""
     options = parser().parse_args(arguments)
     console = Console(stderr=True, width=None if sys.stderr.isatty() else PIPE_COLUMNS)
     try:
@@ -176,7 +176,7 @@ def table(rows: list[Key]) -> Table:
 
 
 def state(key: Key) -> str:
-    """Return the words valid, expired or revoked for a key, with the time."""
+    """Return the state of a key in words (valid, expired or revoked), with the time."""
     if key.revoked_at is not None:
         return f"revoked {key.revoked_at:%Y-%m-%d %H:%M}"
     if key.expires_at is None:

@@ -1,9 +1,8 @@
-"""The API's description, `/openapi.json`, as OpenAPI 3.1.0 that generators and linters accept
-unchanged.
+"""The API's description at `/openapi.json`, in OpenAPI 3.1.0.
 
-It extends FastAPI's description by the messages of every metric, headers, scopes, streams and
-webhooks. No other code edits it. `tests/gateway/operations.txt` lists the operations, which are
-stable. `make openapi` adds recorded responses to the copy in `docs/openapi.json`.
+It adds to FastAPI's description: the messages of every metric, headers, scopes, streams and
+webhooks. `tests/gateway/operations.txt` lists all operations. `make openapi` writes a copy with
+recorded responses to `docs/openapi.json`.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ RECEIVED = {
 
 
 def install(app: FastAPI) -> None:
-    """Make `/openapi.json` include every message of every service."""
+    """Make the application serve our description at `/openapi.json`."""
 
     def schema() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -104,7 +103,7 @@ def install(app: FastAPI) -> None:
 
 
 def build_description(app: FastAPI) -> Json:
-    """Build the whole description again and return it."""
+    """Build the API's description and return it."""
     description = get_openapi(
         title=app.title,
         version=app.version,
@@ -138,7 +137,7 @@ def build_description(app: FastAPI) -> Json:
 
 
 def operations(description: Json) -> Iterator[tuple[str, Json]]:
-    """Yield (path, operation) for every operation."""
+    """Yield each operation of the description with its path, as (path, operation)."""
     for path, methods in description["paths"].items():
         for method in METHODS:
             if method in methods:

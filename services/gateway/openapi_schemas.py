@@ -1,10 +1,6 @@
-"""Components of the API's description in a form that standard generators and linters accept.
-
-Names are public and unique: `BatchSchema` becomes `Batch`. Small parts are described where they are
-used, with a title, because generators make a class of each. Requests reject unknown fields.
-Responses allow them, so that a new field breaks no client. A part used in both is described as in a
-request.
-"""
+"""The schemas in the API's description, in a form that standard generators and linters accept. The
+names are unique: `BatchSchema` becomes `Batch`. Small schemas are written where they are used.
+Requests reject unknown fields. Responses allow them, so that a new field breaks no client."""
 
 from __future__ import annotations
 
@@ -32,7 +28,8 @@ def components(
     answered: Sequence[type[BaseModel]],
     others: Mapping[str, Json],
 ) -> Json:
-    """Return every component. `others` holds components of responses that are already described."""
+    """Return all schemas of the description: of requests, of responses, and the ready-made
+    `others`."""
     requests = _definitions(asked, "validation")
     answers = {**others, **_definitions(answered, "serialization")}
     opened = {name: _open(answer) for name, answer in answers.items()}
@@ -47,7 +44,7 @@ def _definitions(messages: Sequence[type[BaseModel]], mode: JsonSchemaMode) -> J
 
 
 def finished(described: Json) -> Json:
-    """Return the description with public names, with discriminators, and without inner titles."""
+    """Return the schemas with public names and discriminators, and without inner titles."""
     schemas = described["components"]["schemas"]
     names = {name: public(name) for name in schemas}
     if len(set(names.values())) < len(names):
@@ -162,7 +159,7 @@ def public(name: str) -> str:
 
 
 def renamed(node: Any, names: Mapping[str, str]) -> Any:
-    """Return the node with all references to components renamed."""
+    """Return this piece of JSON with all references to schemas renamed."""
 
     def rename(value: str) -> str:
         name = value.removeprefix(REFERENCE)
@@ -276,7 +273,7 @@ def _words(schema: Json) -> list[str]:
 
 
 def references(node: Any) -> Iterator[str]:
-    """Return the names of all components that the node refers to."""
+    """Return the names of all schemas to which this piece of JSON refers."""
     if isinstance(node, dict):
         for name, value in node.items():
             if name == "$ref" and isinstance(value, str) and value.startswith(REFERENCE):

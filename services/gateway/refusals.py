@@ -1,5 +1,5 @@
-"""Errors that only occur over HTTP, and the handlers that turn every error into a problem
-document."""
+"""Errors that only occur over HTTP, and the handlers that turn every error into a problem document
+(RFC 9457)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ logger = telemetry.logger(__name__)
 
 
 class InvalidBody(BadInput):
-    """The body does not match the contract. The error carries the complete problem document."""
+    """The request body is not valid. The error carries the complete problem document."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem["detail"])
@@ -71,8 +71,7 @@ class UnsupportedMediaType(ScoringError):
 
 
 class NotAuthenticated(ScoringError):
-    """The request has no key or an invalid one. Source of the response header: RFC 6750,
-    section 3."""
+    """The request has no key or an invalid one."""
 
     status = 401
     slug = "unauthenticated"
@@ -88,7 +87,7 @@ class NotAuthenticated(ScoringError):
 
 
 class Forbidden(ScoringError):
-    """The key is valid but lacks the required scope."""
+    """The key is valid but lacks the required permission (scope)."""
 
     status = 403
     slug = "forbidden"
@@ -115,7 +114,7 @@ class NotHttp(ScoringError):
 
 
 class HeaderFieldsTooLarge(ScoringError):
-    """The head of the request has too many fields, or too long ones."""
+    """The request has too many header fields, or too long ones."""
 
     status = 431
     slug = "request-header-fields-too-large"
@@ -204,7 +203,7 @@ class FileInUse(ScoringError):
 
 
 class NoReport(ScoringError):
-    """The batch has no results, or not all of them yet."""
+    """There is no report, because the batch has no results or not all of them yet."""
 
     status = 409
     slug = "nothing-to-report"
@@ -255,7 +254,7 @@ def handle_error(_request: Request, error: Exception) -> JSONResponse:
 
 
 def invalid_parameters(_request: Request, error: Exception) -> JSONResponse:
-    """Return a problem for a path or query parameter that FastAPI rejected."""
+    """Return the problem document for a path or query parameter that FastAPI rejected."""
     if not isinstance(error, RequestValidationError):
         raise error
     # no body to look the place up in: "missing" lets the parameter's own name stand
@@ -267,7 +266,7 @@ def invalid_parameters(_request: Request, error: Exception) -> JSONResponse:
 
 
 def http_error(request: Request, error: Exception) -> JSONResponse:
-    """Return a problem for an error of the router: an unknown path or a wrong method."""
+    """Return the problem document for an unknown path or a wrong method."""
     if not isinstance(error, HTTPException):
         raise error
     slug = ROUTER_SLUGS.get(error.status_code, BadRequest.slug)
@@ -280,8 +279,7 @@ def http_error(request: Request, error: Exception) -> JSONResponse:
 
 
 def methods_of(request: Request) -> list[str]:
-    """Return the HTTP methods of this path. The router alone knows only those of its first matching
-    route."""
+    """Return all HTTP methods of this path."""
     methods = {
         method.upper()
         for template, operations in request.app.openapi()["paths"].items()
@@ -297,21 +295,20 @@ def with_head(methods: Iterable[str]) -> list[str]:
 
 
 def client_disconnect(_request: Request, _error: Exception) -> JSONResponse:
-    """Return a problem for a client that disconnected while it was sending."""
+    """Return the problem document for a client that disconnected while it was sending."""
     return problem_response(problem(BadRequest("the client disconnected")))
 
 
 def internal_error(request: Request, error: Exception) -> JSONResponse:
-    """Return a problem for an unexpected error. The caller gets an id, and the log gets the
-    traceback."""
+    """Return the problem document for an unexpected error. The caller gets an id, and the log gets
+    the traceback."""
     error_id = f"err_{secrets.token_hex(8)}"
     logger.error("request.crashed", error_id=error_id, path=request.url.path, exc_info=error)
     return problem_response(internal(error_id))
 
 
 def install(app: FastAPI) -> None:
-    """Install handlers that answer every error as in RFC 9457. Crashes are handled by the request
-    log middleware."""
+    """Install handlers that answer every error with a problem document (RFC 9457)."""
     app.add_exception_handler(ScoringError, handle_error)
     app.add_exception_handler(RequestValidationError, invalid_parameters)
     app.add_exception_handler(HTTPException, http_error)

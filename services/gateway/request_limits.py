@@ -1,5 +1,5 @@
-"""ASGI middleware that limits the number of requests and the time for a body. Health probes are
-always answered."""
+"""ASGI middleware that limits the number of requests, and the time to send a body. Health probes
+are always answered."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNREAD_BYTES = 65_536  # of a body that nobody wants: cheaper to read than to op
 
 
 class Body:
-    """The state of one request's body."""
+    """The state of one request's body while it is received."""
 
     def __init__(self, headers: Headers) -> None:
         self._started = time.monotonic()
@@ -42,7 +42,7 @@ class Body:
 
     @property
     def time_left(self) -> float:
-        """Return the seconds until more bytes must arrive, or 0 if the body is late."""
+        """Return the seconds within which more bytes must arrive, or 0 if they are late."""
         in_pace = BODY_GRACE_SECONDS + self._received / BODY_BYTES_PER_SECOND
         allowed = min(BODY_SECONDS, in_pace)
         return max(0.0, self._started + allowed - time.monotonic())
@@ -53,8 +53,8 @@ class Body:
 
 
 class BodyTimeoutMiddleware:
-    """ASGI middleware that answers 408 for too slow a body. It closes the connection if a long body
-    was not read."""
+    """ASGI middleware that answers 408 if a client sends its body too slowly. It closes the
+    connection if a long body was not read."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -87,7 +87,7 @@ class BodyTimeoutMiddleware:
 
 
 class RequestLimitMiddleware:
-    """ASGI middleware that limits the number of open requests. Event streams mostly wait and do not
+    """ASGI middleware that limits the number of requests handled at once. Event streams do not
     count."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,9 +1,6 @@
-"""The record of a request: its id, duration, log line and crash.
-
-The id is the caller's if it has the right form, otherwise a new one. It is in every response, log
-line, span and job of the request. The log line contains no query, body or key. It shows who called
-which route, and with which outcome.
-"""
+"""Logging of requests: id, duration, caller, route and outcome. The id is the caller's if it has
+the right form, otherwise a new one. It appears in every response, log line, trace and job of the
+request. The log contains no query, body or key."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ logger = telemetry.logger(__name__)
 
 
 class Record:
-    """The record of one request."""
+    """The facts that are logged about one request."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -45,26 +42,26 @@ class Record:
         self._last = b""  # of its body, too few to name the field
 
     def take(self, message: Message) -> None:
-        """Record a part of the request's body."""
+        """Note a piece of the request's body."""
         body = message.get("body", b"")
         self._bytes_in += len(body)
         self._private = self._private or bool(PRIVATE.search(self._last + body))
         self._last = (self._last + body)[1 - PRIVATE_BYTES :]
 
     def loggable(self, error: Exception) -> Exception:
-        """Return the error for the log, without texts if the body has `do_not_store_text`. This
-        also works for a body that was not parsed."""
+        """Return the error as it may be logged. It has no texts if the request asked not to store
+        them."""
         return untold(error) if self._private else error
 
     def on_send(self, message: Message) -> None:
-        """Record a part of the response. The id is added to its headers."""
+        """Note a piece of the response, and add the request's id to its headers."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             MutableHeaders(scope=message)["x-request-id"] = self.id
         self._bytes_out += len(message.get("body", b""))
 
     def count(self) -> None:
-        """Add the request to the histogram."""
+        """Add the request to the histogram of response times."""
         method = self._scope["method"] if self._scope["method"] in METHODS else "other"
         labels = (method, self._route, str(self.status or 500))
         REQUEST_SECONDS.labels(*labels).observe(time.perf_counter() - self._started)
@@ -98,8 +95,8 @@ class Record:
 
 
 class RequestLogMiddleware:
-    """ASGI middleware that logs requests and answers crashes, so that every response has an id. A
-    crash in the middle of a response reaches the server, which closes the connection."""
+    """ASGI middleware that logs requests and answers crashes. A crash in the middle of a response
+    closes the connection."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,4 +1,4 @@
-"""The gateway's server: uvicorn with limits, and the port for Prometheus."""
+"""Runs the gateway's HTTP server (uvicorn with limits), and the port for Prometheus."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def config_of(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 
 def connection_limit(connections: int) -> int:
-    """Return `connections`, or fewer if the process may not open enough files. Without a free file,
-    the process could not even accept a health probe."""
+    """Return `connections`, or fewer if the process may not open that many files. A few are
+    reserved, so that health probes are always answered."""
     needed = connections + SPARE + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
@@ -61,8 +61,8 @@ def connection_limit(connections: int) -> int:
 
 
 def start_metrics_server(app: FastAPI, host: str, port: int) -> ThreadingHTTPServer:
-    """Serve the counters to Prometheus from separate threads. Return the server, so that the caller
-    can shut it down."""
+    """Serve the Prometheus counters on a port of their own. Return the server, which the caller can
+    shut down."""
     gateway: State = app.state.gateway
 
     class MetricsHandler(BaseHTTPRequestHandler):
@@ -87,7 +87,7 @@ def start_metrics_server(app: FastAPI, host: str, port: int) -> ThreadingHTTPSer
 
 
 def render_metrics(engine: Engine) -> bytes:
-    """Return the counters in Prometheus's text format. Blocks."""
+    """Return the counters in Prometheus's text format. This blocks the thread."""
     registry = CollectorRegistry()
     gauge = Gauge(
         "touchstone_jobs_open", "Jobs not yet final", ["metric", "status"], registry=registry

@@ -1,9 +1,9 @@
-"""Protection of a gateway without keys: only pages and programs on this machine may use it.
+"""Protection of a gateway without API keys. Only pages and programs on this machine may use it.
 
 The gateway starts without keys only if no other machine can reach it, unless a setting allows it.
-In addition, a page of another site in a local browser can send requests to a loopback address. It
-may use a name that resolves to the address (DNS rebinding), or send them across origins. Sources:
-Fetch Standard, `Origin`; W3C Fetch Metadata, `Sec-Fetch-Site`; RFC 9110, 15.5.20.
+Requests from pages of other sites in a local browser are refused, also under a name that resolves
+to this machine (DNS rebinding). Sources: Fetch Standard, `Origin`; W3C Fetch Metadata,
+`Sec-Fetch-Site`; RFC 9110, 15.5.20.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ OWN_SITES = frozenset({"same-origin", "none"})  # none: the visitor, by an addre
 
 
 class SameOriginMiddleware:
-    """ASGI middleware that refuses requests from other sites' pages if no keys are required. Only
-    for suspicious requests does it look up if keys are required."""
+    """ASGI middleware that refuses requests from other sites' pages if no keys are required."""
 
     def __init__(self, app: ASGIApp, gateway: State) -> None:
         self.app = app
@@ -69,8 +68,7 @@ def origin_error(method: str, headers: Headers, settings: Settings) -> ScoringEr
 
 
 def is_same_origin(headers: Headers) -> bool:
-    """Return True if one of our own pages sent the request, or no browser did, according to the
-    headers."""
+    """Return True if the headers say that one of our own pages, or no browser, sent the request."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     host = headers.get("host", "").lower()
     if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
@@ -79,8 +77,7 @@ def is_same_origin(headers: Headers) -> bool:
 
 
 def name_of(host: str) -> str:
-    """Return the name or address in a Host header in lower case, without port, brackets and
-    trailing dot."""
+    """Return the name or address in a Host header in lower case, without port and brackets."""
     name, colon, port = host.lower().rpartition(":")
     if not colon or not (port.isdecimal() or not port):
         name = host.lower()
@@ -88,7 +85,7 @@ def name_of(host: str) -> str:
 
 
 def is_named(host: str, names: Sequence[str]) -> bool:
-    """Return True if `host` is in the list of names that the operator configured."""
+    """Return True if the host is in the list that the operator configured."""
     return name_of(host) in {name.lower() for name in names}
 
 
@@ -97,8 +94,8 @@ class KeyRequiredError(RuntimeError):
 
 
 def keys_needed(settings: Settings, engine: Engine) -> bool | None:
-    """Return True if keys are required, False if not, and None if they are required as soon as one
-    exists. A ledger that cannot be reached counts as one with keys. Raises KeyRequiredError."""
+    """Return True if keys are required, False if not, and None if they are required once one
+    exists. If the database cannot be reached, they are required. Raises KeyRequiredError."""
     if settings.authentication != "auto":
         return settings.authentication == "keys"
     if is_loopback(settings.host):

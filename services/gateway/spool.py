@@ -1,6 +1,5 @@
-"""The size of running uploads in the temporary folder, in total and per tenant. Use it only in the
-event loop's thread. It counts this process only. An upload that declares or sends too much is
-refused before it is written."""
+"""Limits the disk space of running uploads, in total and per tenant, in this process. Use it only
+in the event loop's thread."""
 
 from __future__ import annotations
 
@@ -45,8 +44,8 @@ class Upload:
 
 
 class Spool:
-    """The running uploads. Only received bytes count, not declared ones, so that a slow upload does
-    not block others."""
+    """The running uploads of this process. Only bytes already received count, so that a slow upload
+    does not block others."""
 
     def __init__(self, settings: Settings) -> None:
         self.received: Counter[str] = Counter()  # bytes, by tenant
@@ -56,8 +55,8 @@ class Spool:
 
     @contextmanager
     def upload(self, caller: Caller, declared: int) -> Iterator[Upload]:
-        """Reserve an upload while the block runs. `declared` is its size in bytes, or 0 if unknown.
-        Raises QuotaExceeded for too many uploads, and SpoolFull if there is no space now."""
+        """Register an upload while the block runs. `declared` is its size in bytes, or 0 if
+        unknown. Raises QuotaExceeded for too many uploads, and SpoolFull if there is no space."""
         tenant = caller.tenant
         if caller.key is not None and self._uploads[tenant] >= UPLOADS_PER_TENANT:
             raise QuotaExceeded(

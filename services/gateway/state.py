@@ -1,12 +1,9 @@
-"""The shared state of the routes: stores, outgoing queue messages, notices of ended jobs, and the
-states of models.
+"""The state that all routes share: database, file store, outgoing queue messages, notices of ended
+jobs, and the states of models.
 
-A separate thread sends messages to the queue, so that no request waits for it. A message may be
-lost, but the job is in the ledger and the scheduler sends a message for each unclaimed job again. A
-broker that hangs or is unavailable therefore does not affect callers.
-
-PostgreSQL announces the end of a job in the transaction that ends it, so the ledger is not polled.
-A notice may be lost, too. Waiting requests therefore also wake periodically and read the ledger.
+A separate thread puts messages into the queue, so that no request waits for it. A lost message does
+no harm: the scheduler sends it again. PostgreSQL announces the end of each job. Since such a notice
+may be lost, waiting requests also check the database from time to time.
 """
 
 from __future__ import annotations
@@ -68,8 +65,7 @@ logger = telemetry.logger(__name__)
 
 @asynccontextmanager
 async def running(work: Coroutine[None, None, None], name: str) -> AsyncIterator[None]:
-    """Run a task while the block runs, then cancel it. It is cancelled repeatedly, because
-    `asyncio.wait_for` of Python 3.11 loses a cancellation that coincides with its result."""
+    """Run a task while the block runs, then cancel it."""
     task = asyncio.create_task(work, name=name)
     try:
         yield
@@ -82,16 +78,15 @@ async def running(work: Coroutine[None, None, None], name: str) -> AsyncIterator
 
 
 class ModelBoard:
-    """Cached states of models and workers, so that no request waits for them. If workers report a
-    model as `failed` or `absent`, its jobs are refused, since somebody must repair it first. If the
-    states cannot be read, no job is refused."""
+    """The cached states of models and workers. If a model is `failed` or `absent`, new jobs for it
+    are refused, since somebody must repair it first."""
 
     def __init__(self) -> None:
         self._statuses: Mapping[str, Status] = {}  # by model
         self.workers: Mapping[str, str] = {}  # service → `ready`, or why its jobs wait
 
     def check_models(self, contract: ServiceContract, request: JobRequest) -> None:
-        """Raises ModelUnusable if a requested or default model must be repaired first."""
+        """Raise ModelUnusable if a requested or default model must be repaired first."""
         for name, pointer in _named_models(contract, request):
             status = self._statuses.get(name)
             if status is not None and status.state in UNUSABLE:
@@ -100,7 +95,7 @@ class ModelBoard:
                 raise ModelUnusable(detail, pointer=pointer)
 
     def watch(self) -> AbstractAsyncContextManager[None]:
-        """Return a context manager that polls periodically until its block ends."""
+        """Return a context manager. While its block runs, the states are read regularly."""
         return running(self._watch_forever(), "model-board")
 
     async def _watch_forever(self) -> None:
@@ -126,7 +121,7 @@ def _named_models(contract: ServiceContract, request: JobRequest) -> Iterator[tu
 
 @dataclass(frozen=True)
 class State:
-    """The state of one gateway process."""
+    """The state that all routes of one gateway process share."""
 
     settings: Settings
     engine: Engine
@@ -164,7 +159,7 @@ class State:
             raise Unavailable(f"{contract.name} is not served here; choose one of: {offered}")
 
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one transaction, in a worker thread. Raises Unavailable."""
+        """Run `work` in one database transaction, in a thread. Raises Unavailable."""
 
         def run() -> T:
             with transaction(self.engine) as connection:
@@ -181,7 +176,7 @@ Gateway = Annotated[State, Depends(state_of)]
 
 
 async def requires_key(gateway: State) -> bool:
-    """Return True if requests need a key. Raises Unavailable if the ledger cannot be reached."""
+    """Return True if requests need a key. Raises Unavailable if the database cannot be reached."""
     demanded = gateway.key_cache.required
     if demanded is None:
         demanded = await gateway.in_ledger(keys.has_any)
@@ -190,17 +185,17 @@ async def requires_key(gateway: State) -> bool:
 
 
 class MessageSender:
-    """The messages that wait to be sent to the queue."""
+    """Sends messages to the queue in the background."""
 
     def __init__(self) -> None:
         self._waiting: Queue[JobMessage | None] = Queue(MOST_MESSAGES)
 
     def add(self, metric: str, job_id: str) -> None:
-        """Add a message to be sent soon. Never blocks."""
+        """Send a message for this job soon. This never blocks."""
         self.add_all(metric, [job_id])
 
     def add_all(self, metric: str, job_ids: Sequence[str]) -> None:
-        """Add messages to be sent soon. Never blocks."""
+        """Send messages for these jobs soon. This never blocks."""
         trace = inject_trace()
         for index, job_id in enumerate(job_ids):
             try:
@@ -213,7 +208,7 @@ class MessageSender:
 
     @contextmanager
     def run(self) -> Iterator[None]:
-        """Send until the block ends, and then the remaining messages."""
+        """Send messages while the block runs. Messages that remain at its end are sent, too."""
         thread = threading.Thread(target=self._send_all, name="messages", daemon=True)
         thread.start()
         try:
@@ -262,19 +257,20 @@ class MessageSender:
 
 
 class JobWatcher:
-    """Wakes requests that wait for a job when the ledger announces the job's end."""
+    """Wakes requests that wait for a job when the database announces the job's end."""
 
     def __init__(self, database_url: str) -> None:
         self._url = database_url
         self._waiters: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
 
     def listen(self) -> AbstractAsyncContextManager[None]:
-        """Return a context manager that listens to notices until its block ends."""
+        """Return a context manager. While its block runs, it listens to announcements of ended
+        jobs."""
         return running(self._listen_forever(), "finishes")
 
     @asynccontextmanager
     async def watch(self, *job_ids: str) -> AsyncIterator[asyncio.Event]:
-        """Yield an event that is set when one of these jobs ends after this call."""
+        """Yield an event that is set as soon as one of these jobs ends."""
         event = asyncio.Event()
         for job_id in job_ids:
             self._waiters[job_id].add(event)

@@ -1,13 +1,12 @@
-"""Conversion of the rows of an uploaded table into requests, with the same mapping as in the client
+"""Conversion of an uploaded table's rows into requests. The mapping is the same as in the client
 library.
 
     {"custom_id": "post_id", "text": "body",
      "decision": {"column": "flag", "values": {"1": "hateful"}}, "metadata": ["market"]}
 
-Columns that the mapping does not name are not sent. By default, columns of gold labels, marked
-passages and ratings become metadata, where batch reports look for them. Columns with few different
-values also become metadata. CSV is read as UTF-8, with or without a byte order mark. The delimiter
-is the most frequent candidate in the first line.
+Other columns are not sent, except human labels, ratings and columns with few values. These become
+metadata by default. CSV is read as UTF-8. The delimiter is the most frequent candidate in the first
+line.
 """
 
 from __future__ import annotations
@@ -68,9 +67,8 @@ class TableMapping:
     """A mapping from table columns to request fields.
 
     `columns` maps a field to its column, and `values` maps a field's cells to values. `metadata`
-    lists columns that become metadata. A field may be part of an object, such as
-    `probabilities.original` or `options.k`. `of_all` maps a field to its value in every row with an
-    empty cell.
+    lists columns that become metadata. A field may be nested, such as `probabilities.original` or
+    `options.k`. `of_all` holds values for empty cells by field.
     """
 
     columns: Mapping[str, str]
@@ -107,8 +105,8 @@ class TableMapping:
 
 
 def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[str]) -> list[str]:
-    """Return the columns that become metadata by default. First come columns of human labels, then
-    columns with few values, such as a market. `used` holds the columns that become fields."""
+    """Return the columns that become metadata by default: human labels first, then columns with few
+    values, such as a market. `used` holds the columns that become fields."""
     gold = [name for name in names if is_gold(name)]
     free = [
         candidate
@@ -132,7 +130,7 @@ def has_few_values(cells: Iterable[Any], most: int) -> bool:
 
 
 def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
-    """Yield (line of the file, row) of CSV with a header, or of JSON Lines. Raises TableError."""
+    """Yield the rows of a CSV or JSON Lines file as (line, row). Raises TableError."""
     lines = _decode_lines(stream)
     skipped, delimiter, first = 0, None, next(lines, None)
     while first is not None and (not first.strip() or first.startswith(SEPARATOR)):
@@ -147,8 +145,8 @@ def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
 
 
 def pause_between(items: Iterable[T]) -> Iterator[T]:
-    """Yield the items, with a pause after every few milliseconds of work. Without pauses, the
-    thread would slow down all other threads of the process, and thus all requests."""
+    """Yield the items, with a pause after every few milliseconds of work, so that other threads can
+    run."""
     rest = time.monotonic() + WORK_SECONDS
     for item in items:
         yield item

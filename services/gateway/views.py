@@ -1,6 +1,5 @@
 """The JSON of jobs, files, batches and their events. Files and batches have the OpenAI format, with
-times in whole unix seconds. The id of an event is derived from the ledger's row. A client that
-reconnects with its last id can therefore get the missing events from any gateway."""
+times in whole unix seconds. A client that reconnects can get missed events from any gateway."""
 
 from __future__ import annotations
 
@@ -199,8 +198,8 @@ class JobBrief(BaseModel):
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the error responses of a route: these, and those that every route has. Status 403 must
-    be listed by routes that require a particular scope."""
+    """Return the OpenAPI error responses of a route. `statuses` are added to those that every route
+    has."""
     listed = {status: {"model": ProblemSchema} for status in (*statuses, 401, 429, 503)}
     return dict(sorted(listed.items()))
 
@@ -208,7 +207,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def schema_response(
     component: str, description: str, headers: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return a response whose body is this component of the description, with these headers."""
+    """Return an OpenAPI response whose body has this schema."""
     content = {"application/json": {"schema": {"$ref": TEMPLATE.format(model=component)}}}
     return {
         "description": description,
@@ -218,8 +217,8 @@ def schema_response(
 
 
 def body_schema(*messages: type[BaseModel], **more: Any) -> dict[str, Any]:
-    """Return the description of a JSON body that the handler parses itself. The body is one of
-    these messages. `more` holds additional keys of the media type."""
+    """Return the OpenAPI description of a JSON body that is one of these types. `more` holds
+    additional keys of the media type."""
     kinds = [{"$ref": TEMPLATE.format(model=message.__name__)} for message in messages]
     schema: dict[str, Any] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
     content = {"application/json": {"schema": schema, **more}}
@@ -228,7 +227,7 @@ def body_schema(*messages: type[BaseModel], **more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ProgressEvent:
-    """An event of a stream. `number` is its id."""
+    """An event in a stream about a job or batch. `number` is its id."""
 
     number: int
     name: str
@@ -250,7 +249,8 @@ def of_job(job: Job) -> list[ProgressEvent]:
 
 
 def of_batch(batch: Batch) -> list[ProgressEvent]:
-    """Return an event with the current state of the batch. Its number grows with every change."""
+    """Return an event with the current state of the batch. Its number grows with every change of
+    the batch."""
     return [ProgressEvent(batch.revision, f"batch.{batch.status}", batch_json(batch))]
 
 

@@ -1,1 +1,2 @@
-"""The scheduler: sends lost messages again, advances batches, and deletes old data."""
+"""The scheduler: the process that sends lost messages again, moves batches forward, and deletes old
+data."""

@@ -47,15 +47,15 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True)
 class PeriodicTask:
-    """A task that repeats in its own thread, so that tasks do not block each other."""
+    """A task that repeats in its own thread, so that tasks do not delay each other."""
 
     name: str
     work: Callable[[], int | None]  # returns the work done; a task with more to do does not rest
     every_seconds: float
 
     def run_until(self, stop: threading.Event, rounds: TaskMonitor) -> None:
-        """Repeat the task until `stop` is set. After a crash, or if a store is unavailable, it is
-        retried in the next round."""
+        """Repeat the task until `stop` is set. After a crash, it is tried again in the next
+        round."""
         pause = min(self.every_seconds, FIRST_SECONDS)
         rounds.begin(self.name)
         while not stop.wait(pause):
@@ -96,7 +96,7 @@ def periodic_tasks(settings: Settings, isolation: FailureIsolation) -> list[Peri
 
 
 def run(stop: threading.Event, settings: Settings, rounds: TaskMonitor) -> None:
-    """Run all periodic tasks until `stop` is set. Tasks that still run a short time later are
+    """Run all periodic tasks until `stop` is set. Tasks that take much longer to end are
     abandoned."""
     isolation = FailureIsolation(ledger())
     threads = [
@@ -114,7 +114,7 @@ def run(stop: threading.Event, settings: Settings, rounds: TaskMonitor) -> None:
 
 
 def main() -> None:
-    """Run until SIGTERM or SIGINT."""
+    """Run the scheduler until SIGTERM or SIGINT."""
     argparse.ArgumentParser(prog="python -m services.scheduler", description=__doc__).parse_args()
     settings = process_settings()
     telemetry.configure_logging(settings.log_level, settings.log_format)

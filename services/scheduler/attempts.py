@@ -1,6 +1,6 @@
-"""Counts batch steps that kill their process, through memory use or a crash. When a process dies,
-all batches that ran at the time are suspects. Each is then tried alone. The next step clears an
-innocent batch. The batch that causes the crashes fails without affecting others."""
+"""Finds batches that crash the scheduler, for example by using too much memory. When a process
+dies, all batches that it was processing are suspects. Each is then processed alone. The batch that
+causes the crashes fails without affecting others."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ logger = telemetry.logger(__name__)
 
 
 class TooManyDeaths(Exception):
-    """The batch's step has killed the maximum number of processes."""
+    """The scheduler's process died too often while it worked on this batch."""
 
 
 class TrialGate:
-    """The running steps of one process. A suspect batch runs alone. Thread-safe."""
+    """Makes sure that a suspect batch is processed alone. Thread-safe."""
 
     def __init__(self, patience: float = TRIAL_SECONDS) -> None:
         self._patience = patience
@@ -38,7 +38,8 @@ class TrialGate:
 
     @contextmanager
     def enter(self, *, suspect: bool) -> Iterator[None]:
-        """Wait until no suspect runs. A suspect waits until no other step runs."""
+        """Wait until this work may start. Work on a suspect batch waits until nothing else runs.
+        Other work waits while a suspect runs."""
         with self._moved:
             self._suspects += suspect
             self._moved.wait_for(
@@ -55,7 +56,7 @@ class TrialGate:
 
 
 class Attempts:
-    """The attempts at batch steps in one scheduler. Thread-safe."""
+    """Counts how often the scheduler began to process each batch. Thread-safe."""
 
     def __init__(self, engine: Engine, pause: timedelta = PAUSE) -> None:
         self._engine = engine
@@ -66,8 +67,8 @@ class Attempts:
 
     @contextmanager
     def count(self, batch_id: str) -> Iterator[bool]:
-        """Count an attempt at a step of this batch while the block runs. Yield False if the step
-        may not start now. Raises TooManyDeaths and Unavailable."""
+        """Count an attempt to process this batch while the block runs. Yield False if it may not
+        start now. Raises TooManyDeaths and Unavailable."""
         if batch_id in self._owed:
             self._clear([batch_id])
         with transaction(self._engine) as connection:
@@ -91,7 +92,7 @@ class Attempts:
             self._finish(batch_id)
 
     def close(self) -> None:
-        """Remove the running attempts from the count, because this process ends normally."""
+        """Forget the running attempts, because this process ends normally."""
         try:
             self._clear(list(self._under_way | self._owed))
         except Unavailable:

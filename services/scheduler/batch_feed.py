@@ -1,13 +1,8 @@
-"""One round over the batches: finish lines whose jobs have ended, expire late batches, and create
-jobs for waiting lines.
+"""Moves all batches forward: finishes lines whose jobs have ended, expires late batches, and
+creates jobs for waiting lines.
 
-Each step is one transaction. If the scheduler is killed, the next round or another scheduler
-continues. Work shared by many batches is done for all at once. If that fails, it is done for each
-batch alone.
-
-A metric's batch queue holds no more jobs than its workers finish in a few seconds. This bounds the
-waiting time of a new batch. If the queue was found empty, the limit is doubled. It thus follows the
-number and speed of the workers.
+Every step is one transaction, so the scheduler may be killed at any time. The number of jobs that
+wait in a metric's queue is limited to a few seconds of work. A new batch therefore starts soon.
 """
 
 from __future__ import annotations
@@ -39,7 +34,7 @@ logger = telemetry.logger(__name__)
 
 
 class Feeder:
-    """Creates the jobs of batches for one scheduler."""
+    """Creates jobs for the waiting lines of batches."""
 
     def __init__(
         self, engine: Engine, settings: Settings, *, isolation: FailureIsolation | None = None
@@ -50,8 +45,8 @@ class Feeder:
         self._pace = MetricRate(LEAST_WAITING, settings.batch_window)
 
     def round(self) -> int:
-        """Run one round and return the number of new jobs. Raises Unavailable if the ledger cannot
-        be reached."""
+        """Process all batches once and return the number of new jobs. Raises Unavailable if the
+        jobs database cannot be reached."""
         self._isolation.for_each_batch("settling", batch_feed.finish_lines)
         self._isolation.for_each_batch("finishing", batches.finish_answered)
         self._isolation.for_each_batch("expiring", batches.expire)
@@ -134,8 +129,8 @@ def _batch_usage(open_ones: list[OpenBatch], loads: list[Load]) -> list[BatchUsa
 
 @dataclass(frozen=True)
 class QueueSample:
-    """The last observation of a metric's batch queue. `ended` is the number of jobs that end per
-    second, and `bound` the number that may wait."""
+    """The last measurement of a metric's queue of batch jobs. `ended` is the number of jobs that
+    end per second. `bound` is how many may wait."""
 
     at: float
     open_jobs: int
@@ -144,8 +139,8 @@ class QueueSample:
 
 
 class MetricRate:
-    """The rate at which each metric finishes jobs, as one scheduler observes it. Not thread-safe.
-    `least` and `most` limit the number of waiting jobs."""
+    """Measures how fast each metric finishes jobs. `least` and `most` limit how many jobs may wait.
+    Not thread-safe."""
 
     def __init__(self, least: int, most: int) -> None:
         self._least = min(least, most)
@@ -154,11 +149,11 @@ class MetricRate:
         self._seen: dict[str, QueueSample] = {}
 
     def add(self, metric: str, count: int) -> None:
-        """Record `count` jobs that were added to the queue."""
+        """Record that `count` jobs were added to the queue."""
         self._fed[metric] += count
 
     def bound(self, metric: str, open_jobs: int, waiting: int, at: float | None = None) -> int:
-        """Return the number of jobs that may wait in the queue now."""
+        """Return how many jobs may wait in the metric's queue now."""
         at = time.monotonic() if at is None else at
         fed, before = self._fed.pop(metric, 0), self._seen.get(metric)
         ended, bound = 0.0, self._least

@@ -1,11 +1,8 @@
-"""The files of batches: validates input files in steps, and streams output and error files.
+"""Reads and writes the files of batches: validates input files, and writes output and error files.
 
-This runs in threads, so that the creation of jobs does not wait for it. Tenants take turns, and
-each step validates some lines of one batch.
-
-Source of both formats: OpenAI Batch API. Input: `{"custom_id", "method": "POST", "url", "body"}`.
-The body is parsed as strictly as the gateway parses a request to that url. Output: `{id, custom_id,
-response {status_code, request_id, body}, error}`.
+The formats follow the OpenAI Batch API. An input line is `{"custom_id", "method": "POST", "url",
+"body"}`. The body is checked like a request to that url. An output line is `{id, custom_id,
+response {status_code, request_id, body}, error}`. Tenants take turns.
 """
 
 from __future__ import annotations
@@ -71,8 +68,8 @@ logger = telemetry.logger(__name__)
 
 @dataclass
 class FileTask:
-    """One of the two file tasks, with the order in which batches take turns and its running
-    steps."""
+    """Validating or writing files, as one of two periodic tasks. It has the order in which batches
+    take turns."""
 
     name: str
     waiting: Callable[[Connection], list[DueBatch]]
@@ -88,8 +85,8 @@ class FileTask:
 
 
 class BatchFileWorker:
-    """Reads and writes the files of batches for one scheduler. `patience` is how many seconds a
-    round waits for its steps. Slower steps continue during the next round."""
+    """Reads and writes the files of batches. `patience` is how many seconds to wait for work in
+    progress; slower work continues in the background."""
 
     def __init__(
         self,
@@ -112,9 +109,8 @@ class BatchFileWorker:
         )
 
     def round(self) -> int:
-        """Validate a step of one batch per tenant, and write the files of one ended batch per
-        tenant. Return the number of batches processed, or 0 if nothing is left to do. Raises
-        Unavailable."""
+        """Validate and write files for one batch per tenant. Return the number of batches
+        processed, 0 if nothing is left to do. Raises Unavailable."""
         with transaction(self._engine) as connection:
             waiting = [duty.waiting(connection) for duty in self._duties]
             for duty in self._duties:
@@ -253,7 +249,8 @@ class BatchLine(Message):
 
 @dataclass
 class PartRead:
-    """The lines read since the step began. Positions count from the beginning of the file."""
+    """The lines of a batch's file that were read in one go. Positions count from the beginning of
+    the file."""
 
     read_bytes: int
     read_lines: int
@@ -262,7 +259,8 @@ class PartRead:
     keeps_text: bool = True
 
     def add(self, line: ValidLine | Fault | None, *, private: bool) -> None:
-        """Add a line. `private` means that an invalid line may contain `do_not_store_text`."""
+        """Add a validated line or its error. `private` means that an invalid line may ask not to
+        store its text."""
         if isinstance(line, Fault):
             self.faults.append(line)
             self.keeps_text &= not private
@@ -284,7 +282,7 @@ class PartRead:
 
 @dataclass(frozen=True)
 class Reader:
-    """The validator for the lines of a batch."""
+    """Validates the lines of a batch."""
 
     contract: ServiceContract
     endpoint: str
@@ -296,7 +294,7 @@ class Reader:
     language: str | None = None  # default for lines
 
     def step(self, stream: IO[bytes], batch: Batch) -> ValidationStep:
-        """Read and validate some lines, starting at the batch's position."""
+        """Read and validate the next lines, starting at the batch's position in the file."""
         part = PartRead(batch.read_bytes, batch.read_lines)
         until = time.monotonic() + SECONDS_AT_ONCE
         for raw, length in self._raw(stream):
@@ -422,7 +420,7 @@ def not_finite(value: JsonValue) -> Iterator[tuple[str | int, ...]]:
 
 
 class InvalidLine(BadInput):
-    """A line without a valid request. `slug` is the error code."""
+    """A line without a valid request. `slug` is the error's code."""
 
     def __init__(self, detail: str, *, slug: str, pointer: str) -> None:
         super().__init__(detail, pointer=pointer)
@@ -430,7 +428,7 @@ class InvalidLine(BadInput):
 
     @classmethod
     def of(cls, problem: dict[str, Any], at: str) -> InvalidLine:
-        """Return the first error of a validation problem, with `at` in front of its pointer."""
+        """Return the first error of a problem document. `at` is put in front of its pointer."""
         first = problem["errors"][0]
         where = "#" + at + first["pointer"].removeprefix("#")
         return cls(first["detail"], slug="invalid_request", pointer=where)
@@ -440,7 +438,8 @@ LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}  # to
 
 
 def output_line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
-    """Return the kind of file for this result, and the line to write there."""
+    """Return the line to write for a result, and the file to which it belongs (output or
+    errors)."""
     job = answer.job
     good = job is not None and job.status == "succeeded"
     line = {
@@ -454,7 +453,8 @@ def output_line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
 
 
 def error_line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
-    """Return the line for a result that cannot be shown. Its job can still be read."""
+    """Return an error line, and the kind of file for it, for a result that cannot be shown. Its job
+    can still be read."""
     line = {
         "id": _id(batch, answer),
         "custom_id": answer.custom_id,

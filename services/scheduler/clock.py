@@ -1,6 +1,6 @@
-"""Detection of clock steps and outages of the database, so that neither ends a lease, batch or
-pause. Each scheduler compares the database's clock with its own monotonic clock. The first one that
-detects a step moves the deadlines. The others see in the ledger that this is done."""
+"""Detects when the database's clock jumps or the database was unreachable. Deadlines are then
+moved, so that no batch or pause ends too early. Each scheduler compares the database's clock with a
+clock of its own. The first one that sees a jump moves the deadlines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ logger = telemetry.logger(__name__)
 
 
 class ClockWatch:
-    """The database's clock as one scheduler has observed it."""
+    """Compares the database's clock with the clock of this process."""
 
     def __init__(
         self,

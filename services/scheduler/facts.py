@@ -1,4 +1,4 @@
-"""Writes rows of the results table within seconds of a job's end, and updates old rows
+"""Writes the results table, with a row for each result, soon after a job ends. Old rows are updated
 gradually."""
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ AT_ONCE = 500  # rows per transaction
 
 
 class Facts:
-    """The task that writes the results table, for one scheduler."""
+    """The periodic task that writes the results table."""
 
     def __init__(self, engine: Engine, at_once: int = AT_ONCE) -> None:
         self._engine = engine
         self._at_once = at_once
 
     def round(self) -> int:
-        """Write one portion of rows. Return its size, or 0 if nothing is left. Raises
-        Unavailable."""
+        """Write some rows and return their number, 0 if nothing is left. Raises Unavailable."""
         with transaction(self._engine) as connection:
             lines = result_facts.write_of_lines(connection, fact_plan, self._at_once)
         with transaction(self._engine) as connection:

@@ -1,10 +1,6 @@
-"""Isolates failures: a batch that cannot continue fails alone.
-
-An unexpected error in a step is logged and counted, and the batch is postponed. After a few tries
-it fails with the reason. Steps are counted before they begin, in case one kills the process. If the
-ledger is unavailable, the round ends and no batch is blamed. If the file store is unavailable, its
-batch waits.
-"""
+"""Makes sure that a batch with an error fails alone. After an unexpected error, the batch is tried
+again later. After a few tries it fails with the reason. If the database is unavailable, no batch is
+blamed. If the file store is unavailable, the batches that need it wait."""
 
 from __future__ import annotations
 
@@ -37,15 +33,15 @@ logger = telemetry.logger(__name__)
 
 
 def is_schema_error(error: Exception) -> bool:
-    """Return True if a table or column differs from what this version expects. Such an error is not
-    the fault of a batch."""
+    """Return True if a database table or column is not as this version expects. Such an error is
+    not the fault of a batch."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     return isinstance(error, DBAPIError) and state in SCHEMA
 
 
 @dataclass
 class StepErrors:
-    """The recent errors in a step of a batch."""
+    """The recent errors in one kind of work on a batch."""
 
     away: int = 0  # how often the file store was away
     errors: int = 0
@@ -58,7 +54,7 @@ class StepErrors:
 
 
 class FailureIsolation:
-    """The batches with errors, as this scheduler has seen them. Thread-safe."""
+    """Remembers the batches with errors, in one scheduler. Thread-safe."""
 
     def __init__(
         self,
@@ -76,14 +72,14 @@ class FailureIsolation:
         self._attempts = attempts or Attempts(engine)
 
     def should_wait(self, step: str, batch_id: str) -> bool:
-        """Return True during the pause after a failed step."""
+        """Return True if this work failed recently and must wait before the next try."""
         trouble = self._troubles.get((step, batch_id))
         return trouble is not None and time.monotonic() < trouble.until
 
     @contextmanager
     def attempt(self, step: str, batch_id: str) -> Iterator[bool]:
-        """Count an attempt at this step while the block runs. Yield False if the step may not start
-        now. Errors in the block are handled here. Raises Unavailable if the ledger cannot be
+        """Count an attempt at this work while the block runs. Yield False if it may not start now.
+        Errors in the block are handled here. Raises Unavailable if the jobs database cannot be
         reached."""
         with self.guard(step, batch_id):
             try:
@@ -97,12 +93,12 @@ class FailureIsolation:
             yield False
 
     def close(self) -> None:
-        """Remove the running attempts from the count, because this process ends normally."""
+        """Forget the running attempts, because this process ends normally."""
         self._attempts.close()
 
     @contextmanager
     def guard(self, step: str, batch_id: str) -> Iterator[None]:
-        """Log and record errors in the block. Raises Unavailable if the ledger cannot be
+        """Log and record errors in the block. Raises Unavailable if the jobs database cannot be
         reached."""
         try:
             yield
@@ -122,7 +118,7 @@ class FailureIsolation:
                 self._troubles.pop((step, batch_id), None)
 
     def note_hanging(self, connection: Connection, batch_id: str) -> None:
-        """Record that a step of this batch hangs. The batch is then not blamed if the process is
+        """Record that work on this batch hangs. The batch is then not blamed if the process is
         killed."""
         batches.set_waiting(connection, batch_id, HANGING)
         batch_attempts.clear(connection, [batch_id])
@@ -131,7 +127,7 @@ class FailureIsolation:
         self, step: str, work: Callable[[Connection, Sequence[str] | None], object]
     ) -> None:
         """Run `work` for all batches in one transaction. If that fails, run it once for each batch.
-        `work` takes the ids of its batches, or None for all batches. Raises Unavailable."""
+        `work` gets the ids of its batches, or None for all. Raises Unavailable."""
         try:
             with transaction(self._engine) as connection:
                 work(connection, None)

@@ -1,5 +1,5 @@
-"""Fair division of free queue places and of the scheduler's turns, first among tenants, then among
-their batches. A tenant with sixty batches gets no more places or turns than a tenant with one."""
+"""Fair sharing of the queue's free places, and of the scheduler's time: first among tenants, then
+among their batches. A tenant with sixty batches gets no more than a tenant with one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def allocate(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: i
     """Return the number of new jobs for each key (max-min fairness).
 
     `can_use` maps a key to the most that it can use. Ties are served in this order. `open_jobs`
-    maps a key to its jobs in the queue now, including keys that get none. `window` is the maximum
-    number of jobs in the queue. Jobs of other keys are subtracted first.
+    maps a key to its jobs that are in the queue now. `window` is the maximum number of jobs in the
+    queue.
 
     Each free place goes to the key with the fewest open jobs that can still use one.
     """
@@ -36,8 +36,8 @@ def allocate(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: i
 
 @dataclass(frozen=True)
 class BatchUsage:
-    """A batch and its use of the queue. `most` is the number of new jobs that it can use. `held` is
-    its number of jobs in the queue now."""
+    """How much of the queue a batch uses. `most` is the number of new jobs that it can use. `held`
+    is its number of jobs in the queue now."""
 
     batch_id: str
     tenant: str
@@ -46,9 +46,8 @@ class BatchUsage:
 
 
 def allocate_by_tenant(batches: Iterable[BatchUsage], window: int) -> Counter[str]:
-    """Return the number of new jobs for each batch. Tenants share the window, and a tenant's
-    batches share the tenant's part. A batch with jobs in the queue that needs no more has a `most`
-    of 0."""
+    """Return the number of new jobs for each batch. Tenants share the `window` equally, and so do
+    the batches of a tenant."""
     of_tenant: dict[str, list[BatchUsage]] = defaultdict(list)
     for batch in batches:
         of_tenant[batch.tenant].append(batch)
@@ -66,15 +65,15 @@ def allocate_by_tenant(batches: Iterable[BatchUsage], window: int) -> Counter[st
 
 
 class Rotation:
-    """The order in which batches take turns. The tenant served longest ago comes first, with its
-    batch that was served longest ago."""
+    """The order in which batches take turns. The tenant that has waited longest comes first, with
+    its batch that has waited longest."""
 
     def __init__(self) -> None:
         self._served: dict[str, int] = {}  # tenant or batch → when, counted in turns
         self._turns = 0
 
     def order(self, waiting: Iterable[DueBatch]) -> list[DueBatch]:
-        """Return one batch per tenant, the one that has waited longest first."""
+        """Return one batch per tenant. The one that has waited longest comes first."""
         first: dict[str, DueBatch] = {}
         for turn in sorted(waiting, key=lambda turn: (self._last(turn.id), turn.id)):
             first.setdefault(turn.tenant, turn)

@@ -15,7 +15,7 @@ from prometheus_client.exposition import ThreadingWSGIServer
 
 
 class TaskMonitor:
-    """The time at which each periodic task began its last round."""
+    """Records when each periodic task last began."""
 
     def __init__(self, longest_seconds: float) -> None:
         self._longest = longest_seconds
@@ -36,7 +36,7 @@ class _NoLogHandler(WSGIRequestHandler):
 
 
 def start_server(rounds: TaskMonitor, host: str, port: int) -> WSGIServer:
-    """Answer probes from a separate thread. Return the server, so that the caller can shut it
+    """Answer health probes in a separate thread. Return the server, which the caller can shut
     down."""
     metrics = make_wsgi_app()
 

@@ -1,6 +1,5 @@
-"""Sends lost messages again, and fails jobs that have used all their attempts. Several schedulers
-may run. They pick rows with FOR UPDATE SKIP LOCKED, and a duplicate message finds no job to claim.
-"""
+"""Sends lost queue messages again, and fails jobs that have used all their attempts. Several
+schedulers may do this at the same time."""
 
 from __future__ import annotations
 
@@ -27,8 +26,8 @@ MOST_AT_ONCE = 1_000  # messages re-sent for a metric in one round
 
 
 def recover(engine: Engine, settings: Settings) -> None:
-    """Run one round. Raises Unavailable if the ledger or the broker cannot be reached. An error in
-    one queue does not stop the others."""
+    """Send lost messages and end failed jobs once. Raises Unavailable if the database or the queue
+    cannot be reached."""
     with log_errors("exhausted"):
         end_exhausted(engine, settings)
     with transaction(engine) as connection:
@@ -40,7 +39,7 @@ def recover(engine: Engine, settings: Settings) -> None:
 
 @contextmanager
 def log_errors(duty: str) -> Iterator[None]:
-    """Log an unexpected error in the block and continue after it. Raises Unavailable."""
+    """Log an unexpected error in the block and continue after the block. Raises Unavailable."""
     try:
         yield
     except Unavailable:
@@ -50,7 +49,8 @@ def log_errors(duty: str) -> Iterator[None]:
 
 
 def end_exhausted(engine: Engine, settings: Settings) -> None:
-    """Fail the jobs that used their last attempt. Their worker died, or the job blocked it."""
+    """Fail the jobs that used their last attempt without an end, because their worker died or was
+    blocked."""
     end = partial(recovery.fail_exhausted, max_attempts=MAX_ATTEMPTS)
     endless = endless_attempts(MAX_ATTEMPTS)
     dead = attempts_exhausted(MAX_ATTEMPTS, "the worker died or lost its lease")
@@ -64,12 +64,9 @@ def end_exhausted(engine: Engine, settings: Settings) -> None:
 
 
 def resend(engine: Engine, metric_queue: MetricQueue, settings: Settings) -> int:
-    """Send the lost messages of a queue again and return their number.
-
-    A job that merely waits is not lost. The queue holds one message for each waiting job, so at
-    most the missing ones are sent, and a long queue gets no duplicates. Jobs that may have killed
-    their workers are sent one at a time.
-    """
+    """Send the lost messages of a queue again and return their number. The queue holds one message
+    per waiting job, so only missing ones are sent. Jobs that may have killed their workers are sent
+    one at a time."""
     in_queue = broker.queue_length(metric_queue.metric, batch=metric_queue.batch)
     with transaction(engine) as connection:
         lost = _take_lost(connection, metric_queue, in_queue, settings)

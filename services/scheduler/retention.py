@@ -1,12 +1,6 @@
-"""Deletes results, files and keys after their retention time.
-
-A stored file is deleted after its row. A file without a row, whose writer died, is deleted after a
-day. An error is logged and retried in the next round, and does not stop the rest.
-
-Input files with private texts are deleted however their batch ended. Validation records if a line
-is private. If a batch ended before all lines were read, the remaining bytes are searched for the
-field's name.
-"""
+"""Deletes results, files and keys after their retention time. A file that was never registered in
+the database is deleted after a day. Errors are logged and tried again in the next round. Input
+files with private texts are deleted even if their batch failed."""
 
 from __future__ import annotations
 
@@ -35,7 +29,7 @@ logger = telemetry.logger(__name__)
 
 
 class Retention:
-    """The task that deletes old data, for one scheduler."""
+    """The periodic task that deletes old data."""
 
     def __init__(self, engine: Engine, settings: Settings) -> None:
         self._engine = engine
@@ -166,8 +160,8 @@ class Retention:
 
 
 def _run_one(kind: str, purge: Callable[[], int]) -> int:
-    """Run one purge. An error does not stop the others. Raises Unavailable if the ledger cannot be
-    reached."""
+    """Delete one kind of old data. An error does not stop the others. Raises Unavailable if the
+    jobs database cannot be reached."""
     try:
         return purge()
     except FileStoreAway as error:
@@ -180,7 +174,7 @@ def _run_one(kind: str, purge: Callable[[], int]) -> int:
 
 
 class PrivateInputs:
-    """The task that deletes input files with private texts, for one scheduler."""
+    """The periodic task that deletes input files with private texts."""
 
     def __init__(self, engine: Engine, settings: Settings) -> None:
         self._engine = engine

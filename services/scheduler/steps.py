@@ -1,6 +1,5 @@
-"""Runs steps of batches in threads: a few at a time, at most two per tenant and one per batch. A
-step that hangs, for example on a store that does not respond, blocks only its own batch. The
-threads are daemons. A step that was cut off is repeated by the next process."""
+"""Processes batches in threads: a few at a time, at most two per tenant and one thread per batch.
+Work that hangs blocks only its own batch. Work that is cut off is repeated by the next process."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ OF_A_TENANT = 2  # the second one starts while the first one hangs
 
 
 class Steps:
-    """The running steps. Start and await them from one thread."""
+    """The work on batches that is now running in threads. Start and await it from one thread."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -25,7 +24,7 @@ class Steps:
         self._new: list[threading.Thread] = []  # not yet waited for
 
     def can_start(self, turn: DueBatch) -> bool:
-        """Return True if the next step of this batch may start now."""
+        """Return True if work on this batch may start now."""
         self._remove_finished()
         of_tenant = sum(batch.tenant == turn.tenant for batch in self._running)
         return (
@@ -35,7 +34,7 @@ class Steps:
         )
 
     def start(self, turn: DueBatch, work: Callable[[], object]) -> None:
-        """Start a step. Call `can_start` first."""
+        """Start work on a batch. Call `can_start` first."""
         thread = threading.Thread(target=self._do, args=(work,), name=turn.id, daemon=True)
         self._running[turn] = thread
         self._began[turn] = time.monotonic()
@@ -43,9 +42,9 @@ class Steps:
         thread.start()
 
     def wait(self, seconds: float) -> None:
-        """Wait at most `seconds` for the steps started since the last call, or else for all running
-        steps. Raises the first error of a step. Unavailable takes precedence over other errors,
-        since it ends the round."""
+        """Wait at most `seconds` for the work started since the last call. If none was started,
+        wait for all running work. Raises the first error, or Unavailable if that is among the
+        errors."""
         until = time.monotonic() + seconds
         new, self._new = self._new, []
         for thread in new or self._running.values():
@@ -61,7 +60,7 @@ class Steps:
         return len(self._running)
 
     def running_for(self, seconds: float) -> list[DueBatch]:
-        """Return the batches whose step has been running for at least `seconds`."""
+        """Return the batches on which work has been running for at least `seconds`."""
         self._remove_finished()
         before = time.monotonic() - seconds
         return [turn for turn in self._running if self._began[turn] <= before]

@@ -1,10 +1,6 @@
-"""Keeps one message in a queue for each job that waits in it.
-
-A worker takes the job whose turn it is, not the job that its message names. If a message is lost
-with its worker, no particular job is left behind. Instead, all later jobs wait a little longer, and
-none becomes old enough for `recovery`. This module therefore counts messages and sends the missing
-ones.
-"""
+"""Makes sure that the queue holds one message for each waiting job. A worker takes the next job,
+whichever job its message names. A lost message therefore only makes all later jobs wait a little
+longer. To find lost messages, this module counts them."""
 
 from __future__ import annotations
 
@@ -27,14 +23,14 @@ logger = telemetry.logger(__name__)
 
 
 class Wakeups:
-    """The numbers of missing messages in the last rounds of one scheduler."""
+    """Counts missing queue messages, in one scheduler."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._short: dict[MetricQueue, deque[int]] = {}
 
     def round(self) -> None:
-        """Count the messages, and send those that were missing in every recent round. Raises
+        """Count the messages once, and send those that have been missing for several rounds. Raises
         Unavailable."""
         with transaction(self._engine) as connection:
             metric_queues = open_queues(connection)

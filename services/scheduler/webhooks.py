@@ -1,18 +1,11 @@
-"""Delivers webhooks: many attempts at a time, a few per endpoint, and a share per tenant.
+"""Delivers webhooks: many attempts at a time, a few per endpoint, and a fair share per tenant.
 
-A thread with an event loop runs next to the scheduler's rounds. It queries the ledger outside of
-the loop. If the process dies, its attempts are repeated after their lease. Each event is delivered
-at least once, under the same `webhook-id`.
+Each event is delivered at least once, under the same `webhook-id`. An attempt is one signed
+request. Only a 2xx status is a success; redirects are not followed. At most 64 kB of the response
+are read, and its body is not stored. Source: Standard Webhooks 1.0.0.
 
-An attempt is one request. It contains one event, or several scores with a common outcome if the
-destination's format allows it. The attempt signs the exact bytes and posts them. Only a 2xx status
-is a success. A redirect is a failure and is not followed. At most 64 kB of the response are read,
-including its head and `100 Continue`. Its body is neither stored nor shown. Source: Standard
-Webhooks 1.0.0.
-
-No request reaches an internal address. The name is resolved once, every address is checked, and the
-socket connects to a checked address, so DNS rebinding has no effect. Host header, SNI and
-certificate check use the name, which httpcore takes from the URL. No proxy is used.
+No request reaches an internal address. The host name is resolved once and every address is checked,
+so DNS rebinding has no effect. No proxy is used.
 """
 
 from __future__ import annotations
@@ -77,10 +70,8 @@ logger = telemetry.logger(__name__)
 
 @contextmanager
 def delivering(engine: Engine, settings: Settings, stop: threading.Event) -> Iterator[None]:
-    """Deliver in a separate thread until the block ends, which sets `stop`.
-
-    Raises ValueError if a webhook key is not a Fernet key.
-    """
+    """Deliver webhooks in a separate thread while the block runs. The end of the block sets `stop`.
+    Raises ValueError if a webhook key is not a Fernet key."""
     sealer = sealer_of(settings)
     if sealer is None:
         logger.warning("webhooks.off", reason="TOUCHSTONE_WEBHOOK_KEYS is not set")
@@ -108,7 +99,7 @@ def _run(deliverer: Deliverer, stop: threading.Event) -> None:
 
 
 class Deliverer:
-    """Claims due deliveries and attempts them until `stop` is set."""
+    """Takes webhook deliveries that are due and attempts them."""
 
     def __init__(self, engine: Engine, settings: Settings, sender: Sender) -> None:
         self._engine = engine
@@ -133,7 +124,7 @@ class Deliverer:
         task.add_done_callback(self._under_way.discard)
 
     async def test(self, test: Delivery) -> None:
-        """Make one attempt for a test event and report its outcome to the caller of the test. The
+        """Send a test event once and report the outcome to whoever requested the test. The
         endpoint's state does not change."""
         started = time.perf_counter()
         result = await self._try_send([test])
@@ -153,7 +144,7 @@ class Deliverer:
         logger.info("webhook.tested", endpoint=test.endpoint_id, status=result.status)
 
     async def deliver(self, together: Sequence[Delivery]) -> None:
-        """Make one attempt and record its outcome in the ledger."""
+        """Send these deliveries once and record the outcome in the database."""
         started = time.perf_counter()
         result = await self._try_send(together)
         telemetry.WEBHOOK_SECONDS.observe(time.perf_counter() - started)
@@ -217,7 +208,7 @@ class Deliverer:
         )
 
     def _fetch(self, take: Callable[[Connection], list[Delivery]]) -> list[Delivery]:
-        """Claim deliveries. Return an empty list if the ledger cannot be reached."""
+        """Take deliveries that are due. Return an empty list if the database cannot be reached."""
         try:
             with transaction(self._engine) as connection:
                 return take(connection)
@@ -244,8 +235,8 @@ class Deliverer:
 
 
 def requests_of(deliveries: Sequence[Delivery]) -> list[list[Delivery]]:
-    """Group the deliveries of an endpoint if its format allows several events in a request. All
-    others form groups of one."""
+    """Return the deliveries of an endpoint in groups that one request sends. If its format allows
+    only one event per request, each group has one."""
     together: dict[str, list[Delivery]] = {}
     for delivery in deliveries:
         key = delivery.endpoint_id if delivery.format in JOINED else delivery.id
@@ -264,8 +255,8 @@ class UnreadableAuthorization(Unreadable):
 
 @dataclass(frozen=True)
 class Sender:
-    """Sends webhook attempts. `seconds` is the timeout, from resolving the name to receiving the
-    status line and headers."""
+    """Sends webhook requests. `seconds` is the timeout from resolving the host name to receiving
+    the response headers."""
 
     policy: DestinationPolicy
     sealer: Sealer
@@ -274,8 +265,8 @@ class Sender:
     tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
     async def send(self, first: Delivery, *more: Delivery) -> SendSuccess | DeliveryRefusal:
-        """Send the delivery in one request, together with others of the same endpoint. Failures are
-        returned, not raised."""
+        """Send these deliveries of one endpoint in one request. Failures are returned, not
+        raised."""
         try:
             destination, body = read(url_of(first)), body_of((first, *more))
             headers = signed(first, body, self.sealer, destination)
@@ -331,8 +322,8 @@ def body_of(together: Sequence[Delivery]) -> str:
 
 
 def signed(delivery: Delivery, body: str, sealer: Sealer, destination: Destination) -> Headers:
-    """Return the request's headers: the time of the attempt, a signature with each valid secret,
-    and the authorization. `delivery` is the first delivery of the request. Raises Unreadable."""
+    """Return the request's headers: the time of the attempt, one signature per valid secret, and
+    the authorization. `delivery` is the first delivery of the request. Raises Unreadable."""
     now = datetime.now(UTC)
     secrets = [sealed for sealed in (delivery.secret, delivery.earlier_secret) if sealed]
     signatures = [Webhook(sealer.open(sealed)).sign(delivery.id, now, body) for sealed in secrets]
@@ -356,7 +347,7 @@ def signed(delivery: Delivery, body: str, sealer: Sealer, destination: Destinati
 
 
 def outcome(answer: httpcore.Response) -> SendSuccess | DeliveryRefusal:
-    """Return the outcome for the status line of a response."""
+    """Return success or failure, depending on the status of a response."""
     if 200 <= answer.status < 300:
         return SendSuccess(answer.status)
     redirect = "; redirects are not followed" if 300 <= answer.status < 400 else ""
@@ -396,11 +387,11 @@ async def _read_rest(answer: httpcore.Response) -> None:
 
 
 class AnswerTooLong(httpcore.ReadError):
-    """The receiver sent more than MOST_ANSWER_BYTES."""
+    """The receiver's response is longer than MOST_ANSWER_BYTES."""
 
 
 class BoundedStream(httpcore.AsyncNetworkStream):
-    """A socket that reads at most MOST_ANSWER_BYTES, including informational responses."""
+    """A socket that reads at most MOST_ANSWER_BYTES."""
 
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream
@@ -432,11 +423,11 @@ class BoundedStream(httpcore.AsyncNetworkStream):
 
 
 class UnknownName(httpcore.ConnectError):
-    """The name has no address."""
+    """The host name has no address."""
 
 
 class PolicyBackend(httpcore.AsyncNetworkBackend):
-    """Opens sockets to one destination and enforces the policy for addresses."""
+    """Opens sockets to one destination, and refuses addresses that are not allowed."""
 
     def __init__(
         self, policy: DestinationPolicy, destination: Destination, resolver: Resolve
@@ -454,8 +445,8 @@ class PolicyBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Return a stream to the first checked address that responds. Raises ForbiddenDestination
-        if any address is not allowed. No packet is sent in this case."""
+        """Connect to the first address of the host that responds. Raises ForbiddenDestination,
+        before anything is sent, if any address is not allowed."""
         failed: Exception = UnknownName("the name has no address")
         for address in await self.resolve(host, port):
             try:
@@ -490,5 +481,5 @@ class PolicyBackend(httpcore.AsyncNetworkBackend):
         raise ForbiddenDestination("no Unix sockets")
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep. The base class requires this method."""
+        """Sleep for `seconds`."""
         await self._sockets.sleep(seconds)

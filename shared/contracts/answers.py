@@ -1,8 +1,5 @@
-"""Results as the API shows them.
-
-Every result has the same fields. A metric's additional fields are in `details`, which a caller must
-request; the details of a batch report are always included.
-"""
+"""Convert results between their stored form and the form that the API shows. A metric's additional
+fields are in `details`. Callers must request them, except in batch reports."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ def _parted(result: Mapping[str, Any], shared: frozenset[str], details: bool) ->
 
 
 def result_type(report: type[Report], metric: str) -> type[BaseModel]:
-    """Return the type of a metric's result as the API shows it; its `metric` is a constant."""
+    """Return the message type of a metric's result as the API shows it."""
     base = ExplainableReport if issubclass(report, ExplainableReport) else Report
     shared = {name: report.model_fields[name] for name in base.model_fields}
     fields: Any = {name: (field.annotation, field) for name, field in shared.items()}

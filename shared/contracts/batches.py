@@ -1,5 +1,4 @@
-"""Messages of batch reports: requests, and the fields that all reports share. Depends on pydantic
-only, as `shared.contracts.messages`."""
+"""Requests for batch reports, and the fields that all reports share. Depends on pydantic only."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ MOST_FURTHER = 5
 
 
 def model_of(answered: str | None, named: str | None, default: str | None) -> str | None:
-    """Return the model of a result: `answered` if a call was made, else `named` in the request,
-    else the metric's `default`."""
+    """Return the model that a result came from: the first argument that is given."""
     return answered or named or default
 
 
@@ -49,8 +47,8 @@ OF_METADATA = (
 
 
 class Against(Message):
-    """The results of another system, compared text by text with those of the report. Every
-    difference is the report's number minus this system's."""
+    """Another system's results, to compare with the report's text by text. Differences are the
+    report's number minus this system's."""
 
     batch: Id | None = Field(default=None, description="a batch's id")
     jobs: tuple[Id, ...] | None = Field(
@@ -73,7 +71,7 @@ class Against(Message):
 
 
 class Judged(Message):
-    """Selects the judgements of these results; see `agreement`."""
+    """Selects which human judgements are used."""
 
     queue: Id | None = Field(default=None, description="only judgements of this review queue")
     random: bool = Field(
@@ -84,8 +82,7 @@ class Judged(Message):
 
 
 class WantedEffect(Message):
-    """The effect that a further study should detect; the plan is based on the results of this
-    report."""
+    """The size of the effect that a further study should detect."""
 
     effect: float | None = Field(
         default=None,
@@ -197,9 +194,8 @@ class BatchReportRequest(JobRequest):
 
 
 class StudyPlan(Message):
-    """The texts and draws needed to detect the wanted effect if new texts vary as these do. Only
-    texts with a score count. The numbers are for single tests; a correction for several tests needs
-    more."""
+    """How many texts and draws a study needs to detect the wanted effect. It assumes that new texts
+    vary as the report's do. The numbers are for a single test; several tests need more."""
 
     wanted: WantedEffect
     texts: int | None = Field(
@@ -237,7 +233,7 @@ class StudyPlan(Message):
 
 
 class Plot(Message):
-    """One picture, in both formats."""
+    """One picture, as SVG and PNG."""
 
     name: str
     title: str
@@ -246,7 +242,7 @@ class Plot(Message):
 
 
 class BatchReport(Message):
-    """The part of a batch report that all metrics share; a metric adds its own tables."""
+    """Fields of every metric's batch report. A metric adds its own tables."""
 
     metric: str
     scored: int = Field(ge=0, description="results that this report rests on")

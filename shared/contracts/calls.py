@@ -1,9 +1,8 @@
-"""Requests to models and their answers as sent over the wire: plain arrays, no pickles.
+"""Messages for requests to models and for their answers.
 
 An example is sent once. Its variations (tokens deleted, masked or replaced) are sent as token
-positions. Every operation is a message for a call over the queue or for a job, and names its
-answer's type. Numbers are JSON floats, which Python reads back bit for bit. Source: specs "ice"
-§2.4, §3.
+positions. Each request names the type of its answer. Numbers are JSON floats, which Python reads
+back bit for bit. Source: specs "ice" §2.4, §3.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ Texts = Annotated[tuple[Text, ...], Field(max_length=MOST)]
 
 
 class Template(Message):
-    """Prompt of a causal language model: `prefix + text + suffix`, then a verbalizer."""
+    """A causal model's prompt: `prefix + text + suffix`, then a word for a label."""
 
     prefix: Text = ""
     suffix: Text = ""
@@ -89,7 +88,7 @@ class Example(Message):
 def sent_texts(
     example: Example, asked: Collection[str], identified: Callable[[str], str]
 ) -> dict[str, str]:
-    """Return the example's texts by placeholder. `identified` returns a text's language. Raises
+    """Map placeholders to the example's texts. `identified` returns a text's language. Raises
     BadInput if the prompt needs one text but gets a pair, or the reverse."""
     values = {"text": example.text}
     if example.text_pair is not None:
@@ -107,7 +106,7 @@ def sent_texts(
 
 
 class Tokens(Message):
-    """An example as the model reads it. Tuples have one entry per token."""
+    """The tokens of an example. Each tuple has one entry per token."""
 
     ids: tuple[TokenId, ...]
     parts: tuple[Part, ...] = Field(
@@ -142,7 +141,7 @@ class Tokens(Message):
 
 
 class Row(Message):
-    """A variation of an example: `replaced` applies first, then all but `kept` is deleted."""
+    """A variation of an example. Tokens are replaced first, then all but `kept` deleted."""
 
     kept: tuple[Position, ...] | None = Field(
         default=None, description="positions that stay, ascending; absent: all"
@@ -173,8 +172,7 @@ class WordSpan(Message):
 
 
 class WordRow(Message):
-    """A variation of an example in words: masked and replaced first, then cut to the `kept`
-    words."""
+    """A variation of an example. Words are masked or replaced first, then cut to `kept`."""
 
     kept: tuple[WordPosition, ...] | None = Field(
         default=None, description="words that stay, ascending; absent: all"
@@ -188,8 +186,7 @@ class WordRow(Message):
 
 
 class WordRows(Message):
-    """An example, its words, and its variations as strings, for any judge, with or without
-    tokens."""
+    """An example, its words, and its variations. It needs no tokenizer."""
 
     example: Example
     words: tuple[WordSpan, ...] = Field(
@@ -228,7 +225,7 @@ class WordRows(Message):
 
 
 class WordJudgements(Message):
-    """Label probabilities of variations, in their order."""
+    """Label probabilities of each variation, in order."""
 
     probabilities: tuple[tuple[float, ...] | None, ...] = Field(
         description="(R, L), rows of sum 1; null: it could not be read"
@@ -368,7 +365,7 @@ class Description(Message):
 
 
 class AnswerType:
-    """The type of an operation's answer, for checks and descriptions."""
+    """The type of a request's answer. Used to check and describe it."""
 
     def __init__(self, hint: Any) -> None:
         self.hint = hint
@@ -378,19 +375,19 @@ class AnswerType:
         return self._adapter.dump_python(answer, mode="json")
 
     def validated(self, answer: Any) -> Any:
-        """Raises ValidationError."""
+        """Validate the answer."""
         return self._adapter.validate_python(answer)
 
 
 class Describe(Message):
-    """Return the model's properties; load it first if necessary."""
+    """A request for a model's properties. It loads the model."""
 
     answer: ClassVar[AnswerType] = AnswerType(Description)
     operation: Literal["describe"] = "describe"
 
 
 class Tokenize(Message):
-    """Return the tokens of examples, as the model reads them."""
+    """A request for the tokens of examples."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Tokens, ...])
     operation: Literal["tokens"] = "tokens"
@@ -398,7 +395,7 @@ class Tokenize(Message):
 
 
 class JudgeExamples(Message):
-    """Return label probabilities, (examples, labels)."""
+    """A request for label probabilities of examples."""
 
     answer: ClassVar[AnswerType] = AnswerType(Matrix)
     operation: Literal["judge"] = "judge"
@@ -406,7 +403,7 @@ class JudgeExamples(Message):
 
 
 class ReadLabels(Message):
-    """Return label probabilities with their total mass, uncertainty and method of reading."""
+    """A request for label probabilities, with their total, uncertainty and method."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Judgement, ...])
     operation: Literal["judgements"] = "judgements"
@@ -414,7 +411,7 @@ class ReadLabels(Message):
 
 
 class JudgeRows(Message):
-    """Return label probabilities, (variations, labels) for each example."""
+    """A request for label probabilities of examples' variations."""
 
     answer: ClassVar[AnswerType] = AnswerType(list[Matrix])
     operation: Literal["judge_rows"] = "judge_rows"
@@ -422,7 +419,7 @@ class JudgeRows(Message):
 
 
 class JudgeWords(Message):
-    """Return label probabilities of word variations, with the reason for each unread row."""
+    """A request for label probabilities of variations whose words are changed."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[WordJudgements, ...])
     operation: Literal["judge_words"] = "judge_words"
@@ -430,7 +427,7 @@ class JudgeWords(Message):
 
 
 class Probabilities(Message):
-    """Return a classifier's label probabilities: (texts, labels)."""
+    """A request for a classifier's label probabilities."""
 
     answer: ClassVar[AnswerType] = AnswerType(Matrix)
     operation: Literal["probabilities"] = "probabilities"
@@ -438,7 +435,7 @@ class Probabilities(Message):
 
 
 class Truncated(Message):
-    """Return a boolean per text: True if the classifier reads only a part of it."""
+    """Asks which texts are too long for the classifier to read whole."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[bool, ...])
     operation: Literal["truncated"] = "truncated"
@@ -446,7 +443,7 @@ class Truncated(Message):
 
 
 class Attribute(Message):
-    """Return the importance of the tokens of examples, for one label each."""
+    """A request for the importance of tokens for one label per example."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Attributions, ...])
     operation: Literal["attributions"] = "attributions"
@@ -462,7 +459,7 @@ class Attribute(Message):
 
 
 class Generate(Message):
-    """Return a completion of each prompt."""
+    """A request to complete each prompt."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
     operation: Literal["generate"] = "generate"
@@ -473,7 +470,7 @@ class Generate(Message):
 
 
 class ScoreCompletions(Message):
-    """Return token log-probabilities of a given completion after each prompt."""
+    """A request for the log-probabilities of given completions."""
 
     answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
     operation: Literal["score"] = "score"
@@ -488,7 +485,7 @@ class ScoreCompletions(Message):
 
 
 class Compare(Message):
-    """Return one similarity per pair, in [0, 1]."""
+    """A request for one similarity per pair."""
 
     answer: ClassVar[AnswerType] = AnswerType(Vector)
     operation: Literal["similarities"] = "similarities"

@@ -1,6 +1,6 @@
-"""The checks behind a verdict: their form in a metric, and the derivation of the verdict. A metric
-lists its checks, gravest first, and names the checks that it requires. This module derives the
-verdict, its reason, the problems, and the advice for an untested check."""
+"""Derives the verdict on an explanation from a metric's checks. A metric lists its checks, gravest
+first, and names those that a conclusion requires. This module derives the verdict, its reason, the
+problems, and the advice for an untested check."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def passed(name: str, sentence: str) -> Check:
 
 
 def failed(name: str, problem: str, sentence: str) -> Check:
-    """Return a failed check. `problem` is a key of the contract's `problems`."""
+    """Return a failed check. `problem` is one of the metric's problem names."""
     return Check(name=name, outcome="failed", reason=problem, sentence=fitted(sentence))
 
 
@@ -98,8 +98,8 @@ def not_applicable(name: str, sentence: str) -> Check:
 
 
 def undefined(name: str, report: Report, *components: str) -> Check | None:
-    """Return an untested check with the reason why a component is null, or None. The first of
-    `components` that has an entry in `report.reasons` decides."""
+    """Return an untested check if a component is null and has a reason, else None. The first such
+    component in `components` decides."""
     matching = (
         reason_ for name_ in components for reason_ in report.reasons if reason_.component == name_
     )
@@ -111,8 +111,8 @@ def undefined(name: str, report: Report, *components: str) -> Check | None:
 
 
 def conclude(checks: Iterable[Check], carrying: Collection[str]) -> Finding:
-    """Return the verdict that follows from the checks, which are listed gravest first. `carrying`
-    holds the names of the checks that a conclusion requires."""
+    """Return the verdict on a list of checks, gravest first. `carrying` names the checks that a
+    conclusion requires."""
     listed = tuple(checks)
     failures = [check for check in listed if check.outcome == "failed"]
     unanswered = [check for check in listed if check.outcome in ("inconclusive", "not_tested")]

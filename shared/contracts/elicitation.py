@@ -1,8 +1,5 @@
-"""Requests to a model for an explanation, and its answers: messages shared by requests of metrics
-and the service `explanations`.
-
-Source: specs "models" §7. Pydantic only.
-"""
+"""Messages that ask a model for an explanation, and its parsed answers. Source: specs "models" §7.
+Pydantic only."""
 
 from __future__ import annotations
 
@@ -119,7 +116,7 @@ class ExplanationsOwnPolicy(Message):
 
 
 class ExplanationsGeneration(Message):
-    """Sampling settings; the seed is the request's."""
+    """Sampling settings, except the seed."""
 
     temperature: float = Field(default=0.0, ge=0, le=5, description="0: greedy")
     top_p: float = Field(default=1.0, gt=0, le=1)
@@ -256,12 +253,9 @@ def _explained_otherwise(schema: dict[str, Any], request: type[ExplainableReques
 
 
 class ExplainableRequest(LanguageRequest):
-    """Fields shared by the requests of metrics whose explanation can be elicited in the same job.
-
-    `explained_field` is the field that receives the explanation. With None the metric
-    itself checks whether an explanation was sent. A request that names no prompt uses the
-    metric's own.
-    """
+    """Fields of requests that may send an explanation or have a model write it. `explained_field`
+    is the field for the explanation. If None, the metric itself checks that one was sent. A request
+    without a prompt uses the metric's prompt."""
 
     model_config = ConfigDict(json_schema_extra=_explained_otherwise)
 
@@ -307,13 +301,13 @@ class ExplainableRequest(LanguageRequest):
 
 
 def given_inputs(request: Message) -> dict[str, str]:
-    """Return the request's texts by prompt placeholder."""
+    """Map prompt placeholders to the request's texts."""
     fields = ((name, getattr(request, name, None)) for name in INPUTS)
     return {name: text for name, text in fields if isinstance(text, str) and text}
 
 
 def has_own_model(request: Any) -> bool:
-    """Return True if the metric itself uses `model` and another model explains."""
+    """Return True if the metric uses `model` and another model explains."""
     explain = getattr(request, "explain", None)
     return isinstance(explain, Explain) and None not in (explain.model, request.model)
 
@@ -325,13 +319,13 @@ def is_needed(request: type[Message], name: str) -> bool:
 
 
 class Elicitation(ExplanationsElicitation):
-    """A model's answer before its explanation was scored, and its provenance."""
+    """A model's answer and its provenance, before scoring."""
 
     provenance: ExplanationsProvenance
 
 
 class ExplainableReport(Report):
-    """Fields shared by the reports of metrics whose explanation can be elicited."""
+    """Report fields of metrics that can ask a model for the explanation."""
 
     elicitation: Elicitation | None = Field(
         default=None,

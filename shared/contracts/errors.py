@@ -284,7 +284,7 @@ class ModelNotReady(Unavailable):
 
 @contextmanager
 def pointing_into(parent: str, fields: Container[str]) -> Iterator[None]:
-    """Add `parent` to pointers of errors in this block that begin in `fields`."""
+    """Put `parent` before error pointers that begin with one of `fields`."""
     try:
         yield
     except BadInput as error:
@@ -295,8 +295,8 @@ def pointing_into(parent: str, fields: Container[str]) -> Iterator[None]:
 
 @contextmanager
 def pointing_to(pointer: str, *, only: Collection[str | None] = ()) -> Iterator[None]:
-    """Make errors raised in this block point to this field of the request. Replaces the pointers in
-    `only`, or all."""
+    """Make errors raised in this block point to a request field. Replaces only the pointers in
+    `only`, if given."""
     try:
         yield
     except BadInput as error:

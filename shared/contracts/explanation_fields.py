@@ -1,6 +1,5 @@
-"""An explanation as fields: decision, quotes, target groups, reasons, text. Fields that are sent
-need not be extracted from text. Metric requests have these fields; a model asked to explain gets
-them as a JSON schema."""
+"""An explanation split into fields: decision, quotes, target groups, reasons, text. Metric requests
+have these fields. A model that is asked to explain gets them as a JSON schema."""
 
 from __future__ import annotations
 
@@ -94,12 +93,12 @@ class ExplanationFields(Message):
 
     @property
     def written(self) -> str:
-        """Return the fields as lines of text, to which the offsets of evidence refer."""
+        """Return the fields as lines of text. Offsets of evidence refer to it."""
         return "\n".join(value.join(WRITTEN[name]) for name, value in self.values())
 
     @property
     def is_complete(self) -> bool:
-        """Return True if decision and target groups are given, so no reader is needed."""
+        """Return True if decision and target groups are given."""
         return bool(self.decision) and self.target_groups is not None
 
     @property
@@ -120,7 +119,7 @@ class ExplanationFields(Message):
 
 
 def fields_in(text: str) -> ExplanationFields | None:
-    """Return the fields of a text that is a JSON object of the schema, in a code fence or not."""
+    """Parse a text that is a JSON object of these fields, else return None."""
     json = text.strip()
     if json.startswith("```") and json.endswith("```"):
         json = json.removesuffix("```").partition("\n")[2].strip()

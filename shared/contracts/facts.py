@@ -48,14 +48,14 @@ class SurprisingRules:
         return [*(rule.name for rule in self.listed), FAILED]
 
     def rank(self, reasons: Sequence[str]) -> int:
-        """Return the first position of `reasons` in `names`, or its length if none."""
+        """Return the smallest index of `reasons` in `names`, or len(names)."""
         return min(map(self.names.index, reasons), default=len(self.names))
 
 
 @dataclass(frozen=True)
 class FactPlan:
-    """Converts a metric's results. `contract` is None if this version lacks it. `finding` serves
-    results without a verdict; it gets no token lists."""
+    """Describes how results become table rows. `contract` is None for an unknown metric. `finding`
+    derives a missing verdict."""
 
     rules: SurprisingRules
     contract: ReportedContract | None = None
@@ -63,7 +63,7 @@ class FactPlan:
 
     @property
     def has_scores(self) -> bool:
-        """Return True if scores are pushed and counted hourly."""
+        """Return True if the results have scores."""
         return self.contract is None or isinstance(self.contract, MetricContract)
 
     @property
@@ -72,7 +72,7 @@ class FactPlan:
 
     @property
     def paths(self) -> dict[str, str]:
-        """Return paths into a result by name: dotted, or SQL/JSON beginning with `$`."""
+        """Map names to paths into a result. They are dotted, or SQL/JSON (`$`)."""
         if self.contract is None:
             return OF_ALL
         facts = self.facts
@@ -88,12 +88,12 @@ class FactPlan:
 
     @property
     def facets(self) -> tuple[tuple[str, str], ...]:
-        """Return (name, SQL/JSON path) per facet."""
+        """Return each filter's (name, SQL path)."""
         return (*UNTESTED, *self.facts.facets)
 
     @property
     def part_names(self) -> list[str]:
-        """Return part names, ordered as a row's `parts`."""
+        """Return the ordered names of the score's parts."""
         return [] if self.contract is None else list(self.contract.parts)
 
     @property

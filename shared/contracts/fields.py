@@ -31,7 +31,7 @@ def messages_in(hint: Any) -> Iterator[type[Message]]:
 
 
 def options_of(request: type[Message]) -> dict[str, FieldInfo]:
-    """Return the fields of the request's `options`; {} unless these are a message."""
+    """Return the fields of the request's `options`, or {} if it has none."""
     field = request.model_fields.get("options")
     kind = None if field is None else field.annotation
     is_message = isinstance(kind, type) and issubclass(kind, Message)
@@ -84,7 +84,7 @@ def field_at(message: type[Message], path: str) -> FieldInfo:
 
 
 def bounds_of(field: FieldInfo) -> tuple[float | None, float | None]:
-    """Return the least and the greatest value of a field, if stated."""
+    """Return a field's minimum and maximum, each None if not stated."""
     marks = [*field.metadata, *_marks(field.annotation)]
     least = [mark.ge for mark in marks if getattr(mark, "ge", None) is not None]
     most = [mark.le for mark in marks if getattr(mark, "le", None) is not None]

@@ -11,7 +11,7 @@ from shared.contracts.reports import Interval
 
 
 class GoldColumns(Message):
-    """Metadata keys of the lines that hold people's labels, passages and ratings."""
+    """The metadata keys that hold people's labels, passages and ratings."""
 
     label: Annotated[MetadataKey, Word] = Field(
         default="gold", description="the gold label of the text"
@@ -35,7 +35,7 @@ class GoldColumns(Message):
 
 
 class ConfusionCell(Message):
-    """Results with this gold label and this decision."""
+    """The count for one gold label and decision."""
 
     gold: str
     decided: str | None = Field(description="null: no decision could be read")
@@ -88,8 +88,8 @@ class GoldLabels(Message):
 
 
 class Plausibility(Message):
-    """The passages that explanations rest on, compared by character with those that people marked
-    (ERASER; DeYoung et al., 2020). Texts with no passage on both sides are left out."""
+    """Passages that explanations use, compared by character with those that people marked (ERASER;
+    DeYoung et al., 2020). Texts without any passage are left out."""
 
     results: Count = Field(
         description="results where people marked passages, or where the explanation rests on some"
@@ -152,8 +152,7 @@ class HumanRatings(Message):
 
 
 class GoldAgreement(Message):
-    """Results compared with gold labels, marked passages and ratings; a part is null if no
-    line has it."""
+    """Results compared with people's labels, passages and ratings. Each is null if missing."""
 
     labels: GoldLabels | None
     rationales: Plausibility | None

@@ -22,7 +22,7 @@ _BETWEEN = re.compile(r"[\s_-]+")
 
 
 def fold_label(label: str) -> str:
-    """Fold case, blanks, `_` and `-`, to compare labels."""
+    """Normalise a label to compare it with others."""
     return _BETWEEN.sub("-", label.strip().casefold())
 
 
@@ -52,7 +52,7 @@ def gold_label(metadata: Mapping[str, str], columns: GoldColumns) -> str | None:
 
 
 def gold_spans(metadata: Mapping[str, str], columns: GoldColumns) -> list[Span] | None:
-    """Return the passages; None if the line has none. Raises ValueError for an invalid list."""
+    """Return the passages people marked, or None. Raises ValueError for an invalid list."""
     written = metadata.get(columns.rationale, "").strip()
     if not written:
         return None

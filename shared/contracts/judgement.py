@@ -96,8 +96,8 @@ class Judgement(Message):
         return self.mass is not None and self.mass < LOW_MASS
 
     def fine(self) -> Judgement:
-        """Return the judgement, or mark it unread if it has fewer than 200 votes: too few to show
-        effects of some percent (specs "models" §4.3)."""
+        """Return the judgement, or mark it unread if it has fewer than 200 votes, too few to show
+        small effects (specs "models" §4.3)."""
         if self.votes is None or self.votes >= FEWEST_VOTES or self.probabilities is None:
             return self
         detail = (
@@ -141,8 +141,8 @@ def unread(
 def normalize(
     shares: Mapping[str, float], reading: Reading, *, uncertainty: float = 0.0
 ) -> Judgement:
-    """Normalise the labels' shares of the next token's probability. `shares` maps labels to [0, 1].
-    If their sum, the mass, is below 0.01, the judgement is unread, since the model prefers other
+    """Scale each label's share of the next token's probability to sum 1. `shares` maps labels to
+    [0, 1]. If they sum to less than 0.01, the judgement is unread, since the model prefers other
     answers."""
     total = sum(shares.values())
     row = [value / total if total else 0.0 for value in shares.values()]
@@ -155,7 +155,7 @@ def normalize(
 def with_mass(
     labels: Sequence[str], row: Sequence[float], mass: float, reading: Reading
 ) -> Judgement:
-    """Return normalised probabilities `row`; unread if their `mass` was below 0.01."""
+    """Return a judgement with probabilities `row`, unread if `mass` is below 0.01."""
     if not all(map(math.isfinite, row)):
         return unread(labels, "answer-unread", NO_NUMBER, reading=reading)
     mass = min(1.0, mass)
@@ -206,7 +206,7 @@ def from_counts(counts: Mapping[str, int], draws: int) -> Judgement:
 
 
 def mass_warnings(model: str, judged: Judgement) -> tuple[str, ...]:
-    """Return the warning `low-mass` if it applies."""
+    """Return the warning `low-mass`, or ()."""
     if judged.unread or judged.mass is None or not judged.low_mass:
         return ()
     return (low_mass(model, judged.mass),)
@@ -228,7 +228,7 @@ MOST_EXCESS = 0.05
 
 def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator[str]:
     """Yield warnings if the model's probabilities are less reliable for parts of texts. `asked`
-    holds (operator, share of the text kept). The nearest measurement to each counts."""
+    holds (way of cutting, share of the text kept)."""
     for part in nearest_parts(use, asked):
         if abs(part.excess) > MOST_EXCESS:
             yield (
@@ -239,7 +239,7 @@ def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator
 
 
 def nearest_parts(use: ModelUse, asked: Iterable[tuple[str, float]]) -> list[PartExcess]:
-    """Return the measurement nearest to each (operator, share kept), without duplicates."""
+    """Return the measured error nearest to each (way of cutting, share kept)."""
     nearest = (
         min((part for part in use.on_parts if part.operator == operator),
             key=lambda one: abs(one.kept - share), default=None)

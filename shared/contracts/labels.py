@@ -132,7 +132,7 @@ class LabelMapping:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return the canonical labels, in the column order of every answer."""
+        """Return the labels in the order of an answer's columns."""
         return tuple(self.columns)
 
     @property
@@ -156,7 +156,7 @@ class LabelMapping:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return warnings for every report: each names an output wider than its label."""
+        """Return warnings about outputs with a wider meaning than their label."""
         if self.task != "hate":
             return ()
         return tuple(
@@ -209,7 +209,7 @@ def first_label(task: Task, labels: Sequence[str]) -> str:
 
 
 def label_mapping(stated: LabelKeys, head: Head) -> LabelMapping:
-    """Map a classifier's outputs to an entry's labels. Raises ValueError if ambiguous."""
+    """Map a classifier's outputs to labels. Raises ValueError if this is ambiguous."""
     outputs = stated.outputs or head.outputs
     if len(outputs) != len(head.outputs):
         raise ValueError(

@@ -1,8 +1,6 @@
-"""Messages between services.
-
-Messages are closed, frozen and bounded. A service builds its request and its report on them and
-declares both in one `CONTRACT` (`shared.contracts.service`). Pydantic only, without model code.
-"""
+"""Base classes of the messages between services. They are frozen and reject unknown fields. A
+service builds its request and report on them, and declares both in its `CONTRACT`
+(`shared.contracts.service`)."""
 
 from __future__ import annotations
 
@@ -42,8 +40,8 @@ MAX_TEXT = 20_000  # characters (Unicode code points)
 
 
 class Word:
-    """Marks a string as one of our words, not the caller's text, as in `group: Annotated[str,
-    Word]`. `do_not_store_text` keeps it."""
+    """Marks a string as the service's own word, as in `group: Annotated[str, Word]`.
+    `do_not_store_text` keeps it."""
 
 
 class Column:
@@ -52,9 +50,8 @@ class Column:
 
 
 class Input:
-    """Marks a request's field as data to be scored, as in `text: Annotated[str, Input]`.
-    Texts, and positions in them, are not parameters and stay out of the provenance.
-    Numbers, choices and truth values are included in any case."""
+    """Marks a request's field as data to be scored, as in `text: Annotated[str, Input]`. Such
+    fields stay out of the provenance. Numbers, choices and truth values are always included."""
 
 
 class Parameter:
@@ -62,8 +59,8 @@ class Parameter:
 
 
 class CallersWords:
-    """Marks a parameter that may be the caller's own list. `do_not_store_text` removes its words,
-    although list names in a report are a `Word`."""
+    """Marks a parameter that may be the caller's own list. `do_not_store_text` removes its
+    words."""
 
 
 def field_type(field: FieldInfo) -> Any:
@@ -211,8 +208,8 @@ AnyJob = TypeVar("AnyJob", bound="JobRequest")
 
 
 def with_untrained_languages(asked: AnyJob) -> AnyJob:
-    """Set `accept_untrained_languages`, the API key's default, unless the request states it or
-    lacks the field."""
+    """Set the request's `accept_untrained_languages` to the API key's default, unless it is
+    stated."""
     name = "accept_untrained_languages"
     if name not in type(asked).model_fields or name in asked.model_fields_set:
         return asked
@@ -427,7 +424,7 @@ class Untested(Message):
 
 
 class Finding(NamedTuple):
-    """The outcome of a result's checks: fields of its report."""
+    """The outcome of a result's checks."""
 
     verdict: VerdictWord
     reason: str
@@ -445,7 +442,7 @@ def _sent_with_a_verdict(schema: dict[str, Any]) -> None:
 
 
 class Report(Message):
-    """The envelope of every result; a metric narrows `components`, `evidence` and `control`."""
+    """Fields of every result. Metrics narrow `components`, `evidence` and `control`."""
 
     model_config = ConfigDict(json_schema_extra=_sent_with_a_verdict)
 
@@ -489,7 +486,7 @@ class Report(Message):
 
     @property
     def unasked(self) -> frozenset[str]:
-        """Return parts that are null because they do not apply, not because they are unknown."""
+        """Return the parts of the score that are null because they do not apply."""
         return frozenset()
 
 

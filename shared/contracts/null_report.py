@@ -1,5 +1,5 @@
-"""A null distribution as a message: scores of random explanations, for comparison. All metrics
-share the message; `shared.statistics` draws and computes the values. Pydantic only."""
+"""A null distribution: the scores of random explanations, for comparison. All metrics share the
+message. `shared.statistics` computes its values."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Rate = Annotated[float, Field(ge=0, le=1)]
 
 
 class Null(Message):
-    """Random explanations of the explanation's kind, compared with it. All metrics share this
-    message. A metric narrows `kind`, adds its own fields, and defines the scores and their unit."""
+    """The scores of random explanations, to compare the real one with. A metric narrows `kind`,
+    adds its own fields, and defines the scores and their unit."""
 
     kind: Annotated[str, Word] = Field(
         description="the property that they share with the explanation"
@@ -94,8 +94,8 @@ class Null(Message):
 
 
 class Calibration(Message):
-    """The other texts that `p_calibrated` is based on. It is valid on average over texts; for one
-    text its error rate may differ."""
+    """The other texts on which the p-value `p_calibrated` is based. It is valid on average, not for
+    each text."""
 
     basis: Literal["other posts"] = "other posts"
     posts: Count = Field(
@@ -114,7 +114,7 @@ class Calibration(Message):
 
 
 class CalibratedNull(Null):
-    """A null distribution that draws on other texts if it is small."""
+    """A null distribution that uses other texts too if it is small."""
 
     p_calibrated: PValue | None = Field(
         default=None,

@@ -73,8 +73,8 @@ MOST_FAULTS = 1_000  # of one body that are told one by one
 
 
 def validation_problem(error: ValidationError, body: Any) -> Problem:
-    """Convert pydantic's errors to a problem, with a JSON pointer each, or only their number if
-    very many."""
+    """Convert pydantic's errors to one problem, with a JSON pointer for each. Very many are only
+    counted."""
     if error.error_count() > MOST_FAULTS:
         message = f"{error.error_count():,} fields are not valid, too many to list"
         return invalid([{"loc": (), "type": "too_many", "msg": message}], body)
@@ -98,7 +98,7 @@ def validation_problem(error: ValidationError, body: Any) -> Problem:
 
 
 def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:
-    """Convert errors in pydantic's form (`loc`, `type`, `msg`, `ctx`) to a 422. A position has one
+    """Convert errors in pydantic's form (`loc`, `type`, `msg`, `ctx`) to a 422. A field has one
     entry, even if several types of a union reject it."""
     at: dict[str, list[str]] = {}
     for entry in found:
@@ -114,7 +114,7 @@ def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:
 
 
 def body_path(location: Sequence[str | int], kind: str, body: Any) -> list[str | int]:
-    """Return the steps of a pydantic location in the body, without union tags."""
+    """Return a pydantic location as a path in the body, without union tags."""
     steps: list[str | int] = []
     here = body
     for step in location:
@@ -162,8 +162,8 @@ def internal(error_id: str) -> Problem:
 
 
 def to_public(found: Problem, request_id: str | None) -> Problem:
-    """Return the problem for a caller, even if it is incomplete (RFC 9457 requires nothing).
-    `request_id` is the answered request, or the one that created the job."""
+    """Return the problem as a caller sees it. `request_id` is the request that failed, or the one
+    that created the job."""
     instance = {} if request_id is None else {"instance": INSTANCE + request_id}
     location = parameter(found)
     error = {
@@ -197,7 +197,7 @@ def parameter(found: Problem) -> str | None:
 
 
 def sentence(found: Problem, place: str | None) -> str:
-    """Return title, detail and place in one line."""
+    """Format the problem in one line."""
     detail = str(found.get("detail", ""))
     text = ": ".join(dict.fromkeys(filter(None, (str(found.get("title", "")), detail))))
     errors: list[dict[str, str]] = found.get("errors") or []
@@ -253,7 +253,7 @@ def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def repeated_key(raw: bytes) -> str | None:
-    """Return the error for a repeated key in this JSON; None without one."""
+    """Return the error for a repeated key in this JSON, or None."""
     try:
         json.loads(raw, object_pairs_hook=unique_members)
     except RepeatedKey as error:

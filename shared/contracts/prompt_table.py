@@ -261,8 +261,8 @@ class PromptTable(PromptKeys):
 
 
 def with_files(stated: dict[str, Any], root: Path) -> dict[str, Any]:
-    """Replace file names in a table by the content of these files, relative to `models.toml`, so
-    that it is part of the entry. Raises ValueError."""
+    """Replace file names in a table by the files' content. Paths are relative to `models.toml`.
+    Raises ValueError."""
     table = dict(stated)
     if isinstance(file := stated.get("policy_file"), str) and "policy" not in stated:
         table["policy"] = _content(root, "policy_file", file)
@@ -300,7 +300,7 @@ def override_table(table: PromptTable | None, asked: PromptKeys | None) -> Promp
 
 
 def prompt_tokens(prompt: PromptKeys) -> int:
-    """Return an upper bound on the tokens of its words and of the answer before the label."""
+    """Return an upper bound on the tokens of prompt and answer before the label."""
     parts = (prompt.system, prompt.policy, prompt.user, prompt.after)
     written = prompt.draws * prompt.reasoning_tokens if prompt.thinking == "before" else 0
     return max(1, sum(words_of(part or "") for part in parts) + written)
@@ -314,7 +314,7 @@ def first_reason(error: ValueError) -> str:
 
 
 def find_overlap(verbalizers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """Yield a sentence for each string of a label that equals or begins another label's."""
+    """Yield a sentence for each label string that begins or equals another's."""
     strings = [(label, string) for label, forms in verbalizers.items() for string in forms]
     for label, string in strings:
         for other, longer in strings:

@@ -43,7 +43,7 @@ Options = Annotated[
 
 
 class NliQuestion(Message):
-    """Does the statement follow from the context? (natural language inference)"""
+    """Asks if a statement follows from a context (language inference)."""
 
     premise: Passage
     hypothesis: Passage
@@ -60,7 +60,7 @@ Question = NliQuestion | Scenario | Passage
 
 
 class Explanation(Message):
-    """An explanation–label pair with its stance."""
+    """An explanation with its label and stance."""
 
     explanation: Passage
     label: Key = Field(description="the key of the option that it speaks about")
@@ -104,7 +104,7 @@ def format_options(options: Sequence[Option]) -> str:
 
 
 def choose(question: Question, options: Sequence[Option], rationale: str = "") -> str:
-    """Return the prompt for one option (Table 6); `rationale` comes before "Answer:"."""
+    """Return a prompt that asks for one option. `rationale` precedes the answer."""
     parts = (
         CHOOSE[type(question)],
         to_prompt(question),

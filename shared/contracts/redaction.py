@@ -1,8 +1,8 @@
-"""`do_not_store_text`: keeps numbers and our words, removes the caller's text.
+"""Removes the caller's text from stored results (`do_not_store_text`).
 
-A report's types classify its strings. A literal or a `Word` is ours; any other string may hold text
-and is blanked. A warning that repeats characters of the request is blanked, unless its type says
-that it is ours. The ledger cuts the request itself. Depends on pydantic only.
+Numbers and the service's own words are kept. A report's types classify its strings: a literal or a
+`Word` is ours, any other string is blanked. A warning that repeats characters of the request is
+blanked, unless its type says that it is ours.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def repeats(said: str, sent: Sequence[str]) -> bool:
 
 
 def is_internal(value: str, hint: Any, *, names: bool = True) -> bool:
-    """Return True if the type marks a value as not the caller's. `names` includes `Word`."""
+    """Return True if the type says that a value is ours. `names` includes `Word`."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         return value in arguments
@@ -70,13 +70,13 @@ def is_internal(value: str, hint: Any, *, names: bool = True) -> bool:
 
 
 def all_internal(hint: Any) -> bool:
-    """Return True if such a container has none of the caller's text."""
+    """Return True if this container type has no text of the caller."""
     return is_internal("", last_argument(hint))
 
 
 def sent(request: JobRequest, *, names: bool = True) -> Iterator[str]:
     """Yield each string of a request that may be the caller's text. If `names` is True, each `Word`
-    is left out, although the caller chose it."""
+    is left out."""
     for name in type(request).model_fields:
         if name not in STAYING:
             yield from _strings_of_field(request, name, names)

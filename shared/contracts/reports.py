@@ -53,13 +53,13 @@ class ValueHistogram(Message):
 
 
 def bin_edges(low: float, high: float, bins: int) -> list[float]:
-    """Return the `bins` + 1 ascending edges of equal bins, as in links of pages."""
+    """Return the `bins` + 1 ascending edges of equal bins."""
     return [low + (high - low) * index / bins for index in range(bins)] + [high]
 
 
 class PartSummary(Message):
-    """A part of the score over all results. The results with this part, and the two kinds
-    without it, add up to all results."""
+    """One part of the score, summarised over all results. The counts with and without it add up to
+    all results."""
 
     mean: Interval = Field(description="mean over the results that have this part")
     undefined: Count = Field(description="results where this part applies, but is unknown")
@@ -67,7 +67,7 @@ class PartSummary(Message):
 
 
 class SequenceInterval(Message):
-    """An interval of a mean that stays valid at every look, for values in order of arrival."""
+    """An interval of a mean that stays valid if checked after every new value."""
 
     low: float
     high: float
@@ -83,7 +83,7 @@ class LanguageScores(Message):
 
 
 class SplitValue(Message):
-    """The results with one value of the split's key."""
+    """Results that share one value of a property."""
 
     value: str
     results: Count
@@ -104,7 +104,7 @@ class SplitPair(Message):
 
 
 class ScoreSplit(Message):
-    """The scores by the values of one key."""
+    """The scores by value of one property."""
 
     by: str
     values: tuple[SplitValue, ...] = Field(default=(), description="the lowest mean first")
@@ -133,8 +133,8 @@ class ScoreSplit(Message):
 
 
 class ComponentDifference(Message):
-    """One number of two systems, on texts where both have it. The first belongs to the report's
-    results, the second to `against`. Differences are first - second."""
+    """Compares one number of two systems, on texts where both have it. The first system is the
+    report's, the second `against`. Differences are first - second."""
 
     component: Annotated[str, Word] = Field(description="`score`, or the component's name")
     pairs: Count = Field(description="pairs where both systems have it")
@@ -174,8 +174,7 @@ class ComponentDifference(Message):
 
 
 class DifferenceBounds(Message):
-    """Bounds on the mean score difference. For `low`, undefined scores get the first system's worst
-    and the second's best value; for `high`, the reverse."""
+    """Bounds on the mean score difference, if undefined scores could have any value."""
 
     low: float
     high: float
@@ -230,7 +229,7 @@ class DensityCell(Message):
 
 
 class ComparisonSlice(Message):
-    """The pairs with one value of the split's key; the first system's value counts."""
+    """The pairs whose first result has one value of a property."""
 
     by: str
     value: str

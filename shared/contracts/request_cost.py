@@ -1,9 +1,8 @@
-"""Estimates the work of a request from its sizes alone, before it is accepted.
+"""Estimates the work of a request before it is accepted.
 
-A metric's contract names its `cost`: the request as products of sizes. Each is in tokens that a
-model reads or writes, or in steps of pure computation. No model is loaded and no text is tokenized.
-A `certain` product is a lower bound: a request rejected for it could not have succeeded. A likely
-product only separates heavy from light requests.
+A metric's `cost` lists the work as products of sizes: tokens that a model reads or writes, or steps
+of computation. No model is loaded and no text is tokenized. A `certain` product is a lower bound,
+so a request above the limit is rejected. A likely product only separates heavy from light requests.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Reduction:
-    """A request number that lowers work, though not in proportion."""
+    """A request field that lowers the work, but not in proportion."""
 
     name: str  # as the caller reads it
     pointer: str
@@ -73,7 +72,7 @@ Cost = Callable[[Any, int], Sequence[Work]]  # request, tokens that its model su
 
 @dataclass(frozen=True)
 class Excess:
-    """Work above a limit. `share` is the part that fits if other products stay unchanged."""
+    """Work above a limit. `share` is the part of the work that would fit."""
 
     work: Work
     share: float
@@ -93,7 +92,7 @@ class WorkLimit:
         return sum(work.seconds(self.tokens_per_second) for work in works)
 
     def check(self, works: Sequence[Work]) -> None:
-        """Raise TooCostly if the certain work is above the limit."""
+        """Raise TooCostly if the work is surely above the limit."""
         excess = self._excess(works)
         if excess is not None:
             raise self._to_error(excess, [work for work in works if work.certain])
@@ -152,8 +151,7 @@ class WorkLimit:
 
 
 def words_of(text: str) -> int:
-    """Return a lower bound on tokens: tokenizers neither join words nor drop words with a
-    letter."""
+    """Return a lower bound on the number of tokens of a text."""
     return sum(any(map(str.isalnum, word)) for word in _SPACE.split(text))
 
 

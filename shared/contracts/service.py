@@ -1,7 +1,5 @@
-"""Contracts of services: their messages, models, costs, form and batch reports.
-
-Gateway, queue, scheduler and worker know a service only through its one contract object.
-"""
+"""The contract of a service: its messages, models, costs, form and batch reports. Other processes
+know a service only through this object."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ SECONDS_A_RANKING = 1.2e-7  # the same where each resample is ranked: areas unde
 
 @dataclass(frozen=True, kw_only=True)
 class FormField:
-    """An input of `/try`. Other fields are entered as JSON there."""
+    """An input of the form on page `/try`."""
 
     name: str
     label: str
@@ -60,9 +58,9 @@ class SurprisingRule:
 
 @dataclass(frozen=True, kw_only=True)
 class RivalGroup:
-    """Results compared with chance separately, since another outcome is desired. The dotted `path`
-    leads to their means in a batch report. `wanted` is the outcome, unless it is beating random
-    rivals. `better` maps parts to their better direction."""
+    """A group of results that is compared with chance separately. The dotted `path` leads to its
+    means in a batch report. `wanted` is the desired outcome, unless that is to beat random rivals.
+    `better` maps parts to their better direction."""
 
     path: str
     name: str
@@ -72,7 +70,7 @@ class RivalGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class GainWords:
-    """Words for a mean gain over results; 0 is no effect. `path` leads into a report."""
+    """Words that describe a mean gain; 0 is no effect. `path` leads into a report."""
 
     path: str
     closer: str
@@ -81,15 +79,15 @@ class GainWords:
 
 @dataclass(frozen=True, kw_only=True)
 class FactPaths:
-    """Dotted paths into a report or a request, for a table of results.
+    """Paths to the values of a result that a table of results shows.
 
-    Without `parts`, every number of `components` is a part. `chance` leads to the share of random
-    rivals that are beaten; `rivals` are the words for "RIVALS[0] better than RIVALS[1]". `text`,
-    `more_texts` and `decision_sent` lead into the request. `chance_score` is None if it depends on
-    the text. `score_range` serves reports without one. `groups` are compared with chance
-    separately. `gain` is the main number of a batch report, if it is a gain. `caveats` are first
-    words of warnings that the finding repeats. `facets` holds (name, SQL/JSON path of words in a
-    report) of further filters.
+    Paths are dotted and lead into a report; `text`, `more_texts` and `decision_sent` lead into the
+    request. Without `parts`, every number of `components` is a part. `chance` leads to the share of
+    random rivals that are beaten. `rivals` are the words for "RIVALS[0] better than RIVALS[1]".
+    `chance_score` is None if it depends on the text. `score_range` is for reports without one.
+    `groups` are compared with chance separately. `gain` is a batch report's main number, if a gain.
+    `caveats` are first words of warnings that the finding repeats. `facets` holds (name, SQL/JSON
+    path) of filters.
     """
 
     score: str = "score"
@@ -116,10 +114,10 @@ class FactPaths:
 class ElicitedExplanation:
     """A model's answer from which a metric's request is made.
 
-    `inputs` maps placeholders to texts. `answer` follows the reasoning; `tokens` are its tokens, if
-    known. `explanation` is its explaining part. `policy` is the request's, if any. `judge` is the
-    model that decided, if it can also judge with `judge_labels`. `turns` is the answered prompt,
-    with `{text}` for the text and braces doubled; empty without a text. `style` is the question's.
+    `inputs` maps placeholders to texts. `answer` follows the model's reasoning; `tokens` are its
+    tokens, if known. `explanation` is the part that explains. `judge` is the model that decided, if
+    it can judge again with `judge_labels`. `turns` is the answered prompt, with `{text}` for the
+    text.
     """
 
     inputs: Mapping[str, str]
@@ -136,7 +134,7 @@ class ElicitedExplanation:
     style: Literal["chat", "raw"] = "chat"
 
     def judged_by(self, *labels: str) -> dict[str, str]:
-        """Return a request's `model` field if `judge` has these labels, else {}."""
+        """Return the `model` field if that model has these labels, else {}."""
         fits = self.judge is not None and set(labels) <= set(self.judge_labels)
         return {"model": self.judge} if fits and self.judge is not None else {}
 
@@ -152,7 +150,7 @@ class FurtherRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceContract:
-    """The content of one queue: a name, a type of request and a type of answer."""
+    """A service's declaration: its name, request type and answer type."""
 
     name: str
     summary: str
@@ -184,7 +182,7 @@ class ServiceContract:
         return f"/v1/{self.name}"
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """Return the work of a request whose model reads at least `reads` tokens of a text."""
+        """Estimate a request's work. Its model reads at least `reads` tokens of a text."""
         return () if self.cost is None else self.cost(request, reads)
 
 
@@ -211,7 +209,7 @@ class BatchReportContract(ServiceContract):
         return dict(_corrections(self.report, ""))
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """Return the work of listed jobs; that of a batch is unknown from the request."""
+        """Estimate the work for listed jobs. The work for a batch is unknown."""
         if not isinstance(request, BatchReportRequest):
             return ()
         systems = (*((request.against,) if request.against else ()), *request.further)
@@ -221,8 +219,8 @@ class BatchReportContract(ServiceContract):
     def work_over(
         self, request: JobRequest, results: int, judgements: int = 0, gold: int = 0
     ) -> Sequence[Work]:
-        """Return the work of a report on many results: every draw of every bootstrap. `gold` counts
-        results with people's labels."""
+        """Estimate the work of a report on many results. `gold` counts results with people's
+        labels."""
         if not isinstance(request, BatchReportRequest):
             return ()
         draws = Size("`resamples`", request.resamples, "/resamples", least=100)
@@ -260,7 +258,7 @@ class ReportedContract(ServiceContract):
     finding: Callable[[Any], Finding] | None = None  # of a report; absent: nothing is concluded
 
     def judged_text(self, request: object) -> str | None:
-        """Return the text for comparisons of judged texts; None if none is kept. `request` may lack
+        """Return the judged text, for comparisons, or None if it is not kept. `request` may lack
         its texts if they were deleted."""
         fields = [getattr(request, name, None) for name in self.clustered_by]
         texts = [normalize_text(text) for text in map(_join_text, fields) if text]
@@ -280,18 +278,17 @@ class ReportedContract(ServiceContract):
         return None if self.facts is None else self.facts.score_range
 
     def as_scored(self, request: Any, report: Any) -> Any:
-        """Return the request about the scored texts. `report` is the job's. Raises
-        ValidationError."""
+        """Return the request with the texts that were scored. Raises ValidationError."""
         return request
 
     @property
     def compared(self) -> int:
-        """Count the numbers of a result used to compare systems and people."""
+        """Return how many numbers of a result are compared."""
         return 1
 
     @cached_property
     def batch(self) -> BatchReportContract:
-        """Return the contract of its batch reports."""
+        """Return the declaration of batch reports."""
         general = f"Counts and mean score over many results of {self.name}"
         return BatchReportContract(
             name=f"{self.name}-report",
@@ -333,8 +330,8 @@ class MetricContract(ReportedContract):
         return report.model_copy(update=finding._asdict())
 
     def as_scored(self, request: Any, report: Any) -> Any:
-        """Return the request with its elicited explanation, or unchanged if none was elicited or
-        kept. Raises ValidationError."""
+        """Return the request with the explanation that a model wrote, or unchanged if there is
+        none. Raises ValidationError."""
         elicitation = getattr(report, "elicitation", None)
         if self.elicited is None or elicitation is None or not elicitation.explanation:
             return request

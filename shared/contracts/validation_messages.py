@@ -68,12 +68,12 @@ def refusal(path: Path, detail: str) -> ValidationError:
 
 
 def first_fault(error: ValidationError) -> ErrorDetails:
-    """Return the first entry without user input."""
+    """Return the first error without user input."""
     return error.errors(include_url=False, include_input=False)[0]
 
 
 def dotted(found: Mapping[str, Any]) -> str:
-    """Return an entry's path, as in `requests.0.text`; empty for the whole."""
+    """Return an error's path, as in `requests.0.text`; empty for the whole."""
     return ".".join(map(str, found["loc"]))
 
 

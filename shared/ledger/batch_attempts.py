@@ -1,5 +1,5 @@
-"""Counts attempts at a batch's step before they begin, so that an attempt that kills its scheduler
-is counted too.
+"""Counts how often a step of a batch was attempted. Attempts are counted before they begin, so one
+that kills its process is counted too.
 
 A process that returns from a step resets the count to 0. A remaining count belongs to processes
 that were killed, or to one that has just begun. A pause separates the two cases.
@@ -17,15 +17,15 @@ from shared.ledger.tables import batches
 
 
 def count_open(connection: Connection, batch_id: str) -> int:
-    """Return how many attempts began and did not return; 0 for a deleted batch."""
+    """Return how many attempts at the batch's step began but did not end. Return 0 for a deleted
+    batch."""
     rows = connection.execute(select(batches.c.attempts).where(batches.c.id == batch_id))
     return rows.scalar_one_or_none() or 0
 
 
 def begin(connection: Connection, batch_id: str, seen: int, pause: timedelta) -> bool:
-    """Count one more attempt if the count is still `seen`; commit it before the step begins.
-
-    Return False if another scheduler works on this batch, or began within `pause`.
+    """Count one more attempt at the batch's step, if the count is still `seen`. Commit it before
+    the step begins. Return False if another scheduler works on this batch, or began within `pause`.
     """
     if not try_acquire(connection, batch_id):
         return False

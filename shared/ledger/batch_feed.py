@@ -1,8 +1,8 @@
-"""Batches in progress. A limited number of their lines have jobs; the other lines wait as rows.
+"""Creates jobs for the lines of batches in progress. Only a limited number of lines have jobs; the
+other lines wait as rows.
 
 Lines with the same fingerprint share a job. A job is created and its lines are marked in one
 transaction. The message is sent after the commit, and a lost message is sent again like any other.
-The request of a line was stored when the file was validated, so no file is read here.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def open_batches(connection: Connection) -> list[OpenBatch]:
 
 @dataclass(frozen=True)
 class Load:
-    """The number of a batch's open jobs in a metric's batch queue."""
+    """The number of open jobs that a batch has in a metric's batch queue."""
 
     metric: str
     tenant: str
@@ -92,9 +92,9 @@ def open_jobs(connection: Connection) -> list[Load]:
 
 
 def feed(connection: Connection, batch_id: str, count: int, resend_after: timedelta) -> list[str]:
-    """Create jobs for the next waiting lines, at most `count`, and return their ids. Waiting lines
-    with the same fingerprint share a job. Returns no ids if another scheduler feeds the batch, or
-    if it is no longer in progress."""
+    """Create at most `count` jobs for waiting lines of the batch, and return their ids. Equal lines
+    share a job. Returns no ids if another scheduler does this, or if the batch is no longer in
+    progress."""
     if not (try_acquire(connection, batch_id) and _acquire_active(connection, batch_id)):
         return []
     is_waiting = and_(batch_lines.c.batch_id == batch_id, batch_lines.c.status == "waiting")

@@ -40,9 +40,8 @@ class JobLine(NamedTuple):
 
 
 class JobOutcome(NamedTuple):
-    """A job or a batch line with its status, and its result if it has one. `metadata` belongs to
-    the line; None means that of the job. A job shared by equal lines has the metadata of the first
-    line."""
+    """A job or a batch line with its status, and its result if it has one. `metadata` is the
+    line's, or None for the job's."""
 
     job_id: str | None
     custom_id: str | None
@@ -53,7 +52,7 @@ class JobOutcome(NamedTuple):
 
 
 def lines_of_job(connection: Connection, job: Job, most: int) -> list[JobLine]:
-    """Return the first `most` lines of the job's batch that requested this job."""
+    """Return the first `most` lines of the batch that share this job."""
     rows = connection.execute(
         select(batch_lines.c.number, batch_lines.c.custom_id, batch_lines.c.caller)
         .where(batch_lines.c.batch_id == job.batch_id, batch_lines.c.job_id == job.id)
@@ -131,7 +130,8 @@ def line_metadata(caller: Mapping[str, Any] | None) -> dict[str, str]:
 def outcomes_of_jobs(
     connection: Connection, metric: str, ids: Sequence[str]
 ) -> Iterator[JobOutcome]:
-    """Yield these jobs in this order. Raises BadInput if one is unknown or of another metric."""
+    """Yield the jobs with these ids, in the same order. Raises BadInput if one is unknown or of
+    another metric."""
     listed = (
         func.unnest(literal(list(ids), ARRAY(String)))
         .table_valued("id", with_ordinality="place")

@@ -60,7 +60,8 @@ def list_to_validate(connection: Connection) -> list[DueBatch]:
 
 
 def take(connection: Connection, batch_id: str) -> Batch | None:
-    """Lock the batch until the transaction ends; return None if it is taken or not validating."""
+    """Lock the batch until the transaction ends. Return None if another scheduler has it, or it is
+    not being validated."""
     if not try_acquire(connection, batch_id):
         return None
     row = connection.execute(
@@ -70,10 +71,8 @@ def take(connection: Connection, batch_id: str) -> Batch | None:
 
 
 def save_step(connection: Connection, batch: Batch, step: ValidationStep) -> None:
-    """Save a step's lines and faults; after the last step the batch is in progress, or has failed.
-
-    Nothing is saved if the batch was cancelled or has expired.
-    """
+    """Save the lines and faults found in one step of validation. After the last step the batch is
+    in progress or has failed. Nothing is saved if the batch was cancelled or has expired."""
     unchanged = (batches.c.status == "validating", batches.c.read_bytes == batch.read_bytes)
     locked = select(batches.c.id).where(batches.c.id == batch.id, *unchanged).with_for_update()
     if connection.execute(locked).one_or_none() is None:

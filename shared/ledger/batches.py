@@ -120,7 +120,7 @@ SHOWN = tuple(batches.c[name] for name in Batch.__dataclass_fields__)
 
 @dataclass(frozen=True)
 class NewBatch:
-    """A checked request for a batch."""
+    """A validated request to create a batch."""
 
     metric: str
     endpoint: str
@@ -181,9 +181,9 @@ def batch_of(row: Row[Any]) -> Batch:
 def make(
     connection: Connection, new: NewBatch, *, key: str | None, owner: Owner = ANYBODY
 ) -> tuple[Batch, bool]:
-    """Create a batch, or return the existing batch of a known key. The second value is True if it
-    existed. Raises KeyReused if the key belongs to another request, and QuotaExceeded if the owner
-    has too many open batches."""
+    """Create a batch, or return the batch that this idempotency key created. The second value is
+    True if it existed. Raises KeyReused if the key belongs to another request, and QuotaExceeded if
+    the owner has too many open batches."""
     take_batch_turn(connection, owner)
     values = {
         "metric": new.metric,
@@ -230,7 +230,7 @@ def _find_previous(
 
 
 def find_by_key(connection: Connection, tenant: str, key: str | None) -> Batch | None:
-    """Return the tenant's batch of this key, regardless of its other values."""
+    """Return the batch that the tenant created with this idempotency key, or None."""
     if key is None:
         return None
     query = select(*SHOWN).where(batches.c.tenant == tenant, batches.c.key == key)
@@ -239,7 +239,7 @@ def find_by_key(connection: Connection, tenant: str, key: str | None) -> Batch |
 
 
 def find(connection: Connection, batch_id: str, *, tenant: str | None = None) -> Batch:
-    """Return the batch with this id, of this tenant if given. Raises UnknownBatch."""
+    """Return the batch with this id. Raises UnknownBatch, also if it is not this tenant's."""
     query = select(*SHOWN).where(batches.c.id == batch_id)
     if tenant is not None:
         query = query.where(batches.c.tenant == tenant)
@@ -276,7 +276,8 @@ def seconds_per_line(connection: Connection, tenant: str, metric: str) -> float 
 
 
 def cancel(connection: Connection, batch_id: str, *, tenant: str | None = None) -> Batch:
-    """Begin to cancel; a finalizing or final batch is unchanged. Raises UnknownBatch."""
+    """Start to cancel the batch, unless its files are being written or it has ended. Raises
+    UnknownBatch."""
     find(connection, batch_id, tenant=tenant)
     connection.execute(
         update(batches)
@@ -290,8 +291,8 @@ def cancel(connection: Connection, batch_id: str, *, tenant: str | None = None) 
 def report_of(
     connection: Connection, batch: Batch, metric: str, resend_after: timedelta
 ) -> Accepted:
-    """Return the job that reports on this batch. A new job is created at the first call, and after
-    a failure that the service caused."""
+    """Return the job that computes the batch's report. A new job is created at the first call, and
+    after a failure that the service caused."""
     held = select(batches.c.report_job_id).where(batches.c.id == batch.id).with_for_update()
     job_id = connection.execute(held).scalar_one()
     if job_id is not None:
@@ -330,7 +331,7 @@ def open_batches(connection: Connection) -> list[DueBatch]:
 
 
 def finish_answered(connection: Connection, only: Only = None) -> int:
-    """Prepare batches whose lines are all answered for writing their files; return how many."""
+    """Mark batches whose lines are all answered as ready for their files. Return how many."""
     return _turn(
         connection,
         (batches.c.status == "in_progress", ANSWERED, *of(only)),
@@ -339,8 +340,8 @@ def finish_answered(connection: Connection, only: Only = None) -> int:
 
 
 def expire(connection: Connection, only: Only = None) -> int:
-    """Give up waiting and running lines of overdue batches; return how many batches are ready for
-    their files. A job that ended just before keeps its result."""
+    """End the unfinished lines of overdue batches. Return how many batches are ready for their
+    files. A job that ended just before keeps its result."""
     late = (
         batches.c.status.in_(("validating", "in_progress")),
         batches.c.expires_at <= func.now(),
@@ -356,10 +357,8 @@ def expire(connection: Connection, only: Only = None) -> int:
 
 
 def wind_up(connection: Connection, patience: timedelta, only: Only = None) -> int:
-    """Cancel waiting lines of cancelled batches, and give running jobs `patience` to end.
-
-    Return how many batches are ready for their files.
-    """
+    """Cancel waiting lines of cancelled batches, and give running jobs the time `patience` to end.
+    Return how many batches are ready for their files."""
     cancelling = (batches.c.status == "cancelling", batches.c.ending.is_(None), *of(only))
     late = or_(batches.c.cancelling_at < func.now() - patience, batches.c.expires_at <= func.now())
     _cancel_open(connection, _ids(connection, *cancelling), "cancelled", ("queued",))
@@ -411,7 +410,7 @@ def iter_lines(connection: Connection, batch_id: str) -> Generator[LineResult, N
 
 
 def close(connection: Connection, batch: Batch, output: str | None, error: str | None) -> bool:
-    """Make the batch final after its files are written; return False if it was final already."""
+    """End the batch after its files are written. Return False if it had ended already."""
     row = connection.execute(
         update(batches)
         .where(batches.c.id == batch.id, batches.c.status == batch.status)
@@ -436,8 +435,7 @@ def close(connection: Connection, batch: Batch, output: str | None, error: str |
 
 def fail(connection: Connection, batch_id: str, fault: Fault) -> str | None:
     """Fail the batch for this reason; return its new status, or None if it had ended. A batch in
-    progress keeps its results, so its files are written first. A batch that is being validated has
-    no results. If writing the files fails, no results can be shown."""
+    progress keeps its results, so its files are written first."""
     row = connection.execute(
         select(*SHOWN).where(batches.c.id == batch_id, batches.c.status.in_(OPEN)).with_for_update()
     ).one_or_none()

@@ -60,7 +60,7 @@ class StillRunning(ScoringError):
 
 @dataclass(frozen=True)
 class NewJobs:
-    """A checked request for jobs."""
+    """A validated request to create several jobs."""
 
     metric: str
     requests: Sequence[Mapping[str, Any]]
@@ -77,7 +77,7 @@ class JobState(NamedTuple):
 
 @dataclass(frozen=True)
 class AcceptedJobs:
-    """Committed jobs in the order of their requests, and whether an earlier call created them."""
+    """Created jobs in the order of their requests, and whether an earlier call created them."""
 
     states: list[JobState]
     replayed: bool
@@ -90,9 +90,8 @@ class AcceptedJobs:
 def accept_all(
     connection: Connection, new: NewJobs, *, key: str | None, owner: Owner = ANYBODY
 ) -> AcceptedJobs:
-    """Create the jobs, or return the existing jobs of a known key. Raises StillRunning, and
-    KeyReused if the key belongs to another call. Raises QuotaExceeded if not all jobs may be open,
-    and Unavailable if private texts cannot be encrypted without a key."""
+    """Create the jobs, or return the jobs that this idempotency key created. Raises StillRunning,
+    KeyReused or QuotaExceeded. Raises Unavailable if private texts cannot be encrypted."""
     ids = sorted(new_id() for _ in new.requests)  # in the order of the requests
     earlier = None if key is None else _claimed(connection, new, key, owner, ids)
     if earlier is not None:
@@ -158,8 +157,8 @@ def _insert(connection: Connection, new: NewJobs, tenant: str, ids: list[str]) -
 def states_of(
     connection: Connection, ids: Sequence[str], tenant: str | None = None
 ) -> list[JobState]:
-    """Return the states of these jobs in this order. Raises UnknownJob with pointers to the missing
-    jobs."""
+    """Return the states of the jobs with these ids, in the same order. Raises UnknownJob with
+    pointers to the missing jobs."""
     query = select(jobs.c.id, jobs.c.metric, jobs.c.status).where(*_among(ids, tenant))
     states = {row.id: JobState(*row) for row in connection.execute(query)}
     check_known(ids, states)
@@ -167,7 +166,8 @@ def states_of(
 
 
 def find_all(connection: Connection, ids: Sequence[str], tenant: str | None = None) -> list[Job]:
-    """Return these jobs in this order. Raises UnknownJob with pointers to the missing jobs."""
+    """Return the jobs with these ids, in the same order. Raises UnknownJob with pointers to the
+    missing jobs."""
     query = select(*SHOWN).where(*_among(ids, tenant))
     by_id = {row.id: job_of(row) for row in connection.execute(query)}
     check_known(ids, by_id)

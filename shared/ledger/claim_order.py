@@ -68,9 +68,9 @@ class ClaimOrder:
 
 
 def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
-    """Select the id of the job that a worker may take for a message about the job `JOB_ID`, or
-    null. A repeated message refers to its own job, if that job was tried. Any other message may
-    lead to any job, because its own job may already have been taken for another message."""
+    """Select the id of the job that a worker takes after a message about the job `JOB_ID`, or null.
+    A repeated message leads to its own job, if that was tried before. Any other message leads to
+    the next job of the queue."""
     lost, gone_back = (_tried(free) for free in (and_(*EXPIRED), IS_QUEUED))
     fair = _fair(queue).scalar_subquery()
     if again:
@@ -79,9 +79,9 @@ def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
 
 
 def next_jobs(queue: MetricQueue) -> ColumnElement[Any]:
-    """Select the ids of at most `COUNT` jobs for messages about the jobs `JOB_IDS`. Jobs in
-    `JOB_IDS` whose lease has expired come first. Untried jobs follow in equal shares per tenant,
-    oldest first. Only the selected rows are locked."""
+    """Select the ids of at most `COUNT` jobs to take after messages about the jobs `JOB_IDS`. Jobs
+    in `JOB_IDS` whose lease has expired come first. Untried jobs follow in equal shares per tenant,
+    oldest first."""
     lost = select(jobs.c.id).where(jobs.c.id == any_(JOB_IDS), jobs.c.attempts > 0, *EXPIRED)
     waiting = _tenants(queue)
     order = _turns(waiting)

@@ -1,4 +1,4 @@
-"""The database's clock, which measures leases and deadlines, and its jumps. Schedulers record in
+"""Handles jumps of the database's clock, which measures leases and deadlines. Schedulers record in
 one row when they last compared the clock with a monotonic clock. After a jump this row is far from
 the current time. No lease and no batch expires until a scheduler has moved the deadlines."""
 
@@ -48,8 +48,7 @@ def move_deadlines(
     connection: Connection, step: timedelta, lease: timedelta, resend_after: timedelta
 ) -> None:
     """Move all deadlines by `step`, after the clock was set forwards or back. Running jobs get a
-    whole lease, because some workers renewed theirs after the step. `lease` and `resend_after` are
-    the usual durations for a job."""
+    whole new lease. `lease` and `resend_after` are the usual durations for a job."""
     connection.execute(update(jobs).where(IS_RUNNING).values(lease_expires_at=func.now() + lease))
     soon = func.now() + resend_after
     connection.execute(update(jobs).where(IS_OPEN, jobs.c.resend_at > soon).values(resend_at=soon))

@@ -1,4 +1,4 @@
-"""The connection pool to the ledger, one per process, with helpers for transactions, JSON and
+"""The connection pool to the ledger (the jobs database), with helpers for transactions, JSON and
 pages."""
 
 from __future__ import annotations
@@ -143,8 +143,7 @@ def _is_unavailable(error: DBAPIError) -> bool:
 
 @dataclass(frozen=True)
 class Slice:
-    """The page of a list request. Ids sort by time. With `tenant` None the page covers all
-    tenants."""
+    """Selects one page of a list. If `tenant` is None, the page covers all tenants."""
 
     limit: int
     after: str | None = None

@@ -47,8 +47,8 @@ class StillOpen(ScoringError):
 
 @dataclass
 class FileLines:
-    """Lines to blank. Lines of an input file are given by number, lines of an output file by
-    `custom_id`."""
+    """Lines of files to overwrite with spaces. Lines of an input file are given by number, lines of
+    an output file by `custom_id`."""
 
     size: int = 0  # bytes of the file
     numbers: set[int] = field(default_factory=set)
@@ -147,9 +147,8 @@ def _select(
 
 
 def blank_lines(store: FileStore, erasure: Erasure) -> None:
-    """Overwrite the lines in their files with spaces. Raises FileStoreAway. File sizes and line
-    numbers stay the same, so readers of the file keep their position. Readers of JSON Lines skip
-    blank lines."""
+    """Overwrite the lines in their files with spaces, so that file sizes and line numbers stay the
+    same. Raises FileStoreAway."""
     for file_id, lines in erasure.files.items():
         read = store.open_read(file_id, size=lines.size)
         with read as source, store.open_write(file_id) as target:

@@ -64,7 +64,8 @@ def store_errors() -> Iterator[None]:
 
 
 class FileStore:
-    """The blobs under one URL. Each blob is identified by the id of its file."""
+    """Stores the bytes of files (blobs) under one URL. Each blob is identified by the id of its
+    file."""
 
     def __init__(self, url: str, engine: Engine) -> None:
         self._system, self._root = cast(tuple[fsspec.AbstractFileSystem, str], url_to_fs(url))
@@ -133,8 +134,8 @@ class FileStore:
             yield path.rsplit("/", 1)[-1].removesuffix(SUFFIX)
 
     def remove_unfinished(self, age: timedelta) -> None:
-        """Remove incomplete blobs whose writing began longer than `age` ago, because their writer
-        died. Raises FileStoreAway."""
+        """Remove blobs that were begun longer than `age` ago and never completed. Raises
+        FileStoreAway."""
         for path in self._older(self._incoming, UNFINISHED, age):
             self._remove(path)
 

@@ -1,4 +1,4 @@
-"""Files from the gateway's side: insert, look up, list and delete their rows."""
+"""Inserts, finds, lists and deletes the database rows of files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ IN_USE = exists().where(batches.c.input_file_id == files.c.id, batches.c.status.
 
 
 def new_id() -> str:
-    """Return `file_` and 32 hex digits; ids sort by time."""
+    """Return a new file id: `file_` and 32 hex digits. Ids sort by time."""
     return f"file_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
 
 
@@ -51,8 +51,8 @@ def file_of(row: Row[Any]) -> File:
 
 @dataclass(frozen=True)
 class NewFile:
-    """The row of a file, written once the bytes are safe. kept_hours: retention of tenants without
-    their own. requested_seconds: a shorter time, if the caller wants one."""
+    """A file to record once its bytes are stored. `kept_hours` applies to tenants without a
+    retention of their own. `requested_seconds` is a shorter time that the caller may request."""
 
     id: str
     purpose: Purpose
@@ -88,8 +88,8 @@ def insert_file(connection: Connection, new: NewFile) -> File:
 
 
 def find_by_key(connection: Connection, tenant: str, key: str | None) -> File | None:
-    """Return the tenant's file of this key, and lock the key until the transaction ends. The key of
-    an expired file can be used again."""
+    """Return the file that the tenant uploaded with this idempotency key, or None. The key is
+    locked until the transaction ends. The key of an expired file can be used again."""
     if key is None:
         return None
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"{tenant} {key}", 0))
@@ -102,7 +102,7 @@ def find_by_key(connection: Connection, tenant: str, key: str | None) -> File | 
 
 
 def find(connection: Connection, file_id: str, *, tenant: str | None = None) -> File:
-    """Return the file with this id, of this tenant if given. Raises UnknownFile."""
+    """Return the file with this id. Raises UnknownFile, also if it is not this tenant's."""
     query = select(*SHOWN).where(files.c.id == file_id, ALIVE)
     if tenant is not None:
         query = query.where(files.c.tenant == tenant)
@@ -113,7 +113,8 @@ def find(connection: Connection, file_id: str, *, tenant: str | None = None) -> 
 
 
 def names_of(connection: Connection, ids: Sequence[str], tenant: str) -> dict[str, str]:
-    """Return the name at upload of each file id. Deleted files are left out."""
+    """Map each file id to the name that the file had when it was uploaded. Deleted files are left
+    out."""
     of_tenant = select(files.c.id, files.c.filename).where(files.c.tenant == tenant, ALIVE)
     rows = connection.execute(of_tenant.where(files.c.id.in_(ids)))
     return {file_id: name for file_id, name in rows}
@@ -144,7 +145,7 @@ def acquire_file(connection: Connection, file_id: str, *, tenant: str | None = N
 
 def delete_unused(connection: Connection, file_ids: Sequence[str]) -> list[str]:
     """Delete the rows of those files that no open batch reads; return their ids. The caller removes
-    the bytes after the commit. A batch that is being created locks its file."""
+    the bytes after the commit."""
     locked = select(files.c.id).where(files.c.id.in_(file_ids)).with_for_update()
     held = [row.id for row in connection.execute(locked)]
     gone = connection.execute(
@@ -154,7 +155,7 @@ def delete_unused(connection: Connection, file_ids: Sequence[str]) -> list[str]:
 
 
 def expired(connection: Connection, limit: int) -> list[str]:
-    """Return expired files that no open batch reads."""
+    """Return the ids of expired files that no open batch reads."""
     rows = connection.execute(
         select(files.c.id).where(files.c.expires_at <= func.now(), ~IN_USE).limit(limit)
     )
@@ -168,6 +169,6 @@ def is_new_store(connection: Connection, folder: str) -> bool:
 
 
 def sizes_of(connection: Connection, file_ids: Sequence[str]) -> dict[str, int]:
-    """Return the size in bytes of each file id. Deleted files are left out."""
+    """Map each file id to the file's size in bytes. Deleted files are left out."""
     rows = connection.execute(select(files.c.id, files.c.bytes).where(files.c.id.in_(file_ids)))
     return {file_id: size for file_id, size in rows}

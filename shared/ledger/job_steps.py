@@ -1,6 +1,5 @@
-"""Steps of a running job: the answers that models have given. Only the job's current attempt can
-write them. A row exists as long as its job runs. The trigger `forget_steps` deletes it at the job's
-end."""
+"""Saves the answers that models give while a job runs. Only the job's current attempt can write
+them. The trigger `forget_steps` deletes them at the job's end."""
 
 from __future__ import annotations
 
@@ -13,7 +12,8 @@ from shared.ledger.tables import IS_RUNNING, job_steps, jobs
 
 
 class JobStep(NamedTuple):
-    """One step of a job. `fingerprint` is the SHA-256 of the request to the model."""
+    """Identifies a saved answer of a job. `fingerprint` is a hash of the request that it
+    answers."""
 
     job_id: str
     name: str

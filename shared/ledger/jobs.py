@@ -84,7 +84,7 @@ _lately: dict[str, tuple[float, int]] = {}  # tenant → when it was counted, an
 
 @dataclass(frozen=True)
 class Job:
-    """A row of the ledger, as the API shows it."""
+    """A job, as the API shows it."""
 
     id: str
     metric: str
@@ -129,7 +129,7 @@ ANYBODY = Owner()
 
 @dataclass(frozen=True)
 class Accepted:
-    """A committed job, and whether an earlier request created it."""
+    """A created job, and whether an earlier request created it."""
 
     job: Job
     replayed: bool
@@ -144,12 +144,9 @@ def accept(
     resend_after: timedelta,
     owner: Owner = ANYBODY,
 ) -> Accepted:
-    """Create a job, or return the existing job of a known key.
-
-    If fifty calls arrive at once, the primary key of the key's table lets one insert through. The
-    others wait for its commit and then read it. Raises KeyReused if the key belongs to another
-    request, and QuotaExceeded if the owner has too many open jobs.
-    """
+    """Create a job, or return the job that this idempotency key created. If many calls with one key
+    arrive at once, one creates the job and the others get it. Raises KeyReused if the key belongs
+    to another request, and QuotaExceeded if the owner has too many open jobs."""
     job_id = new_id()
     if key is not None:
         mark = fingerprint(metric, request)
@@ -191,7 +188,8 @@ def _find_previous(connection: Connection, ours: Mapping[str, str]) -> Job | Non
 def find_by_key(
     connection: Connection, tenant: str, key: str, metric: str, request: Mapping[str, Any]
 ) -> Job | None:
-    """Return the job that this key created for the same request, unless the job has expired."""
+    """Return the job that this idempotency key created for the same request, unless the job has
+    expired."""
     columns = idempotency_keys.c
     query = (
         select(*SHOWN)
@@ -204,8 +202,8 @@ def find_by_key(
 
 
 def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
-    """Return a hash of the validated request. Spelling and key order do not matter. The hash is
-    SHA-256, or a keyed hash if the text must not be stored. Nobody can then test a guessed text."""
+    """Return a hash of the validated request. Spelling and key order do not matter. If the text
+    must not be stored, the hash is keyed, so nobody can test a guessed text."""
     canonical = json.dumps([metric, request], sort_keys=True, ensure_ascii=True)
     if '"do_not_store_text": true' in canonical and (keyed := text_key(canonical, settings())):
         return keyed
@@ -213,8 +211,7 @@ def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
 
 
 def new_id() -> str:
-    """Return `job_` and 32 hex digits: 48 bits of milliseconds, then 80 random bits. Ids sort by
-    time."""
+    """Return a new job id: `job_` and 32 hex digits. Ids sort by time."""
     return f"{_beginning(time.time())}{secrets.token_hex(10)}"
 
 
@@ -228,8 +225,7 @@ def _beginning(seconds: float) -> str:
 
 
 def has_id(job_id: str) -> ColumnElement[bool]:
-    """Return the condition that a job has this id. For an id from around today, the limits of its
-    day are written as literals. With partitions, one query plan then serves all ids of a day."""
+    """Return the SQL condition that a job has this id."""
     is_job = jobs.c.id == job_id
     day = int(match[1], 16) // DAY_MS if (match := MADE_AT.match(job_id)) else 0
     if abs(day - time.time() * 1_000 // DAY_MS) > MOST_DAYS:
@@ -239,14 +235,14 @@ def has_id(job_id: str) -> ColumnElement[bool]:
 
 
 def is_expired(older_than: timedelta) -> ColumnElement[bool]:
-    """Return the condition that a job ended longer ago than this, or than its tenant's own
-    retention, and belongs to no existing batch."""
+    """Return the SQL condition that a job can be deleted. It must have ended longer ago than
+    `older_than`, or its tenant's own retention, and belong to no existing batch."""
     term = kept_for(jobs.c.tenant, older_than)
     return and_(jobs.c.finished_at < func.now() - term, ~_is_of_batch())
 
 
 def is_kept() -> ColumnElement[bool]:
-    """Return the condition that a job may be read. An expired job may not, even if its row
+    """Return the SQL condition that a job may be read. Expired jobs may not, even if their row
     exists."""
     term = kept_for(jobs.c.tenant, timedelta(hours=settings().retention_hours))
     is_young = jobs.c.finished_at >= func.now() - term
@@ -306,13 +302,13 @@ IN_A_LINE = (
 
 
 def has_metadata(column: Column[Any], metadata: Mapping[str, str]) -> ColumnElement[bool]:
-    """Return the condition that `metadata` of a JSON document has these keys and values."""
+    """Return the SQL condition that `metadata` of a JSON document has these keys and values."""
     return and_(*(column["metadata"][key].as_string() == value for key, value in metadata.items()))
 
 
 def find(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:
-    """Return the job with this id, of this tenant if given. Raises UnknownJob, also for expired
-    jobs."""
+    """Return the job with this id. Raises UnknownJob, also if it has expired or is not this
+    tenant's."""
     query = select(*SHOWN).where(has_id(job_id), is_kept())
     if tenant is not None:
         query = query.where(jobs.c.tenant == tenant)
@@ -324,8 +320,8 @@ def find(connection: Connection, job_id: str, *, tenant: str | None = None) -> J
 
 @dataclass(frozen=True)
 class JobPage:
-    """The page of a list request: newest jobs first, all older than `after`. With `tenant` None the
-    page covers all tenants."""
+    """Selects one page of jobs, newest first, all older than `after`. If `tenant` is None, the page
+    covers all tenants."""
 
     limit: int
     tenant: str | None = None
@@ -368,8 +364,8 @@ class JobSummary:
 def summary_page(
     connection: Connection, page: JobPage, *more: ColumnElement[Any]
 ) -> tuple[list[JobSummary], bool]:
-    """Return the page without requests and results, which are large. `more` holds the columns of
-    metadata and decision."""
+    """Return the page's jobs without their requests and results, which are large. `more` holds
+    columns for metadata and decision."""
     rows, follow = _rows_of(connection, page, *IN_A_LINE, *more)
     return [JobSummary(*row) for row in rows], follow
 
@@ -411,8 +407,7 @@ def _ids(connection: Connection, page: JobPage, since: ColumnElement[bool]) -> l
 
 
 def cancel(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:
-    """Cancel an open job at once. A final job stays unchanged. Raises UnknownJob. If a worker still
-    computes the job, its result is rejected because the job is no longer running."""
+    """Cancel an open job at once. A final job stays unchanged. Raises UnknownJob."""
     of_tenant = true() if tenant is None else jobs.c.tenant == tenant
     # With IS_OPEN the planner may read all open jobs of the tenant, since the index of open jobs
     # looks small until the table is analysed: 13 ms instead of 0.1 ms in a backlog of 9,000.
@@ -439,12 +434,9 @@ def open_counts(connection: Connection) -> dict[tuple[str, str], int]:
 
 
 def check_limit(connection: Connection, owner: Owner, count: int = 1) -> None:
-    """Raise QuotaExceeded if `count` more open jobs would exceed the quota.
-
-    If a thousand jobs or more are left of the quota, one count is used for a second. Otherwise, or
-    for many jobs at once, the tenant's transactions take turns with a lock. Only more than a
-    thousand jobs accepted within a second could exceed the quota.
-    """
+    """Raise QuotaExceeded if `count` more open jobs would exceed the quota. If at least a thousand
+    jobs are left, the open jobs are counted at most once a second. Otherwise, or for many jobs at
+    once, the tenant's transactions take turns with a lock."""
     if owner.most_open is None or (count == 1 and _has_space(owner)):
         return
     if count == 1 and _count_open(connection, owner, 0)[0] < owner.most_open - UNSEEN:

@@ -132,7 +132,7 @@ SHOWN = tuple(judgements.c[name] for name in ReviewerJudgement.__dataclass_field
 
 @dataclass(frozen=True)
 class Origin:
-    """The author of a judgement, and the request. `verified` is True if the API key belongs to this
+    """The author and the request of a judgement. `verified` is True if the API key belongs to this
     person."""
 
     tenant: str
@@ -160,18 +160,19 @@ class NoResultToJudge(BadInput):
 
 
 def new_id() -> str:
-    """Return `jdg_` and 32 hex digits; ids sort by time."""
+    """Return a new judgement id: `jdg_` and 32 hex digits. Ids sort by time."""
     return f"jdg_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
 
 
 def write(
     connection: Connection, job_id: str, values: Mapping[str, Any], origin: Origin
 ) -> tuple[ReviewerJudgement, bool]:
-    """Write a judgement of this tenant's job; return it, and True if it existed already.
+    """Write a judgement of this tenant's job. Return it, and True if the same judgement existed
+    already.
 
     An earlier judgement of the same person on the same subject is superseded. `values` holds the
-    row's columns from `verdict` to `source`. Raises NoResultToJudge, QuotaExceeded, and BadInput
-    for a note or a free label on a job whose texts are not kept.
+    columns from `verdict` to `source`. Raises NoResultToJudge or QuotaExceeded. Raises BadInput for
+    a note or a free label on a job whose texts are not kept.
     """
     job = connection.execute(
         select(
@@ -388,16 +389,15 @@ def find_job_ids(connection: Connection, selection: JudgementFilter) -> list[str
 
 
 class JudgementState(NamedTuple):
-    """A short fingerprint of the number and identity of judgements."""
+    """A value that changes when the judgements change."""
 
     number: int
     digest: str
 
 
 def state_of(connection: Connection, selection: JudgementFilter) -> JudgementState:
-    """Return a value that differs once a judgement is changed or withdrawn, or a job has ended. The
-    newest id alone is not enough, because transactions overlap and deleting a job deletes its
-    judgements."""
+    """Return a value that changes when a judgement is added, changed or withdrawn, or a job
+    ends."""
     number = cast(func.hashtextextended(judgements.c.id, 0), Numeric)  # a sum has no order
     query = select(func.count(), func.sum(number)).where(*selection.filters)
     count, total = connection.execute(query).one()
@@ -405,14 +405,13 @@ def state_of(connection: Connection, selection: JudgementFilter) -> JudgementSta
 
 
 def is_judged(job_id: ColumnElement[Any], selection: JudgementFilter) -> ColumnElement[bool]:
-    """Return the condition that a job has a judgement that matches the selection."""
+    """Return the SQL condition that a job has a judgement that matches the selection."""
     mine = select(judgements.c.id).where(judgements.c.job_id == job_id, *selection.filters)
     return exists(mine)
 
 
 def opinions_of(job_id: ColumnElement[Any], selection: JudgementFilter) -> ColumnElement[int]:
-    """Return the number of current judgements of a job's score. `count_by_job` returns them by
-    verdict. If the selection names a batch, they are counted once and not for each of its jobs."""
+    """Return an SQL expression for the number of current judgements of a job's score."""
     counted = (
         select(judgements.c.job_id, func.count().label("given"))
         .where(*selection.filters, judgements.c.about == SCORE)

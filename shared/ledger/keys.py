@@ -58,9 +58,9 @@ api_keys = Table(
 
 @dataclass(frozen=True)
 class Key:
-    """An API key without its secret. With `requests_per_minute` None the setting's value applies.
+    """An API key without its secret. If `requests_per_minute` is None, the setting's value applies.
     `accept_untrained_languages` is the default for requests with this key. `reviewer` is the author
-    of its judgements; with None the request names the author."""
+    of judgements made with it; if None, the request names the author."""
 
     id: str
     tenant: str
@@ -80,8 +80,8 @@ SHOWN = tuple(api_keys.c[name] for name in Key.__dataclass_fields__)
 
 @dataclass(frozen=True)
 class NewKey:
-    """The values of a new key. With `lasts` None the key is valid until revoked. `reviewer` is the
-    person who judges with it."""
+    """The values of a new key. If `lasts` is None, the key is valid until revoked. `reviewer` is
+    the person who judges with it."""
 
     tenant: str
     name: str
@@ -93,7 +93,7 @@ class NewKey:
 
 
 def hash_key(presented: str) -> str:
-    """Return 64 hex digits. The ledger stores nothing else of a key's secret."""
+    """Return the hash of a key's secret, 64 hex digits. Nothing else of the secret is stored."""
     return hashlib.sha256(presented.encode()).hexdigest()
 
 

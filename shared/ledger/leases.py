@@ -1,6 +1,6 @@
-"""Jobs from the worker's side: claim by compare-and-set, renew, and finish if the claim is still
-valid. A claim is (job, attempt). Every later write of a worker names its attempt. A worker that was
-thought dead can therefore change nothing when it returns."""
+"""Jobs as a worker sees them: claim a job, renew the claim, and finish the job if the claim is
+still valid. A claim is a job and the number of the attempt. Every later write of a worker names its
+attempt. A worker that was thought dead can therefore change nothing when it returns."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ ONE_AT_A_TIME = func.pg_advisory_xact_lock(func.hashtextextended("last attempts"
 
 @dataclass(frozen=True)
 class Claim:
-    """The right to finish one job, until the lease ends. `tried` is the number of attempts,
-    including this one, without attempts that only waited."""
+    """A worker's right to finish one job, until its lease ends. `tried` counts the attempts so far,
+    including this one. Attempts that only waited are not counted."""
 
     job_id: str
     attempt: int
@@ -89,11 +89,9 @@ def claim(
     max_attempts: int,
     turn: ClaimOrder | None = None,
 ) -> Claim | None:
-    """Claim the job if it is queued, or running on an expired lease. Return None otherwise.
-
-    If all workers of a job died, it gets its last attempt only while no other job of its queue has
-    its last attempt. With `turn` the next job of this queue is claimed instead of exactly this job.
-    """
+    """Claim the job if it is queued, or if the lease of its worker has expired. Return None
+    otherwise. With `turn` the next job of this queue is claimed instead. If all workers of a job
+    died, it gets its last attempt only while no other job of its queue has its last attempt."""
     terms = ClaimTerms(lease, max_attempts)
     claimed = claim_free(connection, job_id, terms, turn)
     return claimed or claim_suspect(connection, job_id, terms)
@@ -102,8 +100,8 @@ def claim(
 def claim_free(
     connection: Connection, job_id: str, terms: ClaimTerms, turn: ClaimOrder | None = None
 ) -> Claim | None:
-    """Claim a job as `claim` does, with one statement. A job whose workers all died is not claimed
-    for its last attempt."""
+    """Claim a job as `claim` does, with one statement, but not for its last attempt after all its
+    workers died."""
     values = _values(job_id, terms)
     if turn is None:
         return _claimed(connection, CLAIM_OF_JOB, values)
@@ -203,9 +201,8 @@ def succeed(connection: Connection, claim: Claim, result: Mapping[str, Any]) -> 
 def succeed_several(
     connection: Connection, ended: Sequence[tuple[Claim, Mapping[str, Any]]]
 ) -> set[str]:
-    """Finish several claims with one statement; return their job ids. Only claims that are still
-    valid, that need no event and whose row nobody has locked are finished. Finish the others with
-    `succeed`."""
+    """Finish several jobs with one statement; return their ids. Jobs that need an event or whose
+    row is locked are left out; finish them with `succeed`."""
     values = {
         IDS.key: [claim.job_id for claim, _ in ended],
         ATTEMPTS.key: [claim.attempt for claim, _ in ended],
@@ -215,7 +212,7 @@ def succeed_several(
 
 
 def fail(connection: Connection, claim: Claim, error: Mapping[str, Any]) -> bool:
-    """Finish the job with a problem. Return False if the claim is no longer valid."""
+    """End the job with an error. Return False if the claim is no longer valid."""
     return _finish(connection, claim, FAILURE, error)
 
 
@@ -228,8 +225,7 @@ def wait(
     connection: Connection, claim: Claim, *, model: Mapping[str, str], resend_after: timedelta
 ) -> bool:
     """Return the job to the queue until this model is ready; the attempt does not count. `model`
-    has the keys `model` and `detail`. The attempt's number is still used up, because it identifies
-    the claim."""
+    has the keys `model` and `detail`."""
     waiting = {"waiting_for": dict(model), "waits": jobs.c.waits + 1}
     return _requeue(connection, claim, resend_after, waiting)
 
@@ -303,7 +299,7 @@ def _claim_where(*conditions: ColumnElement[bool]) -> ReturningUpdate[Any]:
 
 @lru_cache(maxsize=64)
 def next_claim(metric: str, batch: bool, *, again: bool) -> ReturningUpdate[Any]:
-    """Return the update that claims the next job of this queue."""
+    """Return the SQL update that claims the next job of this queue."""
     job = next_job(MetricQueue(metric, batch), again=again)
     return _claim_where(jobs.c.id == job, *FREE).returning(UNSYNCED)
 

@@ -59,7 +59,7 @@ def migrate(engine: Engine) -> None:
 
 
 def main() -> None:
-    """Migrate the ledger of `DATABASE_URL`, as a command."""
+    """Migrate the database `DATABASE_URL`, as a command."""
     argparse.ArgumentParser(
         prog="python -m shared.ledger.migrate", description=__doc__
     ).parse_args()

@@ -85,7 +85,8 @@ class NotPartitioned(Exception):
 
 
 def partition_jobs(engine: Engine, retention: timedelta, now: datetime) -> None:
-    """Convert the table. `retention` is how long jobs are kept. Raises NotPartitioned."""
+    """Split the jobs table into partitions. `retention` is how long jobs are kept. Raises
+    NotPartitioned."""
     until = midnight(now) + FOLLOWING
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as guard:
         guard.detach()  # its lock ends with its session
@@ -194,7 +195,7 @@ def _swap(connection: Connection, until: datetime) -> None:
 
 
 def main() -> None:
-    """Partition the jobs of `DATABASE_URL`, as a command."""
+    """Partition the jobs table of the database `DATABASE_URL`, as a command."""
     argparse.ArgumentParser(
         prog="python -m shared.ledger.partition_jobs", description=__doc__
     ).parse_args()

@@ -2,16 +2,14 @@
 
 Ids begin with the milliseconds of their creation, so a day is a range of ids and the id stays the
 primary key. Jobs outside the existing days are in the default partition `jobs_rest` and are deleted
-row by row. This happens if a clock was far off or a partition is missing. When all jobs of a
-partition have ended and have rows in `result_facts`, a constraint seals it. PostgreSQL then skips
-it in searches for open jobs.
+row by row. When all jobs of a partition have ended and have rows in `result_facts`, a constraint
+seals it. PostgreSQL then skips it in searches for open jobs.
 
-References to jobs have no foreign keys here. To detach a referenced partition, PostgreSQL would
-join it with all referring tables under a lock that stops the service. Instead a trigger deletes the
-rows that refer to a deleted job. Rows that refer to a partition are deleted before the partition.
+References to jobs have no foreign keys here, because detaching a referenced partition would stop
+the service. Instead a trigger deletes the rows that refer to a deleted job. Rows that refer to a
+partition are deleted before the partition.
 
-All changes wait at most `LOCK_TIMEOUT` for their locks, so that other processes do not wait long
-behind them. The next round tries again.
+All changes wait at most `LOCK_TIMEOUT` for their locks. The next round tries again.
 """
 
 from __future__ import annotations
@@ -135,9 +133,9 @@ def midnight(moment: datetime) -> datetime:
 
 
 def in_short_lock(engine: Engine, work: Callable[[Connection], bool | None]) -> bool:
-    """Run `work` in a separate transaction. Return True if it was done. Returns False if `work`
-    returns False, if another process changes the layout, or if a lock was not free in time. Raises
-    Unavailable."""
+    """Run `work` in a transaction that waits only briefly for locks. Return True if it was done.
+    Return False if `work` returns False, if another process changes the layout, or if a lock was
+    not free in time. Raises Unavailable."""
     try:
         with transaction(engine) as connection:
             if not _try_lock(connection, LAYOUT):
@@ -298,8 +296,7 @@ def drop_boundary(connection: Connection) -> None:
 
 
 def adopt(engine: Engine) -> None:
-    """Remove the foreign keys of tables that a migration has added, because partitions do without
-    them."""
+    """Remove the foreign keys to jobs from tables that a migration has added."""
     with transaction(engine) as connection:
         if is_partitioned(connection):
             replace_foreign_keys(connection)

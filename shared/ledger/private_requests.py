@@ -43,7 +43,8 @@ class RequestJson(TypeDecorator[Any]):
 
 
 def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the request in the form to be stored. Raises Unavailable without an encryption key."""
+    """Return the request in the form to be stored. Raises Unavailable if there is no encryption
+    key."""
     if not request.get("do_not_store_text"):
         return request
     sealer = secret_sealer(settings())

@@ -1,4 +1,4 @@
-"""Jobs from the scheduler's side: finds jobs whose message or worker was lost."""
+"""Finds jobs whose message or worker was lost, for the scheduler."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def queued_count(connection: Connection, queue: MetricQueue) -> int:
 def take_waiting(
     connection: Connection, queue: MetricQueue, *, limit: int, again_after: timedelta
 ) -> list[str]:
-    """Take at most `limit` jobs of this queue that are due to check for their model."""
+    """Take at most `limit` jobs of this queue that wait for a model and are due to try again."""
     return _take(connection, (IS_WAITING, *queue.job_filters), limit=limit, again_after=again_after)
 
 
@@ -61,7 +61,7 @@ def take_orphans(
     again_after: timedelta,
     max_attempts: int,
 ) -> list[str]:
-    """Take running jobs of this queue whose lease has expired and that have more than one attempt
+    """Take running jobs of this queue that lost their worker and have more than one attempt
     left."""
     innocent = tried_attempts < max_attempts - 1
     conditions = (*EXPIRED, innocent, *queue.job_filters)
@@ -71,12 +71,9 @@ def take_orphans(
 def take_suspect(
     connection: Connection, queue: MetricQueue, *, again_after: timedelta, max_attempts: int
 ) -> list[str]:
-    """Take the oldest suspect of this queue, unless another suspect runs or it is too early.
-
-    A suspect is a job whose workers all died and that has one attempt left. A suspect may kill its
-    worker, and other jobs on that worker then fail too. Each suspect therefore gets its last
-    attempt without other suspects.
-    """
+    """Take the oldest suspect of this queue, unless another suspect runs or it is too early. A
+    suspect is a job whose workers all died and that has one attempt left. It may kill its worker,
+    so it gets this attempt without other suspects."""
     trial = (IS_RUNNING, jobs.c.lease_expires_at >= func.now())
     on_trial = select(jobs.c.id).where(*trial, tried_attempts >= max_attempts, *queue.job_filters)
     suspects = (*EXPIRED, tried_attempts == max_attempts - 1, *queue.job_filters)
@@ -98,7 +95,7 @@ def fail_exhausted(
     silent_for: timedelta | None = None,
 ) -> list[tuple[str, str]]:
     """End the jobs whose last attempt also lost its worker; return (id, metric) of each. With
-    `silent_for` only jobs are ended whose worker is alive, but has been silent for this long."""
+    `silent_for`, end only jobs whose worker is alive but has been silent for this long."""
     silent = () if silent_for is None else (_is_silent(silent_for),)
     rows = connection.execute(
         update(jobs)

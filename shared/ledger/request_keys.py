@@ -1,4 +1,5 @@
-"""Idempotency keys: one request per key, and one job or call as long as its jobs are kept."""
+"""Idempotency keys. A key belongs to one request, and creates one job or call while its jobs are
+kept."""
 
 from __future__ import annotations
 

@@ -67,8 +67,8 @@ Plans = Callable[[str], FactPlan | None]  # by metric; None: nothing is shown of
 def write_of_lines(
     connection: Connection, plans: Plans, most: int, batch_id: str | None = None
 ) -> int:
-    """Write rows for the next ended lines that have none; return how many. `batch_id` limits this
-    to one batch; None means all batches."""
+    """Write rows of the results table for ended batch lines that have none; return how many. If
+    `batch_id` is None, all batches are included."""
     query = (
         select(
             batch_lines.c.batch_id.label("source"),
@@ -100,7 +100,7 @@ def write_of_lines(
 
 
 def write_job_rows(connection: Connection, plans: Plans, most: int) -> int:
-    """Write rows for the next ended jobs without a batch; return how many."""
+    """Write rows of the results table for ended jobs without a batch; return how many."""
     query = (
         select(
             jobs.c.id.label("source"),

@@ -27,12 +27,8 @@ CLOCKS = timedelta(hours=1)  # ids of a gateway whose clock is ahead by no more 
 
 
 def purge_jobs(connection: Connection, older_than: timedelta, tenant: str | None = None) -> int:
-    """Delete jobs without a batch that ended longer ago than this, of one tenant or of all; return
-    how many.
-
-    They were accepted before they ended, so younger ids are not searched. A tenant's own retention
-    replaces `older_than`.
-    """
+    """Delete jobs without a batch that ended longer ago than `older_than`, of one tenant or of all.
+    Return how many. A tenant's own retention replaces `older_than`."""
     of_tenant = () if tenant is None else (jobs.c.tenant == tenant,)
     old = (
         select(jobs.c.id)
@@ -52,8 +48,8 @@ def latest_id(older_than: timedelta) -> str:
 def oldest_batch(
     connection: Connection, older_than: timedelta, but: Sequence[str] = ()
 ) -> str | None:
-    """Return the oldest batch that became final longer ago than this, or than its tenant's own
-    retention, without the excluded ones."""
+    """Return the oldest batch that ended longer ago than `older_than`, or its tenant's own
+    retention. Batches in `but` are left out."""
     ended = func.coalesce(
         batches.c.completed_at, batches.c.cancelled_at, batches.c.expired_at, batches.c.failed_at
     )
@@ -92,7 +88,7 @@ def delete_batch(connection: Connection, batch_id: str) -> int:
 
 
 def purge_idempotency(connection: Connection, older_than: timedelta) -> int:
-    """Delete keys older than this; return how many."""
+    """Delete idempotency keys older than this; return how many."""
     forgotten = 0
     for table in (batches, files, endpoints, review_queues):
         is_old = table.c.key.is_not(None), table.c.created_at < func.now() - older_than
@@ -128,7 +124,7 @@ def finished_inputs(connection: Connection, limit: int, after: str = "") -> list
 
 
 def mark_read(connection: Connection, file: FinishedInput, *, keeps_text: bool) -> None:
-    """Record that the rest of the file was searched."""
+    """Record that the file was searched to its end, and if its text may be kept."""
     connection.execute(
         update(batches)
         .where(batches.c.id == file.batch_id)
@@ -137,7 +133,7 @@ def mark_read(connection: Connection, file: FinishedInput, *, keeps_text: bool) 
 
 
 def purge_idempotency_keys(connection: Connection, older_than: timedelta) -> int:
-    """Delete keys older than this; return how many."""
+    """Delete idempotency keys older than this; return how many."""
     gone = connection.execute(
         delete(idempotency_keys).where(idempotency_keys.c.created_at < func.now() - older_than)
     )

@@ -148,8 +148,7 @@ def logs_body(items: Sequence[str]) -> str:
 
 def langfuse_score(record: ScoreRecord) -> Json:
     """Return the body of a Langfuse score. Its id depends only on the score, so sending it twice
-    does no harm. Langfuse accepts a trace (with or without an observation in it) or a session, but
-    not both."""
+    does no harm."""
     name = record.name if record.score is not None else f"{record.name}.status"
     status = "not_tested" if record.error_type is None else "failed"
     value: Json = {"value": status, "dataType": "CATEGORICAL"}

@@ -143,8 +143,7 @@ def last_hour(connection: Connection, tenant: str, metric: str = "") -> datetime
 def sums_of(
     connection: Connection, tenant: str, since: datetime, until: datetime
 ) -> dict[ScoreSource, ScoreSums]:
-    """Return the sums of the hours [since, until) by source. Some sources may have edited requests
-    only."""
+    """Return the sums over the hours [since, until) by metric, version, model and variant."""
     source = [HOURS[name] for name in ScoreSource.__dataclass_fields__]
     rows = connection.execute(_summed(source, tenant, since, until))
     return dict(sorted((ScoreSource(*row[: len(source)]), _read(row)) for row in rows))
@@ -201,8 +200,8 @@ def delete_before(connection: Connection, days: int = KEPT_DAYS) -> int:
 def first_days(
     connection: Connection, tenant: str, since: datetime
 ) -> dict[tuple[str, str], dict[datetime, str]]:
-    """Map each (metric, model) to the days since `since` on which another version or variant scored
-    for the first time, with its name."""
+    """Return, per (metric, model), each day on which a new version or variant first scored, with
+    its name."""
     first = func.min(HOURS.hour).label("first")
     key = HOURS.metric, HOURS.model, HOURS.metric_version, HOURS.variant
     rows = connection.execute(

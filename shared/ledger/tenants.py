@@ -1,4 +1,4 @@
-"""How long a tenant's data is kept, if not as long as `TOUCHSTONE_RETENTION_HOURS`."""
+"""How long each tenant's data is kept, if its term differs from `TOUCHSTONE_RETENTION_HOURS`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ tenants = Table(
 
 
 def kept_for(tenant: ColumnElement[str], default: timedelta) -> ColumnElement[timedelta]:
-    """Return the retention of this tenant. default: the retention of tenants without their own."""
+    """Return how long this tenant's data is kept. `default` applies to tenants without a term of
+    their own."""
     own = select(tenants.c.retention).where(tenants.c.name == tenant).correlate_except(tenants)
     return func.coalesce(own.scalar_subquery(), default)
 

@@ -134,7 +134,8 @@ def take(connection: Connection, share: TenantShare, *, lease: timedelta) -> lis
 
 
 def record_success(connection: Connection, together: Sequence[Delivery], status: int) -> int:
-    """Record that one request delivered these; return how many of the attempts were still valid."""
+    """Record that one request made these deliveries. Return how many of the attempts were still
+    valid."""
     attempts = [(delivery.id, delivery.attempt) for delivery in together]
     ended = connection.execute(
         update(deliveries)
@@ -164,10 +165,9 @@ def record_error(
 ) -> After | None:
     """Record a failed attempt. Return its consequence, or None if the attempt is no longer valid.
 
-    `schedule` holds the seconds before each attempt. The next wait is at least that, with jitter,
-    and as long as the receiver requested, up to 24 h. After the last attempt the delivery has
-    failed. An endpoint is disabled if it answered 410, or if no delivery succeeded in all that
-    time.
+    `schedule` holds the seconds before each attempt. The next wait is at least that long, and as
+    long as the receiver requested, up to 24 h. After the last attempt the delivery has failed. An
+    endpoint is disabled if it answered 410, or if no delivery succeeded in all that time.
     """
     last = {"last_status": refusal.status, "last_error": refusal.reason}
     if refusal.status == 410:

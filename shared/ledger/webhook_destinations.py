@@ -75,9 +75,9 @@ class DestinationPolicy:
         self._check_https_and_port(destination)
 
     async def check_name(self, destination: Destination, resolver: Resolve) -> None:
-        """Check that a name resolves into an allowed network, if its scheme, port or form requires
-        one. Raises ForbiddenDestination. A name that cannot be resolved passes, because nothing can
-        be sent to it."""
+        """Check that a name resolves into an allowed network, if its URL requires one. Raises
+        ForbiddenDestination. A name that cannot be resolved passes, because nothing can be sent to
+        it."""
         if _parse_host(destination.host) is not None:
             return  # checked as an address
         with suppress(ForbiddenDestination):

@@ -1,10 +1,9 @@
 """A tenant's webhook endpoints, and the events to deliver to them (Standard Webhooks 1.0.0).
 
 An event creates its deliveries in the transaction that makes it true. Code that ends a job (worker,
-canceller or scheduler) returns `EVENT_COLUMNS` from its update and calls `job_ended`. So each end
-of a job creates its deliveries, and there are no others. The body holds ids, status and score and
-is below 20 kB. It is fixed here: every attempt sends the same bytes under the same `webhook-id`.
-For endpoints of other formats see shared/ledger/score_pushes.py.
+canceller or scheduler) returns `EVENT_COLUMNS` from its update and calls `job_ended`. The body
+holds ids, status and score and is below 20 kB. Every attempt sends the same bytes under the same
+`webhook-id`. For endpoints of other formats see shared/ledger/score_pushes.py.
 """
 
 from __future__ import annotations
@@ -112,8 +111,7 @@ SHOWN = tuple(
 
 def job_ended(connection: Connection, row: Row[Any]) -> int:
     """Create the deliveries of this ended job; return how many. `row` has `EVENT_COLUMNS`. A job of
-    a batch has a delivery only if its line names an endpoint. The end of the batch has its own
-    deliveries."""
+    a batch has a delivery only if its line names an endpoint."""
     if not row.listened or (row.batch_id is not None and row.webhook is None):
         return 0
     data = {
@@ -197,19 +195,18 @@ class TooManyEndpoints(ScoringError):
 
 
 def new_id() -> str:
-    """Return `we_` and 32 hex digits: milliseconds, then random bits. Ids sort by time."""
+    """Return a new endpoint id: `we_` and 32 hex digits. Ids sort by time."""
     return f"we_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
 
 
 def make_endpoint(
     connection: Connection, tenant: str, values: Mapping[str, Any], *, key: str | None = None
 ) -> Endpoint:
-    """Create an endpoint, or return the endpoint of a known key.
+    """Create an endpoint, or return the endpoint that this idempotency key created.
 
     `values` has url, description, events and secret (encrypted). For score formats it also has
     format, authorization (encrypted), sample, metrics and parts. Raises TooManyEndpoints, and
-    KeyReused if the key created an endpoint with other values. A tenant's calls take turns, so that
-    the limit holds.
+    KeyReused if the key created an endpoint with other values.
     """
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"webhook-endpoints {tenant}", 0))
     connection.execute(select(turn))
@@ -292,11 +289,8 @@ def rotate_secret(
     key: str | None = None,
 ) -> Endpoint:
     """Set a new secret. The previous secret also signs until the overlap ends. Raises
-    UnknownEndpoint.
-
-    Without an overlap all earlier secrets are deleted; with one, at most two secrets sign. If `key`
-    is that of the last rotation nothing changes, so a retry does not drop the previous secret.
-    """
+    UnknownEndpoint. Without an overlap all earlier secrets are deleted. If `key` is that of the
+    last rotation nothing changes, so a call can be retried."""
     values: dict[str, Any] = {"secret": sealed, "earlier_secret": None, "earlier_until": None}
     if overlap > timedelta(0):
         values["earlier_secret"] = text("secret")  # the value from before the update

@@ -1,2 +1,1 @@
-"""Models: the protocols (ports) that metrics use, their implementations, and the catalogue of
-models."""
+"""Models: the interfaces that metrics use, their implementations, and the catalogue of models."""

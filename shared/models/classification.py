@@ -54,9 +54,9 @@ def _cached_classifier(entry: str) -> ServedClassifier:
 
 
 class ServedClassifier(ServerModel):
-    """The port `shared.models.ports.Classifier` over a server. Raises Unavailable if the server is
-    unreachable, and TextTooLong if it rejects a text for its length. Raises ModelCannot for values
-    that it does not return, and BadInput if its outputs fit no mapping."""
+    """A classifier behind a server. Raises Unavailable if the server is unreachable, and
+    TextTooLong if it rejects a text for its length. Raises ModelCannot for values that it does not
+    return, and BadInput if its outputs fit no mapping."""
 
     def __init__(self, entry: ModelEntry) -> None:
         super().__init__(entry)
@@ -72,8 +72,8 @@ class ServedClassifier(ServerModel):
 
     @property
     def use(self) -> ModelUse:
-        """The model for the provenance. Only the server knows its weights' hash, device and dtype.
-        Labels are known after the first request."""
+        """The model's identity, for the provenance of a score. Only the server knows its weights'
+        hash, device and dtype. Labels are known after the first request."""
         head = self._findings.known
         mapping = head.mapping if head else None
         return ModelUse(
@@ -266,7 +266,7 @@ class ServedOutputs:
 
 @dataclass(frozen=True)
 class ClassificationProtocol:
-    """The protocol of one kind of server. Raises AnswerUnread for an answer of another shape."""
+    """Talks to one kind of server. Raises AnswerUnread for an answer that it cannot read."""
 
     has_raw: bool = True  # can return logits
     reads_pairs: bool = False

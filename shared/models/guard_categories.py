@@ -1,5 +1,5 @@
-"""Categories that a guard model names with its label (S10, social_bias). They are evidence and
-never change the probabilities. Source: specs "models" §3.1."""
+"""Reads the categories that a guard model (a model for moderation) names with its label, such as
+S10. They are evidence and never change the probabilities. Source: specs "models" §3.1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HATEFUL = "hateful"
 
 
 def named_categories(table: PromptTable | None, answer: str) -> Mapping[str, str]:
-    """Map the guard's categories that occur in its answer as whole words to their descriptions."""
+    """Return the categories that the guard model's answer names, each with its description."""
     categories = (table and table.categories) or {}
     return {
         name: words
@@ -25,16 +25,16 @@ def named_categories(table: PromptTable | None, answer: str) -> Mapping[str, str
 
 
 def is_written(table: PromptTable | None) -> bool:
-    """Return True if the guard's answer names categories. A guard with a single category does not
-    name it."""
+    """Return True if the guard model's answer names categories. A guard with a single category does
+    not."""
     return table is not None and len(table.categories or ()) > 1
 
 
 def with_only_category(
     judged: Judgement, table: PromptTable | None, least: Mapping[str, float]
 ) -> Judgement:
-    """Add the guard's only category if it decides that the text is hateful. `least` maps labels to
-    the probabilities at which the guard's entry decides for them."""
+    """Add the guard model's only category to a judgement that the text is hateful. `least` maps
+    labels to their decision thresholds."""
     categories = (table and table.categories) or {}
     if len(categories) != 1 or judged.probabilities is None or HATEFUL not in judged.labels:
         return judged

@@ -80,8 +80,8 @@ def _independent(scaled: Floats, mapping: LabelMapping) -> Floats:
 
 
 def of_head(probabilities: Floats, mass: Floats | None, labels: Sequence[str]) -> list[Judgement]:
-    """Return judgements from a head's probabilities, (rows, labels), and the mass of each row, if
-    defined."""
+    """Convert a head's probabilities, (rows, labels), to judgements. `mass` is the labels' total
+    probability in each row, if defined."""
     shares = [None] * len(probabilities) if mass is None else np.minimum(mass, 1.0).tolist()
     judgements = []
     for row, share in zip(probabilities.tolist(), shares, strict=True):

@@ -1,9 +1,8 @@
-"""The ports: the protocols by which metrics use models. They are bound once per process.
+"""The interfaces (protocols) by which metrics use models.
 
-A worker binds one implementation at start (`bind`), and a metric gets it by `models()`. Completions
-for many requests share calls. A prompt is sampled with (seed, `draw`), where `draw` is its index in
-its own request. Prompts of all requests with the same sampling can thus share a call, and the
-result is the same as for each request alone. For workers only.
+A worker chooses one implementation at start (`bind`), and a metric gets it by `models()`.
+Completions for many requests share calls. A prompt's seed depends on `draw`, its index in its own
+request. The result is therefore the same as for each request alone. For workers only.
 """
 
 from __future__ import annotations
@@ -64,31 +63,31 @@ class Judge(Protocol):
 
     @property
     def abilities(self) -> frozenset[Ability]:
-        """The supported operations, which follow from kind and source."""
+        """The supported operations, which follow from the model's kind and source."""
 
     @property
     def mask_text(self) -> str:
         """The string that replaces a masked word in variations of a text."""
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
-        """Return the labels, in the column order of every answer."""
+        """Return the labels in the order of an answer's columns."""
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
-        """Return each example's tokens, to which rows and attributions refer."""
+        """Return each example's tokens. Variations and attributions refer to them."""
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
         """Return one probability per label for each example, in [0, 1] with sum 1."""
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """Return label probabilities for each example with their reading and mass, or the reason
-        why there are none. The probabilities equal those of `judge`."""
+        """Return label probabilities for each example, or the reason why there are none. The
+        probabilities equal those of `judge`."""
 
     def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         """Return an array of shape (variations, labels) with probabilities for each example."""
 
     def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
-        """Return label probabilities of each example's word variations. Each variation is judged as
-        a string. Deviates from specs "models" §4.1: a missing row has its reason."""
+        """Return label probabilities of each example's word variations, each judged as a string. A
+        variation that cannot be judged has its reason (deviates from specs "models" §4.1)."""
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
@@ -148,17 +147,15 @@ class Similarity(Protocol):
 
 
 class Models(Protocol):
-    """The source of models: in this process, over a queue, or over HTTP.
-
-    Every method raises BadInput (pointer `/model`) for an unknown name or another kind of model.
-    """
+    """Gives access to models in this process, over a queue, or over HTTP. Every method raises
+    BadInput (pointer `/model`) for an unknown name or another kind of model."""
 
     def kind(self, name: str) -> ModelKind:
         """Return the kind of the model."""
 
     def reader_of(self, name: str) -> str | None:
-        """Return the language model that the entry names as the reader of this model's
-        explanations, or None."""
+        """Return the language model that reads this model's explanations, as named in
+        `models.toml`, or None."""
 
     def judge(self, name: str) -> Judge:
         """Return the classifier or causal model, in this process, over the queue, or behind a
@@ -225,8 +222,8 @@ def bind(models: Models | None) -> None:
 
 
 def models() -> Models:
-    """Return the bound models. Raises Unavailable if none are bound, JobStopped in a stopped
-    job."""
+    """Return the models that `bind` has set. Raises Unavailable if none are set, and JobStopped in
+    a stopped job."""
     check()
     if _Binding.models is None:
         raise Unavailable("no models are loaded in this process; use Local() of touchstone_client")

@@ -111,7 +111,7 @@ class RemoteError(Message):
 
 
 class CallResponse(Message):
-    """An answer as JSON of the operation's answer type, or an error."""
+    """The answer to a call as JSON, or an error."""
 
     answer: Any = None
     refusal: RemoteError | None = None
@@ -146,7 +146,7 @@ def response_list(call_id: str) -> str:
 @lru_cache(maxsize=MOST_SERVERS)
 def response_client(address: str) -> redis.Redis:
     """Return a client for blocking reads, with a socket timeout longer than any read. `address` is
-    the Redis with the call's queue (`Settings.redis_of`)."""
+    that of the Redis server with the call's queue."""
     return client(
         LONGEST_BLOCK_SECONDS,
         patient=True,
@@ -184,7 +184,8 @@ def prompt_client(address: str) -> redis.Redis:
 
 
 def call_model(service: ModelService, model: str, operation: Any) -> Any:
-    """Return the answer to one operation. Raises the model's error, or Unavailable."""
+    """Send an operation to a model worker and return the answer. Raises the model's error, or
+    Unavailable."""
     raw = _call(service, model, operation)
     try:
         reply = CallResponse.model_validate_json(decode_message(raw))
@@ -393,7 +394,7 @@ class RemoteModel:
 
 
 class RemoteJudge(RemoteModel):
-    """Implements the port `Judge` by calls over the queue."""
+    """A `Judge` in another process, called over the queue."""
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -410,7 +411,7 @@ class RemoteJudge(RemoteModel):
         return self._description.mask_text
 
     def labels_of(self, example: op.Example) -> tuple[str, ...]:
-        """Return the labels, in the column order of every answer."""
+        """Return the labels in the order of an answer's columns."""
         if example.template is not None:
             return tuple(example.template.verbalizers)
         if example.prompt is not None and example.prompt.verbalizers is not None:
@@ -451,7 +452,7 @@ class RemoteJudge(RemoteModel):
 
 
 class RemoteClassifier(RemoteJudge):
-    """Implements the port `Classifier` by calls over the queue."""
+    """A `Classifier` in another process, called over the queue."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -466,7 +467,7 @@ class RemoteClassifier(RemoteJudge):
 
 
 class RemoteLanguageModel(RemoteJudge):
-    """Implements the port `LanguageModel` by calls over the queue."""
+    """A `LanguageModel` in another process, called over the queue."""
 
     def generate(self, prompts: Sequence[op.Prompt], sampling: op.Sampling) -> list[op.Completion]:
         if not prompts:
@@ -484,7 +485,7 @@ class RemoteLanguageModel(RemoteJudge):
 
 
 class RemoteSimilarity(RemoteModel):
-    """Implements the port `Similarity` by calls over the queue."""
+    """A `Similarity` model in another process, called over the queue."""
 
     def similarities(self, pairs: Sequence[op.Pair]) -> Floats:
         values = self._call(op.Compare(pairs=tuple(pairs))) if pairs else ()
@@ -492,7 +493,7 @@ class RemoteSimilarity(RemoteModel):
 
 
 class QueueModels(CatalogueModels):
-    """Implements the port `shared.models.ports.Models` by calls over Redis."""
+    """Provides the models of other processes, called over Redis."""
 
     def classifier(self, name: str) -> Classifier:
         entry = self._entry(name, "classifier")

@@ -109,9 +109,8 @@ def read() -> dict[str, ServerRecord]:
 
 
 def refresh(entry: ModelEntry, probe: Callable[[ModelEntry], ServerAbilities]) -> bool:
-    """Test the server if its record is due and no other worker tests it. Return True if it was
-    tested. An unreachable server leaves the record unchanged and is reported by its state. Raises
-    RedisError."""
+    """Test the server if its last test is too old and no other worker tests it. Return True if it
+    was tested. If the server is unreachable, its record stays unchanged. Raises RedisError."""
     now = float(board_client().time()[0])
     record = read().get(entry.name)
     if record is not None and not record.is_due(entry, now) and entry.name not in contradicted:
@@ -152,7 +151,7 @@ class ServerState(Generic[Found]):
 
     @property
     def value(self) -> Found:
-        """The value. It is computed if it is unknown or expired. Raises as `find` does."""
+        """The value. It is computed if it is unknown or expired. Raises the errors of `find`."""
         with self._lock:
             if self._known is None or monotonic() - self._since >= DAY:
                 with readable_answers(self._name):
@@ -160,8 +159,8 @@ class ServerState(Generic[Found]):
             return self._known
 
     def run(self, ask: Callable[[], Answer]) -> Answer:
-        """Return the result of `ask`. After an error that contradicts the value, compute the value
-        again and retry once."""
+        """Return the result of `ask`. After an error that shows the value to be outdated, compute
+        the value again and retry once."""
         known, since = self._known, self._since
         try:
             with readable_answers(self._name):

@@ -36,8 +36,8 @@ class ExampleReader(Protocol):
 def judged_words(
     judge: ExampleReader, asked: Sequence[WordRows], mask_text: str
 ) -> list[WordJudgements]:
-    """Return label probabilities of each example's variations. Equal strings are judged once. If
-    there are too few votes for small differences, a row counts as unread (`Judgement.fine`)."""
+    """Return label probabilities of each example's variations. Equal strings are judged once. A
+    variation with too few votes to show small differences is marked unread (`Judgement.fine`)."""
     rendered = [render_rows(rows, mask_text) for rows in asked]
     distinct: dict[tuple[object, ...], Example] = {}
     for examples in rendered:
@@ -115,8 +115,8 @@ def _in_a_word(character: str) -> bool:
 
 
 class ServerModel:
-    """The parts of `shared.models.ports.Judge` that all servers share. Variations in words are
-    judged as strings. Operations that no server supports raise ModelCannot."""
+    """Base class of models behind a server. Variations in words are judged as strings. Operations
+    that no server supports raise ModelCannot."""
 
     def __init__(self, entry: ModelEntry) -> None:
         self._entry = entry

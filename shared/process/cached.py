@@ -93,6 +93,6 @@ def cache_results(
     most_bytes: int, weigh: Callable[..., int]
 ) -> Callable[[Callable[Asked, Value]], CachedFunction[Asked, Value]]:
     """Cache the last results of a function, up to `most_bytes`. `weigh` returns the approximate
-    bytes of a result, given the result and the function's arguments. The size of texts in the
-    arguments is added."""
+    bytes of a result, given the result and the arguments. Texts in the arguments are counted too.
+    """
     return lambda compute: CachedFunction(compute, most_bytes, weigh)

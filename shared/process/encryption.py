@@ -50,23 +50,24 @@ def _sealer(keys: str) -> Sealer:
 
 
 def sealer_of(settings: Settings) -> Sealer | None:
-    """Return the sealer for webhook secrets. Without keys return None, which turns webhooks off.
-    Raises ValueError if a key is not a Fernet key."""
+    """Return the object that encrypts webhook secrets. It is None if no key is configured, which
+    turns webhooks off. Raises ValueError if a key is not a Fernet key."""
     keys = settings.webhook_keys
     return None if keys is None else _sealer(keys.get_secret_value())
 
 
 def secret_sealer(settings: Settings) -> Sealer | None:
-    """Return the sealer for texts, calls and sessions. Without keys return None; then no request
-    may set `do_not_store_text`. Raises ValueError if a key is not a Fernet key."""
+    """Return the object that encrypts texts, calls and sessions. It is None if no key is
+    configured; then no request may set `do_not_store_text`. Raises ValueError if a key is not a
+    Fernet key."""
     keys = settings.secret_keys
     return None if keys is None else _sealer(keys.get_secret_value())
 
 
 def text_key(text: str, settings: Settings) -> str | None:
-    """Return a keyed BLAKE2b hash of the text, 32 hexadecimal digits, or None without keys. The
-    last key is used, so adding a new first key changes nothing. Without the key nobody can test a
-    guessed text."""
+    """Return a keyed BLAKE2b hash of the text, 32 hexadecimal digits, or None if no key is
+    configured. The last key is used, so adding a new first key changes nothing. Nobody without the
+    key can test a guessed text."""
     if settings.secret_keys is None:
         return None
     key = hashlib.sha256(settings.secret_keys.get_secret_value().split(",")[-1].strip().encode())

@@ -100,9 +100,9 @@ class Arithmetic(NamedTuple):
 
 
 def fast_arithmetic(kind: ModelKind) -> Arithmetic:
-    """Return the dtype of `dtype = "fast"` on this processor, for a model of this kind. bfloat16 is
-    preferred to int8. int8 takes five sixths of its time, but changes probabilities four to ten
-    times as much (`python -m bench.fast_dtype`, bench/RESULTS.md)."""
+    """Return the dtype that `dtype = "fast"` stands for on this processor, for a model of this
+    kind. bfloat16 is preferred to int8, which changes probabilities four to ten times as much
+    (`python -m bench.fast_dtype`, bench/RESULTS.md)."""
     limit = f", and {limited_by}" if (limited_by := kernel_limit()) else ""
     if flags := sorted(BFLOAT16 & _flags()):
         return Arithmetic("bfloat16", f"this processor multiplies bfloat16 ({flags[0]})")

@@ -63,7 +63,7 @@ SCHEMES = {
 
 
 def nearest(name: str, names: Collection[str]) -> str | None:
-    """Return the most similar setting. `TOUCHSTONE_REDIS_URL` stands for `REDIS_URL`."""
+    """Return the known setting whose name is most similar, or None."""
     bare = name.upper().removeprefix(PREFIX)
     return bare if bare in names else next(iter(get_close_matches(name, names, 1)), None)
 
@@ -93,7 +93,7 @@ def queue_urls(value: SecretStr | None) -> dict[str, str]:
 
 
 def validate_queue_urls(value: SecretStr | None) -> SecretStr | None:
-    """Check the pairs. Raises ValueError as `queue_urls`."""
+    """Check `SERVICE=URL` pairs. Raises ValueError as `queue_urls` does."""
     queue_urls(value)
     return value
 

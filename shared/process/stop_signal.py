@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 def setting(event: threading.Event) -> Callable[..., None]:
-    """Return the handler. It sets the event once; later and nested calls do nothing."""
+    """Return a signal handler that sets the event. Repeated signals do no harm."""
     is_asked = False
 
     def handler(*_: object, **__: object) -> None:

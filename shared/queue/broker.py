@@ -1,9 +1,9 @@
 """The queue: Celery over Redis. Messages contain only job ids.
 
-The ledger is authoritative: a message may be lost or arrive twice. A metric has an interactive
-queue and a batch queue. `TOUCHSTONE_QUEUE_REDIS` moves a service's queues, and the calls of its
-models with their replies, to another Redis. A process receives messages from one server
-(`take_from`) and sends to all.
+The jobs database is authoritative: a message may be lost or arrive twice. A metric has an
+interactive queue and a batch queue. `TOUCHSTONE_QUEUE_REDIS` moves a service's queues, and the
+calls of its models with their replies, to another Redis. A process receives messages from one
+server (`take_from`) and sends to all.
 """
 
 from __future__ import annotations
@@ -86,8 +86,7 @@ class CallsFirst(round_robin_cycle):  # type: ignore[misc]  # kombu is not typed
 
 @dataclass(frozen=True, slots=True)
 class JobMessage:
-    """A message that says that a job waits. `trace` comes from
-    `shared.process.telemetry.inject_trace`, so that the worker's spans join the caller's trace.
+    """A message that says that a job waits. `trace` links the worker's spans to the caller's trace.
     `again` is True if the scheduler sent the message because the job seemed lost."""
 
     metric: str
@@ -165,14 +164,14 @@ def queue_of(metric: str, *, batch: bool) -> str:
 
 
 def send(metric: str, job_id: str, *, batch: bool = False, again: bool = False) -> None:
-    """Send the message that this job waits. Raises Unavailable; the job is then still in the
-    ledger."""
+    """Tell the workers that this job waits. Raises Unavailable; the job is then still in the jobs
+    database."""
     send_all([JobMessage(metric, job_id, batch, again=again)])
 
 
 def send_all(messages: Sequence[JobMessage]) -> None:
-    """Send these messages in order, with one command per queue. Raises Unavailable, although some
-    may have been sent."""
+    """Send these messages in order, with one command per queue. Raises Unavailable; some may have
+    been sent then."""
     by_queue: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
     for message in messages:
         by_queue[message.metric, message.batch].append(_encode_message(message))

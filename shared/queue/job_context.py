@@ -38,9 +38,9 @@ class Lockable(Protocol):
 class JobContext:
     """One attempt at one job. Time spent waiting for other computations extends its deadline.
 
-    `attempt` counts from 1, as in the ledger; None means that the job is not in the ledger.
-    `private` is True if the request sets `do_not_store_text`, so logs may not quote it.
-    `server_builds` maps each model to its server's build in the last answer to this job.
+    `attempt` counts from 1; None means that the job is not in the database. `private` is True if
+    the request sets `do_not_store_text`, so logs may not quote it. `server_builds` maps each model
+    to its server's build in the last answer to this job.
     """
 
     job_id: str
@@ -54,7 +54,7 @@ class JobContext:
 
     @property
     def party(self) -> Party:
-        """Return the party (kind of queue and tenant) whose turns this job uses."""
+        """Return the party (kind of queue and tenant) that this job belongs to."""
         return Party(self.batch, self.tenant)
 
     def extend(self, seconds: float) -> None:
@@ -103,7 +103,8 @@ def check() -> None:
 
 
 def party() -> Party:
-    """Return the party of this thread: its job's tenant, or the party of `acting_for`."""
+    """Return the party (kind of queue and tenant) that this thread works for. It comes from its job
+    or from `acting_for`."""
     acting = _acting.get()
     if acting is not None:
         return acting
@@ -113,7 +114,7 @@ def party() -> Party:
 
 @contextmanager
 def acting_for(whom: Party) -> Iterator[None]:
-    """Set the party for the block, in a thread that works for many parties."""
+    """Set the party (kind of queue and tenant) that this thread works for in the block."""
     token = _acting.set(whom)
     try:
         yield
@@ -156,8 +157,8 @@ def pause(seconds: float) -> None:
 
 @contextmanager
 def waiting() -> Iterator[Callable[[], None]]:
-    """Release the interpreter in the block, while this thread waits or uses a device. Yields a
-    function that raises JobStopped if the job is no longer needed."""
+    """Let other threads compute during the block, while this thread waits or uses a device. Yields
+    a function that raises JobStopped if the job is no longer needed."""
     context = _current.get()
     with interpreter.waiting():
         yield (lambda: None) if context is None else context.check

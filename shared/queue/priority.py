@@ -53,13 +53,12 @@ NOBODY = Party(batch=False, tenant="")  # benches, warm-up, tests
 
 
 class Shares(Generic[Key]):
-    """Weighted fair queueing (Demers, Keshav, Shenker 1989) of waiting keys.
+    """Decides which waiting key is served next, so that all get fair shares (Demers, Keshav,
+    Shenker 1989).
 
-    The next key is the one that would finish first if all were served at once. Each key has a clock
-    that its use advances. A key that begins to wait starts at least at the lowest clock, so nobody
-    saves up turns. A turn is expected to cost as much as the key's last one, and at most one unit.
-
-    `price` returns the price of one unit for a key. Twice the price gives half the share.
+    The next key is the one that would finish first if all were served at once. A key that does not
+    wait saves up no turns. A turn is expected to cost as much as the key's last one, and at most
+    one unit. `price` returns the price of one unit for a key. Twice the price gives half the share.
     """
 
     def __init__(self, price: Callable[[Key], float] = lambda _: 1.0) -> None:
@@ -70,7 +69,7 @@ class Shares(Generic[Key]):
         self._waiting: set[Key] = set()
 
     def waits(self, waiting: Collection[Key]) -> None:
-        """Set the keys that wait now."""
+        """Tell which keys are waiting now."""
         for key in set(waiting) - self._waiting:
             self._add(key)
         self._waiting = set(waiting)
@@ -109,14 +108,15 @@ class Shares(Generic[Key]):
 
 
 class Turns:
-    """The order of waiting parties: first by kind (interactive or batch), then by tenant."""
+    """The order in which waiting parties (kind of queue and tenant) are served: first by kind, then
+    by tenant."""
 
     def __init__(self) -> None:
         self._lanes: Shares[bool] = Shares(lambda batch: BATCH_EVERY - 1.0 if batch else 1.0)
         self._parties: dict[bool, Shares[Party]] = {False: Shares(), True: Shares()}
 
     def waits(self, waiting: Iterable[Party]) -> list[Party]:
-        """Set the parties that wait now. Return them in the order of service."""
+        """Tell which parties are waiting now. Return them in the order of service."""
         present = list(waiting)
         self._lanes.waits({party.batch for party in present})
         for lane, parties in self._parties.items():
@@ -124,7 +124,7 @@ class Turns:
         return self.sort(present)
 
     def sort(self, waiting: Iterable[Party]) -> list[Party]:
-        """Return some of the waiting parties in the order of service."""
+        """Return these waiting parties in the order of service."""
         lanes: dict[bool, list[Party]] = {False: [], True: []}
         for party in waiting:
             lanes[party.batch].append(party)
@@ -132,7 +132,7 @@ class Turns:
         return [party for lane in ranked for party in self._parties[lane].sort(lanes[lane])]
 
     def next(self, waiting: Iterable[Party], units: float = 1.0) -> Party | None:
-        """Return the party that is served now. `units` is the cost of its turn, or 0 if it is
+        """Choose the party to serve now, or None. `units` is the cost of its turn, or 0 if it is
         charged afterwards."""
         ranked = self.waits(waiting)
         if not ranked:
@@ -148,20 +148,21 @@ class Turns:
         self._parties[whom.batch].begin(whom)
 
     def add_cost(self, whom: Party, units: float) -> None:
-        """Charge a party for a service of `units` turns. Its kind (interactive or batch) pays for
-        one turn at most, so one long step does not delay all other batches."""
+        """Charge a party for `units` turns. Its kind (interactive or batch) pays for at most one
+        turn, so that one long step does not delay all other batches."""
         self._lanes.add_cost(whom.batch, min(units, 1.0))
         self._parties[whom.batch].add_cost(whom, units)
 
     def ride(self, whom: Party) -> None:
-        """Charge a party one turn because it used free capacity in another party's turn. The
-        balance between the kinds stays unchanged."""
+        """Charge a party one turn because its work ran along in another party's turn. The balance
+        between interactive and batch work stays unchanged."""
         self._parties[whom.batch].add_cost(whom, 1.0)
 
 
 class FairQueue(Generic[Item]):
-    """Waiting items, each for a party. Items of one party are served in order of arrival. `units`
-    is the number of turns that each item costs. With 0 the consumer charges `turns` afterwards."""
+    """A queue that serves parties (kind of queue and tenant) in turn. Items of one party are served
+    in order of arrival. `units` is the number of turns that each item costs. If it is 0, the
+    consumer charges the cost to `turns` afterwards."""
 
     def __init__(self, units: float = 1.0) -> None:
         self.turns = Turns()
@@ -201,7 +202,8 @@ class FairQueue(Generic[Item]):
 
 
 class DeviceRate:
-    """Measures the throughput of a device, and limits the size of a pass if it must be short."""
+    """Measures how fast a device works, and limits the size of one computation if it must be
+    short."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -217,8 +219,8 @@ class DeviceRate:
         self._speed = speed if self._speed is None else 0.8 * self._speed + 0.2 * speed
 
     def most(self, budget: int, served: Iterable[Party]) -> int:
-        """Return the largest cost of one pass for these parties. It is small if another party may
-        arrive."""
+        """Return the largest cost of one computation for these parties. It is small if another
+        party may arrive."""
         oldest = self.clock() - RECENT_SECONDS
         self._seen = {party: when for party, when in self._seen.items() if when > oldest}
         if not self._seen.keys() - set(served):

@@ -9,7 +9,8 @@ from shared.queue.priority import FairQueue
 
 
 class PriorityLock:
-    """A lock that serves parties in turn. It is used like `threading.Lock`."""
+    """A lock that serves waiting tenants in turn, interactive work first. It is used like
+    `threading.Lock`."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -57,7 +57,7 @@ _mine = _ThreadState()
 
 
 class Interpreter:
-    """The places for computing threads of one process."""
+    """Limits how many threads of one process compute at a time."""
 
     def __init__(self, slots: int) -> None:
         self._free = slots
@@ -72,7 +72,7 @@ class Interpreter:
     def computing(
         self, party: Party, check: Check, waited: Waited = lambda _: None
     ) -> Iterator[None]:
-        """Compute a job of this party in the block."""
+        """Run the block as the computation of a job, which may have to wait for its turn."""
         job = _Job(party, check, waited)
         _mine.job = job
         try:
@@ -93,7 +93,7 @@ class Interpreter:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Give up this thread's place in the block, while it computes nothing."""
+        """Let another thread compute during the block, while this thread computes nothing."""
         job = _mine.job
         if job is None or job.is_waiting:
             yield

@@ -61,7 +61,7 @@ class WorkerSender:
             board_client().hdel(BOARD, self._holder)
 
     def report(self) -> None:
-        """Send one report. Raises RedisError."""
+        """Send a report on this worker to Redis. Raises RedisError."""
         now = float(board_client().time()[0])
         status = WorkerStatus(services=self._services, waits_for=self._reason, at=now)
         stale = [
@@ -98,7 +98,7 @@ class WorkerSender:
 
 
 def read(services: Iterable[str]) -> dict[str, str]:
-    """Return `ready` or the reason why jobs wait for each service, or {} if Redis is
+    """Map each service to `ready` or to the reason why its jobs wait. Returns {} if Redis is
     unreachable."""
     try:
         with board_client().pipeline(transaction=False) as trip:

@@ -1,9 +1,6 @@
-"""The inputs and outputs of the trained reader: one encoder that answers seven questions (readings)
-about prose.
-
-A reading is a word before the text and the outputs that answer it. The probabilities of a reading
-are those of its outputs and sum to 1. Training and the service both build their texts here.
-"""
+"""The inputs and outputs of the trained reader, an encoder that answers seven questions about
+prose. A question (reading) is a word before the text and the outputs that answer it. The
+probabilities of these outputs sum to 1. Training and the service both build their texts here."""
 
 from __future__ import annotations
 
@@ -56,8 +53,8 @@ def ask_group(text: str, start: int, end: int) -> str:
 
 
 def ask(reading: Reading, asked: Sequence[str]) -> Floats:
-    """Return an array of shape (inputs, labels) with probabilities of a reading's labels, in the
-    order of `LABELS`.
+    """Ask the trained reader, a text classifier, a question about texts. Returns probabilities of
+    shape (inputs, labels), in the order of `LABELS`.
 
     Each row sums to 1, except for `reasons`. Several of its labels can be correct together, so each
     is compared with "none" alone: its probability is p / (p + p(none)).

@@ -28,7 +28,7 @@ class StructuredVerdict(Generic[Label]):
 
     `span` covers the field with its key in the given text, and `words` covers its value. `rank` is
     0 for a decision by others or an earlier one, and 2 for the final statement of the text.
-    `others` holds the spans of fields with lower precedence.
+    `others` holds the spans of less important fields.
     """
 
     label: Label | None

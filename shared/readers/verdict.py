@@ -1,6 +1,6 @@
-"""Reads the verdict of an explanation with the trained reader. The reader reads the whole text, and
-then each sentence. The sentence that states the verdict is the evidence and confirms the first
-result. Source: our own; training/reader/README.md has the figures."""
+"""Reads the verdict of an explanation with the trained reader, a text classifier. The reader reads
+the whole text, and then each sentence. The sentence that states the verdict is the evidence and
+confirms the first result. Source: our own; training/reader/README.md has the figures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class VerdictText:
     quoted: Sequence[Span] = ()
 
     def part(self, start: int, end: int) -> str:
-        """Return the text of a span in the form that the reader needs."""
+        """Return a span of the explanation in the form that the trained reader needs."""
         edits = [(a, b, QUOTE) for a, b in self.quoted if start <= a and b <= end]
         edits += [
             (b, b, f"[{sign}]")

@@ -37,7 +37,8 @@ class ScoredPair:
 
 
 def details_of(pairs: Sequence[ScoredPair], scale: Bounds) -> dict[str, Any]:
-    """Return fields of a comparison. `scale` holds the lowest and highest possible score."""
+    """Return the bounds, changes and histograms of a comparison of two systems. `scale` holds the
+    lowest and highest possible score."""
     scores = [
         (pair.first, pair.second)
         for pair in pairs

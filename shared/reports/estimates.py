@@ -48,9 +48,9 @@ UNIT: Bounds = (0.0, 1.0)
 class BatchStatistics(Generic[BatchRequest]):
     """Counts and intervals over results, with the request's seed, resamples and level.
 
-    Each quantity has a name, which determines its random draws. Equal values reuse the draws of the
-    first quantity that had them, so that a mean has one interval per report. `keys` holds the
-    cluster of each value; with None each value is its own cluster.
+    Each quantity has a name, which determines its random draws. Equal values get equal draws, so a
+    mean has one interval per report. `keys` holds the cluster of each value; if None, each value is
+    its own cluster.
     """
 
     contract: ReportedContract
@@ -83,9 +83,8 @@ class BatchStatistics(Generic[BatchRequest]):
         return keys
 
     def text_of(self, row: Scored[Any, Any]) -> str | None:
-        """Return a key of the row's text, or None if neither text nor hash is known. The key is the
-        text itself, because the order of clusters must not depend on a secret. If the text was not
-        kept, it is the text's keyed hash."""
+        """Return a key of the row's text: the text itself, or its keyed hash if it was not kept.
+        Return None if neither is known."""
         key = getattr(row.report.provenance, "text_key", None)
         text = self.contract.judged_text(row.request) or self._texts.get(key)
         if text is not None:
@@ -237,8 +236,8 @@ class BatchStatistics(Generic[BatchRequest]):
         return as_interval(intervals.macro(name, strata, bounds, self.how, weights))
 
     def ratio(self, name: str, parts: Floats, of: OfSums, keys: Keys = None) -> Interval:
-        """Return a function `of` the column sums of `parts`, (N, K): shares of sums, pooled errors,
-        R². There is no interval if the function is undefined for a resample."""
+        """Estimate a function of sums, such as a share or R². `of` computes it from the column sums
+        of `parts`, shape (N, K). There is no interval if it is undefined for a resample."""
         return as_interval(intervals.ratio(name, parts, of, keys, self.how))
 
     def correlation(self, name: str, pairs: Floats, keys: Keys = None) -> Interval:
@@ -298,7 +297,8 @@ def as_interval(estimate: IntervalEstimate) -> Interval:
 
 
 def has_null(message: type[Message]) -> bool:
-    """Return True if reports of this type can have a null distribution."""
+    """Return True if reports of this type can have a null distribution (scores of random
+    explanations)."""
     if issubclass(message, Null):
         return True
     return any(
@@ -309,7 +309,8 @@ def has_null(message: type[Message]) -> bool:
 
 
 def plan_of(target: WantedEffect, report: BatchReport, *, against_random: bool) -> StudyPlan:
-    """Return the sizes of a study that detects this effect, given the report's spread.
+    """Return how many texts and draws a study needs to detect this effect, given the spread in the
+    report.
 
     Texts are counted instead of clustered rows. The spread is therefore that of a text's mean: the
     standard error times the square root of the number of texts. `against_random` is true for

@@ -61,7 +61,7 @@ class GoldSource:
 
 
 def metric_source(contract: MetricContract) -> GoldSource:
-    """Return the source that follows from the metric's `facts`
+    """Return the functions that read a metric's results, following its `facts`
     (`shared.contracts.service.FactPaths`)."""
     facts = contract.facts
 
@@ -83,8 +83,8 @@ def metric_source(contract: MetricContract) -> GoldSource:
 
 
 def spans_of(report: Report, kinds: Sequence[str]) -> list[Span]:
-    """Return the spans of evidence of these kinds in the judged text. If there are several
-    explanations, only the first one counts."""
+    """Return the spans in the judged text that the report gives as evidence of these kinds. If
+    there are several explanations, only the first one counts."""
     evidence = [row for row in report.evidence if row.kind in kinds]
     first = getattr(evidence[0], "explanation", None) if evidence else None
     return [
@@ -99,7 +99,7 @@ def spans_of(report: Report, kinds: Sequence[str]) -> list[Span]:
 
 @dataclass(frozen=True)
 class GoldResults:
-    """Compares results with the data of people in their metadata."""
+    """Compares results with people's labels, passages and ratings, which are in their metadata."""
 
     over: BatchStatistics[Any]
     source: GoldSource
@@ -107,7 +107,7 @@ class GoldResults:
     warnings: list[str] = field(default_factory=list)
 
     def agreement(self) -> GoldAgreement | None:
-        """Return the agreement, or None if no line has data of people."""
+        """Return the agreement, or None if no line has people's labels, passages or ratings."""
         for name in COLUMNS:  # warn of columns in the request that no line has
             present = (
                 has_column(row.request.metadata, self.columns, name) for row in self.over.rows

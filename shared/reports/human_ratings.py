@@ -38,8 +38,8 @@ class RatedResult(NamedTuple):
 
 @dataclass(frozen=True)
 class RatedResults:
-    """Results with ratings. A rating of `accepted_from` or more accepts the explanation. With None
-    there must be two rating values, and the higher one accepts."""
+    """Results with ratings. A rating of `accepted_from` or more accepts the explanation. If it is
+    None, there must be two rating values, and the higher one accepts."""
 
     over: BatchStatistics[Any]
     rated: Sequence[RatedResult]

@@ -34,7 +34,7 @@ from shared.text.language import LanguageCoverage, Obstacle
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
     """The models' answers to one request. A metric adds its own arrays. If there are `obstacles`,
-    nothing can be scored and the report is `undefined`."""
+    the request cannot be scored and the report is `undefined`."""
 
     models: tuple[ModelUse, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -74,9 +74,8 @@ class ReportedService(Service):
 
 
 class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
-    """A service that scores explanations. `Choices` is the type of a row in `variants`. Each field
-    of this row is named after a parameter. If the request leaves the parameter out, the provenance
-    has the row's value."""
+    """A service that scores explanations. `Choices` is the type of a row in `variants`, whose
+    fields are named after parameters. They are used for parameters that the request leaves out."""
 
     contract: ClassVar[MetricContract]
     variants: ClassVar[Mapping[Variant, Any]]
@@ -94,13 +93,13 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         raise NotImplementedError
 
     def report(self, request: Request, collected: Answers) -> Result:
-        """Return the report of one request, as `MyReport(**self.envelope(request, collected), …)`.
-        This method is pure."""
+        """Return the report of one request. Create it as `MyReport(**self.envelope(request,
+        collected), …)`. This method is pure."""
         raise NotImplementedError
 
     def coverage(self, request: Request) -> LanguageCoverage:
-        """Check that rules and models support the request's languages. If there are obstacles,
-        nothing is collected and the report is `undefined`."""
+        """Check that rules and models support the request's languages. If not, nothing is collected
+        and the report is `undefined`."""
         return LanguageCoverage()
 
     def undefined(self, request: Request, collected: Collected) -> Result:
@@ -110,15 +109,16 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
     def summarize(
         self, rows: Sequence[Scored[Request, Result]], over: BatchStatistics[Any]
     ) -> BatchReport:
-        """Return the report over many results, as `MyBatchReport(**over.envelope(), …)`. This
-        method is pure."""
+        """Return the report over many results. Create it as `MyBatchReport(**over.envelope(), …)`.
+        This method is pure."""
         return self.contract.batch_report(**over.envelope())
 
     def gold_source(self) -> GoldSource:
         return metric_source(self.contract)
 
     def in_force(self, request: Request, collected: Answers) -> Mapping[str, Any]:
-        """Return the parameters whose value comes neither from the request nor from the variant."""
+        """Return the parameters that the metric sets itself, because neither the request nor the
+        variant states them."""
         return {}
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
@@ -205,8 +205,8 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
 
     @final
     def parameters(self, request: Request, collected: Any) -> dict[str, Any]:
-        """Return every parameter used: from the request, the variant, or `in_force`. `in_force`
-        needs answers, so it is left out if there are obstacles."""
+        """Return every parameter used: from the request, the variant, or `in_force`. If the request
+        cannot be scored, those of `in_force` are left out."""
         excluded = self.contract.not_parameters
         fields = request.model_dump(mode="json", exclude=set(excluded))
         if options_of(self.contract.request):

@@ -119,12 +119,9 @@ def _test(
 def split_test(
     about: str, scores: Floats, values: Integers, keys: Sequence[str], how: Resampling
 ) -> SplitTest | None:
-    """Test that all values have the same mean score. Permutations give the null distribution of the
-    sum of squares between values.
-
-    `scores`, `values` (numbered from 0) and `keys` (texts) have one entry per result. The test is
-    None if no permutation changes the split: with one value, one text, or one text per value.
-    """
+    """Test by permutation that all values of a property have the same mean score. `scores`,
+    `values` (numbered from 0) and `keys` (texts) have one entry per result. The result is None if
+    no permutation changes the split, as with a single value or text."""
     _, texts = np.unique(np.array(keys, dtype=object), return_inverse=True)
     if np.unique(values).size < FEWEST:
         return None

@@ -1,5 +1,5 @@
-"""The calibrated p-value of an explanation whose text has few placements, in the form of a null
-report."""
+"""The calibrated p-value of an explanation whose text has few possible places for random
+passages."""
 
 from __future__ import annotations
 

@@ -228,7 +228,8 @@ class SystemResults:
 
 
 def over_systems(comparisons: Sequence[SystemComparison]) -> list[SystemComparison]:
-    """Adjust the scores' p-values for several comparisons with the same system, by Holm."""
+    """Adjust the scores' p-values for several comparisons with the same system, by Holm's
+    method."""
     if len(comparisons) < 2:
         return list(comparisons)
     scores = [row.differences[0] for row in comparisons]

@@ -19,9 +19,9 @@ from shared.statistics.intervals import IntervalEstimate, ratio
 
 
 def coincidences(counts: Floats) -> Floats:
-    """Return weighted counts of pairs of values within each text, shape (N, C * C). `counts`, (N,
-    C), holds how many people chose each of C values for each of N texts. Pairs are weighted so that
-    a text counts once per value given. A text with fewer than two values has no pair."""
+    """Count the pairs of values that people gave to each text, for Krippendorff's alpha. The result
+    has shape (N, C * C). `counts`, (N, C), holds how many people chose each of C values for each of
+    N texts. Pairs are weighted so that a text counts once per value given."""
     values = counts.sum(axis=1)
     several = values > 1
     pairs = counts[:, :, None] * counts[:, None, :]
@@ -34,8 +34,8 @@ def coincidences(counts: Floats) -> Floats:
 
 def nominal_alpha(sums: Floats) -> Floats:
     """Return Krippendorff's alpha, (-inf, 1]: 1 is full agreement, 0 is agreement by chance. `sums`
-    holds sums of coincidences, one row of C * C per resample. The result is NaN if everybody chose
-    one value."""
+    holds sums of `coincidences`, one row of C * C per resample. The result is NaN if everybody
+    chose one value."""
     pairs = _square(sums)
     margins = pairs.sum(axis=2)
     total = margins.sum(axis=1)
@@ -47,7 +47,7 @@ def nominal_alpha(sums: Floats) -> Floats:
 
 def interval_alpha(values: Floats) -> Callable[[Floats], Floats]:
     """Return a function for `ratio` that computes Krippendorff's alpha for numbers. Disagreements
-    count by their squared distance. `values` holds the number that each column of the coincidences
+    count by their squared distance. `values` holds the number that each value of `coincidences`
     stands for."""
     distances = (values[:, None] - values[None, :]) ** 2
 

@@ -22,8 +22,8 @@ SAME_DECIMALS = 12  # sums in another order give the same value
 @dataclass(frozen=True)
 class Resampling:
     """Settings of resampling. `check` is called between blocks of draws and may raise an exception
-    to stop them. `names` maps rows to the name under which a report resampled them first. Equal
-    rows then get equal draws under any name, so that a mean has one interval."""
+    to stop them. `names` records the name under which rows were resampled first, so that equal rows
+    get equal draws."""
 
     seed: int = 0
     resamples: int = 2_000
@@ -45,8 +45,9 @@ class Resampling:
         return self.names.setdefault(held, name)
 
     def drawn(self, name: str, groups: int) -> Iterator[Integers]:
-        """Yield blocks of clusters drawn with replacement. Each row has `groups` clusters, and all
-        blocks together have `resamples` rows. `name` is the quantity; it determines the draws."""
+        """Yield resamples in blocks: the numbers of clusters, drawn with replacement. Each row has
+        `groups` clusters, and all blocks together have `resamples` rows. The draws depend on
+        `name`, the quantity."""
         random = generator(self.seed, "bootstrap", name, groups)
         at_once = max(1, AT_ONCE // groups)
         for start in range(0, self.resamples, at_once):
@@ -56,9 +57,9 @@ class Resampling:
 
 
 def studentised_roots(name: str, rows: Clustered, mean: float, how: Resampling) -> Floats:
-    """Return one root (mean* - mean) / se* per resample. The star marks a sample of clusters drawn
-    with replacement; se is the standard error. A root is infinite, with the sign of the difference,
-    if its resample has no spread."""
+    """Return, for each resample, how far its mean lies from `mean` in standard errors (a root). A
+    resample is a sample of clusters drawn with replacement. A root is infinite, with the sign of
+    the difference, if its resample has no spread."""
     shift, error = _shift_and_error(name, rows, mean, how)
     return _roots(shift, error, ROUNDING * float(np.max(np.abs(rows.values))))
 
@@ -66,8 +67,8 @@ def studentised_roots(name: str, rows: Clustered, mean: float, how: Resampling) 
 def macro_roots(
     name: str, strata: list[Clustered], means: list[float], weights: Floats, how: Resampling
 ) -> Floats:
-    """Return roots as `studentised_roots` for the mean of the strata's means. Each stratum is
-    resampled separately. `weights` has one entry per stratum, with mean 1."""
+    """Return roots as `studentised_roots` does, for the mean of several groups' means. Each group
+    (stratum) is resampled separately. `weights` has one entry per group, with mean 1."""
     drawn = [
         _shift_and_error(f"{name}/{number}", rows, mean, how)
         for number, (rows, mean) in enumerate(zip(strata, means, strict=True))
@@ -104,8 +105,8 @@ def _roots(shift: Floats, error: Floats, rounding: float) -> Floats:
 
 
 def root_ends(value: float, error: float, roots: Floats, tail: float) -> tuple[float, float]:
-    """Return the interval ends value - t se, with t the quantiles 1 - `tail` and `tail` of the
-    roots. An end may be infinite."""
+    """Return the ends of an interval, value - t * `error`. t is the quantile 1 - `tail` of the
+    roots for the low end, and the quantile `tail` for the high end. An end may be infinite."""
     least = float(np.quantile(roots, tail, method="lower"))
     most = float(np.quantile(roots, 1 - tail, method="higher"))
     return value - most * error, value - least * error

@@ -31,8 +31,8 @@ def label_counts(pairs: Sequence[tuple[int, int]], labels: int) -> Floats:
 
 
 def macro_f1(sums: Floats) -> Floats:
-    """Return the mean F1 of the labels that occur, [0, 1], one value per row of counts. NaN without
-    labels."""
+    """Return the mean F1 of the labels that occur, [0, 1], one value per row of counts. NaN if no
+    label occurs."""
     scores = label_f1(sums)
     defined = np.isfinite(scores)
     return _divided(np.where(defined, scores, 0.0).sum(axis=1), defined.sum(axis=1).astype(float))

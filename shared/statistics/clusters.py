@@ -28,8 +28,8 @@ NO_SPREAD = 1e-12  # relative: a smaller spread is rounding
 
 @dataclass(frozen=True)
 class Clustered:
-    """Values sorted by the key of their cluster and then by size, with the cluster of each. The
-    original order of the rows therefore changes no result."""
+    """Values sorted by cluster and then by size, with the cluster of each. The original order of
+    the rows therefore changes no result."""
 
     values: Floats
     codes: Integers  # (n,) the cluster of each row, ascending from 0
@@ -45,8 +45,8 @@ class Clustered:
 
     @property
     def equal_count(self) -> float:
-        """Return the equivalent number of clusters of equal size. It is at least 2 for two or more
-        clusters."""
+        """Return how many clusters of equal size would carry the same information. The result is at
+        least 2 for two or more clusters."""
         if self.count < 3:
             return float(self.count)
         return max(2.0, self.rows**2 / float(np.sum(self.sizes**2)))
@@ -110,7 +110,7 @@ class MeanSpread:
 
 
 def spread(rows: Clustered) -> MeanSpread | None:
-    """Return the mean with its standard error, or None without rows."""
+    """Return the mean with its standard error, or None if there are no rows."""
     if not rows.rows:
         return None
     mean = float(np.mean(rows.values))
@@ -168,8 +168,8 @@ def warnings(rows: Clustered, effective: float) -> Iterator[str]:
 
 
 def run_places(starts: Integers, sizes: Integers) -> Integers:
-    """Return the positions of all runs as one array. Each run counts up from its start for its
-    size."""
+    """Return consecutive numbers for several runs as one array. Each run counts up from its start
+    for its size."""
     ends = np.cumsum(sizes)
     firsts: Integers = np.repeat(starts - (ends - sizes), sizes)
     return firsts + np.arange(ends[-1])

@@ -153,7 +153,7 @@ def paired(
     bounds: Bounds = (None, None),
     how: Resampling | None = None,
 ) -> PairedTest:
-    """Test paired differences, first - second. For values of 0 and 1 they are -1, 0 or 1."""
+    """Test the differences (first - second) of two systems on the same texts."""
     how = how or Resampling()
     rows, _ = defined_rows(differences, keys)
     values = rows.values

@@ -1,4 +1,4 @@
-"""Random draws of placements without replacement."""
+"""Random draws of placements (other possible passages of an explanation), without replacement."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ BLOCK = 64  # rankings drawn at a time; part of the definition of the draws
 def placed(space: Placements, random: np.random.Generator, first: int) -> Iterator[Places]:
     """Yield all placements once, in uniform random order. A longer draw begins with the same
     placements as a shorter one. If there are at most `first` placements besides the observed one,
-    they are yielded by rank. If there are too many runs to rank, runs and gaps are shuffled again
-    and again, and the iterator does not end."""
+    they are yielded by rank. If there are too many to rank, the iterator does not end."""
     parts = space.parts if isinstance(space, Product) else (space,)
     runs = [part for part in parts if isinstance(part, Runs)]
     few = all(len(part.lengths) <= MOST_RUNS for part in runs)
@@ -81,8 +80,8 @@ Choice = Callable[[Sequence[int]], Places]  # a ranking → its subset, ascendin
 
 class Rankings:
     """Random rankings of a text's units. The random subset of a given size is the first units of a
-    ranking. All sizes use the same rankings, so their random subsets are nested. All budgets of an
-    explanation are then compared with the same random explanations."""
+    ranking. All sizes use the same rankings, so all budgets of an explanation are compared with the
+    same random explanations."""
 
     def __init__(self, random: np.random.Generator, units: int) -> None:
         self._random = random
@@ -98,9 +97,8 @@ class Rankings:
         return tuple(self._blocks[number][row].tolist())
 
     def distinct(self, space: Placements, choice: Choice, most: int) -> Iterator[Places]:
-        """Yield distinct subsets in the order of the rankings. If there are few subsets, yield all
-        of them by rank. `space` holds all subsets. They are few if at most `most` exist besides the
-        observed one."""
+        """Yield distinct random subsets, in the order of the rankings. If there are at most `most`
+        subsets besides the observed one, yield all of them. `space` holds all subsets."""
         if space.count - 1 <= most:
             return map(space.at, range(space.count))
         return _once((choice(self[index]) for index in count()), set())
@@ -112,8 +110,8 @@ def first_units(size: int) -> Choice:
 
 
 def first_of_strata(labels: Sequence[str], sizes: Mapping[str, int]) -> Choice:
-    """Return a function that chooses the highest-ranked units of each stratum. `labels` holds the
-    stratum of each unit, `sizes` the number to choose."""
+    """Return a function that chooses the highest-ranked units of each group. `labels` holds the
+    group of each unit, `sizes` the number to choose from each group."""
 
     def choose(ranking: Sequence[int]) -> Places:
         left, units = dict(sizes), list[int]()

@@ -24,9 +24,8 @@ STEPS, SETTLED = 500, 1e-7  # of the fit
 
 
 def standardised(scores: Floats, *, both_sides: bool) -> Floats:
-    """Return scores of shape (tests, M + 1) in standard deviations from each test's mean. The
-    observed score comes first, then M random draws. Mean and standard deviation are over all M + 1
-    scores. The result is 0 if a test's scores are equal."""
+    """Convert scores to standard deviations from each test's mean. `scores` has shape (tests, M +
+    1): the observed score, then M random draws. The result is 0 if a test's scores are equal."""
     values = finite(scores)
     mean, sd = values.mean(axis=1, keepdims=True), values.std(axis=1, keepdims=True)
     flat = sd <= NO_SPREAD * np.maximum(np.abs(values).max(axis=1, keepdims=True), 1e-300)
@@ -39,8 +38,7 @@ def max_t(scores: Floats, *, both_sides: bool = True) -> Floats:
 
     `scores` has shape (tests, M + 1): the observed score T_t0 of test t, then the scores of draws
     1..M. A column holds the same draw for all tests. p_t = (number of columns j, including 0, with
-    max T_.j >= T_t0) / (M + 1). The p-value is exact if the observed explanation is one of the
-    draws.
+    max T_.j >= T_t0) / (M + 1).
     """
     distances = standardised(scores, both_sides=both_sides)
     reached = distances.max(axis=0) >= distances[:, :1] - TIE
@@ -59,9 +57,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def holm_over_families(families: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return families of adjusted p-values, corrected for the number of families. The p-values of a
-    family are multiplied by the number of families whose smallest p-value is not smaller. An
-    adjusted p-value is at least as large as those of families with a smaller p-value."""
+    """Correct families of p-values for the number of families, by Holm's method. The p-values of a
+    family are multiplied by the number of families whose smallest p-value is not smaller."""
     least = [min(family, default=1.0) for family in families]
     adjusted = [list[float]() for _ in families]
     floor = 0.0
@@ -90,11 +87,9 @@ def local_false_discovery(reached: Sequence[int], draws: Sequence[int]) -> Float
     """Return the probability that each explanation is random, [0, 1].
 
     `reached` counts the draws that score at least as high as each explanation, and `draws` counts
-    all its draws.
-
-    A batch is modelled as a mixture of random explanations, whose beat rate is uniform, and of
-    stronger ones, whose beat rate is Beta(a, 1). The shares are fitted by expectation maximisation.
-    Early stopping of draws cancels out.
+    all its draws. The batch is modelled as a mixture of random explanations, whose beat rate is
+    uniform, and of stronger ones, whose beat rate is Beta(a, 1). Early stopping of draws has no
+    effect.
     """
     lost = np.asarray(reached, dtype=np.float64)[:, None]
     beaten = np.asarray(draws, dtype=np.float64)[:, None] - lost
@@ -115,8 +110,9 @@ def local_false_discovery(reached: Sequence[int], draws: Sequence[int]) -> Float
 
 
 def discovered(rates: Floats, most: float = FALSE_DISCOVERIES) -> NDArray[np.bool_]:
-    """Return a boolean array: True for explanations to call better than random. As many are True as
-    keep their mean rate at most `most`. `rates` holds the local false discovery rate of each."""
+    """Return a boolean array: True for explanations to call better than random. As many as possible
+    are True while their mean rate is at most `most`. `rates` holds the local false discovery rate
+    of each explanation."""
     order = np.argsort(rates, kind="stable")
     means = np.cumsum(rates[order]) / np.arange(1, rates.size + 1)
     called = np.zeros(rates.size, dtype=bool)

@@ -92,13 +92,13 @@ class GroupSequential:
         return next(look for look in self.looks if look > draws)
 
     def p_value(self, outcome: Outcome) -> float:
-        """Return the p-value of an outcome in stage-wise order, (0, 1]."""
+        """Return the p-value of an outcome of the test, in (0, 1]."""
         return self._p_values[outcome]
 
     def tails(self, observed: float, null: ranks.Floats) -> tuple[float, float] | None:
-        """Return the p-value and the p-value of the other side, or None if the test needs more
-        draws. Together they are more than 1, because ties count against both sides. `null` holds
-        the scores of the draws, in order."""
+        """Return the p-value and the p-value of the opposite test, or None if the test needs more
+        draws. Together they are more than 1, because ties count against both. `null` holds the
+        scores of the draws, in order."""
         outcome = self.stopped(ranks.reaching(observed, null))
         if outcome is None:
             return None
@@ -171,6 +171,6 @@ def looks_up_to(most: int) -> GroupSequential:
 
 
 def one_look(draws: int) -> GroupSequential:
-    """Return the plain test with a single look: p = (1 + draws that reach the score) / (1 +
-    draws)."""
+    """Return the test that looks only once, after all draws: p = (1 + draws that reach the score) /
+    (1 + draws)."""
     return GroupSequential((draws,), (), (int(LEVEL * (draws + 1) + ROUNDING) - 1,))

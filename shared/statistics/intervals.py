@@ -145,9 +145,9 @@ def macro(
     how: Resampling | None = None,
     weights: Sequence[float] | None = None,
 ) -> IntervalEstimate:
-    """Estimate the mean of the strata's means. Each stratum is resampled separately, and empty
-    strata are left out. `strata` holds the values and clusters of each. `weights` has one value per
-    stratum, >= 0; None means equal weights."""
+    """Estimate the mean of several groups' means. Each group (stratum) is resampled separately, and
+    empty groups are left out. `strata` holds the values and clusters of each. `weights` has one
+    value per group, >= 0; None means equal weights."""
     how = how or Resampling()
     groups = [defined_rows(*part) for part in strata]
     clustered = [rows for rows, _ in groups if rows.rows]
@@ -186,8 +186,8 @@ def macro(
 def ratio(
     name: str, rows: Floats, of: OfSums, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """Estimate a function `of` the column sums of `rows`, shape (n, K): shares of sums, pooled
-    errors, R²."""
+    """Estimate a function of sums, such as a share or R². `of` computes it from the column sums of
+    `rows`, shape (n, K)."""
     how = how or Resampling()
     ordered, codes, estimate = _of_rows(
         rows, lambda some: float(of(some.sum(axis=0)[None])[0]), keys
@@ -210,9 +210,9 @@ def ratio(
 def statistic(
     name: str, rows: Floats, of: OfRows, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """Estimate a function `of` rows, shape (n, K), that needs more than their sums: areas, medians
-    of clusters. With many clusters the acceleration comes from a grouped jackknife, which leaves
-    out blocks of clusters (Efron & Tibshirani, 1993, An Introduction to the Bootstrap, 11.5)."""
+    """Estimate a function of rows, shape (n, K), that needs more than their sums, such as a median.
+    With many clusters the acceleration comes from a jackknife that leaves out blocks of clusters
+    (Efron & Tibshirani, 1993, An Introduction to the Bootstrap, 11.5)."""
     how = how or Resampling()
     ordered, codes, estimate = _of_rows(rows, of, keys)
     groups = estimate.clusters
@@ -296,9 +296,9 @@ def median(
 
 
 def detectable(error: float, groups: float, confidence: float) -> float | None:
-    """Return the smallest true distance that a two-sided test finds with power 0.8. None for one
-    cluster. `error` is the standard error in units of the value, > 0. `groups` is the equivalent
-    number of equal clusters."""
+    """Return the smallest true distance that a two-sided test finds with power 0.8, or None for one
+    cluster. `error` is the standard error, > 0, in the unit of the value. `groups` is the
+    equivalent number of equal clusters."""
     if groups <= 1:
         return None
     quantiles = stats.t.ppf([(1 + confidence) / 2, POWER], groups - 1)

@@ -31,17 +31,16 @@ def standings(values: Floats) -> Floats:
 
 
 def removal_standings(without: Floats) -> Floats:
-    """Return how far each placement stands out by the fall of the log odds when it is removed.
-    `without` holds the probability without each placement, [0, 1]. A higher standing is a larger
-    fall."""
+    """Return how far each placement stands out by how much its removal lowers the log odds.
+    `without` holds the probability without each placement, [0, 1]."""
     p = without.clip(LEAST_ODDS, 1 - LEAST_ODDS)
     return standings(-np.log(p / (1 - p)))
 
 
 @dataclass(frozen=True)
 class OtherText:
-    """All placements of one passage in another text. `words` is the length of its longest part.
-    `standings` has one value per placement."""
+    """Another text for comparison, with all placements of one passage in it. `words` is the length
+    of its longest part. `standings` has one value per placement."""
 
     words: int
     standings: Floats
@@ -49,9 +48,10 @@ class OtherText:
 
 @dataclass(frozen=True)
 class CalibratedP:
-    """A p-value calibrated on other texts. `p_value` is the share of random passages of the other
-    texts that stand out as far, counting the explanation too. `p_anti` is the p-value of the other
-    side. `texts` is the number of other texts with `least` to `most` other placements."""
+    """The p-value of one explanation, calibrated on other texts. `p_value` is the share of random
+    passages of these texts that stand out as far, counting the explanation too. `p_anti` is that of
+    the opposite test. `texts` is the number of other texts with `least` to `most` other placements.
+    """
 
     p_value: float
     p_anti: float
@@ -64,8 +64,8 @@ def calibrated_p(
     standing: float, placements: int, words: int, reference: Sequence[OtherText]
 ) -> CalibratedP | None:
     """Return the p-value of one explanation, or None if there is no comparable text. `standing` is
-    defined in `standings`. `placements` is the number without the observed one. `words` is the
-    number in the longest passage."""
+    how far it stands out (`standings`). `placements` counts its other placements. `words` is the
+    length of its longest passage."""
     stratum = next((ends for ends in STRATA if ends[0] <= placements <= ends[1]), None)
     if stratum is None:
         return None

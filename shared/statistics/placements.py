@@ -23,7 +23,8 @@ MOST_COUNTED = 10**300
 
 
 class Placements(ABC):
-    """All placements of one kind. `count` is exact and may have any size."""
+    """All possible placements of an explanation: sets of a text's units. `count` is exact and may
+    have any size."""
 
     @property
     @abstractmethod
@@ -37,7 +38,7 @@ class Placements(ABC):
 
 @dataclass(frozen=True)
 class Subsets(Placements):
-    """All subsets with `size` elements of `units` units."""
+    """All choices of `size` out of `units` units."""
 
     units: int
     size: int
@@ -122,9 +123,8 @@ class Words(Placements):
 
 @dataclass(frozen=True)
 class Runs(Placements):
-    """All arrangements of runs with these lengths in any order, separated by at least one free
-    unit. A set of units has one list of maximal runs, and k separated runs occupy k of the f + 1
-    gaps between f free units. So each set of units is counted once."""
+    """All arrangements of runs (consecutive units) with these lengths in any order, separated by at
+    least one free unit. Each set of units is counted once."""
 
     units: int
     lengths: tuple[int, ...]
@@ -152,8 +152,8 @@ class Runs(Placements):
         return self.place(_ordering(order, Counter(self.lengths)), combination)
 
     def place(self, lengths: Sequence[int], gaps: Sequence[int]) -> Places:
-        """Return the units of a placement. Run i goes into gap `gaps[i]`, after that many free
-        units. `gaps` must ascend."""
+        """Return the units of a placement. `gaps` holds the number of free units before each run,
+        and must ascend."""
         before = [0, *accumulate(lengths)]
         starts = [gap + before[index] for index, gap in enumerate(gaps)]
         return _units(starts, lengths)
@@ -216,8 +216,8 @@ class Product(Placements):
 
 
 def strata(labels: Sequence[str], observed: Places) -> Product:
-    """Return the sets with as many units of each stratum as the observed one. `labels` holds the
-    stratum of each unit."""
+    """Return all sets with as many units of each group (stratum) as the observed set. `labels`
+    holds the group of each unit."""
     counts = Counter(labels[index] for index in observed)
     members = {
         name: tuple(index for index, label in enumerate(labels) if label == name)

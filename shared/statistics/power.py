@@ -66,10 +66,9 @@ def _t_power(effect: float, texts: int, alpha: float) -> float:
 
 
 def spread_upper(spread: float, texts: int, confidence: float = 0.8) -> float | None:
-    """Return the upper end of a one-sided interval of a standard deviation of normal values.
-    Source: Browne (1995), Statistics in Medicine 14. A study planned with the standard deviation of
-    a pilot reaches its power in half of all cases, and with this end in 80 % of them. None for
-    fewer than two texts."""
+    """Return an upper bound of a standard deviation that was estimated from a pilot study, or None
+    for fewer than two texts. A study planned with the estimate itself reaches its power in half of
+    all cases, and with this bound in 80 %. Source: Browne (1995), Statistics in Medicine 14."""
     if texts < 2:
         return None
     return spread * math.sqrt((texts - 1) / float(stats.chi2.ppf(1 - confidence, texts - 1)))

@@ -61,7 +61,8 @@ def reaching(observed: float, null: Floats, tie: float = TIE) -> NDArray[np.bool
 
 
 def p_anti(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """Return the p-value of the other side: (1 + null scores <= observed) / (1 + null scores)."""
+    """Return the p-value of the opposite test: (1 + null scores <= observed) / (1 + null
+    scores)."""
     return p_value(-observed, -null, tie)
 
 
@@ -77,14 +78,14 @@ def attainable_p(draws: int, *, sides: int = 1) -> float:
 
 
 def chance_sd(draws: int) -> float:
-    """Return the exact standard deviation of a mid-rank win rate W of a random explanation, without
-    ties. With M draws, M * W is then uniform on 0..M."""
+    """Return the exact standard deviation of the win rate of a random explanation among `draws`
+    others, without ties."""
     return math.sqrt((draws + 2) / (12 * draws))
 
 
 def null_fields(observed: float, null: Floats) -> dict[str, Any]:
-    """Return the fields of a report's `Null` for the observed value among the draws `null`, at
-    least one. All draws count for the win rate."""
+    """Return the fields of a report's `Null` (the random scores) for an observed value. `null`
+    holds at least one random score."""
     above, below = p_value(observed, null), p_anti(observed, null)
     return {
         "draws": null.size,
@@ -111,12 +112,9 @@ def null_summary(null: Floats, ddof: int = 1) -> dict[str, Any]:
 
 
 def histogram_of(values: Floats, bins: int = BINS) -> dict[str, Any] | None:
-    """Return the lowest and highest value, and counts in equal bins, or None without values.
-
-    Bins are half open, [a, b), except the last, which includes the largest value. Equal values give
-    one bin of width 0. NumPy's histogram rejects very narrow ranges, which the scores of a
-    saturated model have.
-    """
+    """Return the lowest and highest value, and counts in equal bins, or None if there are no
+    values. Bins are half open, [a, b), except the last, which includes the largest value. Equal
+    values give one bin of width 0. Very narrow ranges are allowed, unlike in NumPy's histogram."""
     if values.size == 0:
         return None
     low, high = float(np.min(values)), float(np.max(values))

@@ -18,8 +18,7 @@ def generator(seed: int, *about: object) -> np.random.Generator:
 
 
 def generator_1_0(seed: int, *content: str) -> np.random.Generator:
-    """Return the generator that version 1.0 of HateXScore, HAF and FTC used. Its key is a seed
-    sequence."""
+    """Return the generator that version 1.0 of HateXScore, HAF and FTC used."""
     key = "\n".join((str(seed), *content)).encode("utf-8", "surrogatepass")
     words = np.frombuffer(hashlib.sha256(key).digest(), dtype=np.uint32)
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(words.tolist())))

@@ -25,9 +25,9 @@ WORDS = ("no", "yes")
 
 @dataclass(frozen=True)
 class ThresholdEstimate:
-    """A threshold; scores at or above it mean yes. `decided` holds 0 or 1 for each row, by the
-    thresholds of other folds. `low` and `high` are None if too many resamples have only yes or only
-    no. `obstacle` is the reason if all fields are None."""
+    """A threshold; scores at or above it mean yes. `decided` holds 0 or 1 for each row, by a
+    threshold that was chosen without it. `low` and `high` are None if too many resamples have only
+    yes or only no. `obstacle` is the reason if all fields are None."""
 
     value: float | None = None
     low: float | None = None

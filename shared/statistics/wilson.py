@@ -9,8 +9,8 @@ Z_95 = 1.959963984540054  # of a two-sided interval of level 0.95
 
 
 def wilson(rate: float, count: float, quantile: float) -> tuple[float, float]:
-    """Return the interval of a rate among `count` > 0 rows, within [0, 1]. Despite rounding the low
-    end is exactly 0 at a rate of 0, and the high end exactly 1 at a rate of 1."""
+    """Return Wilson's interval of a rate among `count` > 0 rows, within [0, 1]. Despite rounding
+    the low end is exactly 0 at a rate of 0, and the high end exactly 1 at a rate of 1."""
     squared = quantile * quantile
     centre = rate + squared / (2 * count)
     half = _unscaled_half(rate, count, quantile)
@@ -20,7 +20,7 @@ def wilson(rate: float, count: float, quantile: float) -> tuple[float, float]:
 
 
 def half_wilson(rate: float, count: float, quantile: float) -> float:
-    """Return half the width of the interval, [0, 0.5]."""
+    """Return half the width of Wilson's interval, [0, 0.5]."""
     return _unscaled_half(rate, count, quantile) / (1 + quantile * quantile / count)
 
 

@@ -313,9 +313,9 @@ def rules_obstacle(
     what: str = "a text",
     by: str = "there are rules for",
 ) -> Obstacle | None:
-    """Return why no rules read this text. None if they do, or if it has no letter. `ruled` are the
-    languages of the rules. An unrecognised language in Latin script is read as English. `what` and
-    `by` describe the text and the reader in the message."""
+    """Return the reason why no rules read this text. Return None if they do, or if it has no
+    letter. `ruled` are the languages of the rules. An unrecognised language in Latin script is read
+    as English. `what` and `by` are words for the message."""
     if detected.code in ruled or not any(map(str.isalpha, text)):
         return None
     names = language_names(sorted(ruled))

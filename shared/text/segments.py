@@ -10,6 +10,6 @@ Span = tuple[int, int]  # half-open character offsets
 
 
 def segments(text: str, longest_run: int) -> list[Span]:
-    """Return spans of the text, cut after every `longest_run` characters without white space."""
+    """Split a text so that no part has more than `longest_run` characters without white space."""
     cuts = [run.end() for run in re.finditer(rf"\S{{{longest_run}}}(?=\S)", text)]
     return list(pairwise([0, *cuts, len(text)]))

@@ -4,16 +4,14 @@ Celery consumes the interactive queues only. A thread here takes a message of a 
 when a batch thread is free. Waiting messages stay in Redis for other workers. Model calls go before
 jobs, because jobs wait for them. Queues of one kind take turns.
 
-A tenant gets a limited share of a worker's threads. The request for the next job lists the tenants
-that were served last, and those that already have their share. A thread that finds only jobs of
-such tenants waits. It asks again when a job ends, or a moment later, because another tenant's job
-may have arrived. It can take jobs of one queue only, so at most half of the remaining threads wait
-in this way. The others return their messages and look into other queues.
+A tenant gets a limited share of a worker's threads. A thread that finds only jobs of tenants with a
+full share waits. It asks again when a job ends, or a moment later. It can take jobs of one queue
+only, so at most half of the remaining threads wait in this way. The others return their messages
+and look into other queues.
 
-`BatchRateLimiter` decides how soon a worker starts the next batch job. If a machine computes
-batches without a pause, an interactive job waits for a processor at each of its steps (gateway,
-database, queue, worker). After interactive requests in the last seconds, batch jobs start only so
-often that they use their share of one processor.
+`BatchRateLimiter` decides how soon a worker starts the next batch job. After interactive requests
+in the last seconds, batch jobs start only so often that they use their share of one processor.
+Otherwise an interactive job would wait for a processor at each of its steps.
 """
 
 from __future__ import annotations
@@ -167,7 +165,8 @@ class TenantShares:
         self._one_at_a_time = threading.Lock()
 
     def next_claim(self, claim: Callable[[Tenants], Claim | None]) -> Claim | None:
-        """Return the claim that `claim` takes. It counts for its tenant until `release`."""
+        """Call `claim` with the tenants that may get a job, and return its claim. The claim counts
+        for its tenant until `release`."""
         with self._exactly():
             with self._changed:
                 others = self._asking - 1
@@ -184,7 +183,7 @@ class TenantShares:
         return found
 
     def release(self, tenant: str) -> None:
-        """Release a thread of this tenant."""
+        """Record that a thread of this tenant is free again."""
         with self._changed:
             self._held[tenant] -= 1
             self._held += Counter()  # without those that hold nothing

@@ -104,8 +104,8 @@ class WantedClaim(NamedTuple):
 
 @lru_cache(maxsize=64)
 def claims(metric: str, batch: bool) -> CombinedCalls[WantedClaim, Claim | None]:
-    """Return combined claims in one queue, for messages sent for the first time. Claims may be for
-    any tenant."""
+    """Return a function that claims jobs of one queue and combines the calls of many threads. It
+    serves messages sent for the first time, and may claim jobs of any tenant."""
     return CombinedCalls(_claim_together)
 
 
@@ -124,7 +124,8 @@ def claim_terms() -> ClaimTerms:
 
 @cache
 def successes(batch: bool) -> CombinedCalls[tuple[Claim, dict[str, Any]], bool]:
-    """Return combined writes of results. Jobs with waiting callers are written separately."""
+    """Return a function that writes results and combines the calls of many threads. Jobs with
+    waiting callers are written separately."""
     return CombinedCalls(_succeed)
 
 

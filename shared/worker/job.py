@@ -120,8 +120,8 @@ def _run(claim: Claim, contract: ServiceContract, score: Score) -> None:
 
 
 def context_of(claim: Claim) -> JobContext:
-    """Return the context of the computation, whose time starts now. A large request is treated like
-    a batch line, because several large requests would delay all small ones."""
+    """Return the context in which a claimed job is computed. Its time starts now. A large request
+    is treated like a batch line, because several large requests would delay all small ones."""
     return JobContext(
         job_id=claim.job_id,
         tenant=claim.tenant,
@@ -142,7 +142,7 @@ def characters(value: Any) -> int:
 
 
 def compute_end(claim: Claim, context: JobContext, contract: ServiceContract, score: Score) -> End:
-    """Compute and return the end of this claim. It is also returned if the watchdog stopped the
+    """Compute a claimed job and return how it ended, even if the watchdog stopped the
     computation."""
 
     def give_up() -> None:
@@ -162,8 +162,8 @@ def compute_end(claim: Claim, context: JobContext, contract: ServiceContract, sc
 
 @cache
 def shares(batch: bool) -> TenantShares:
-    """Return the thread shares for interactive or for batch jobs. For batches any thread may wait
-    for jobs of its queue, because the scheduler lets no tenant fill a queue."""
+    """Return the limits on threads per tenant, for interactive or for batch jobs. For batches any
+    thread may wait for jobs of its queue, because the scheduler lets no tenant fill a queue."""
     chosen = settings()
     if batch:
         threads = chosen.threads_for_batches
@@ -173,8 +173,8 @@ def shares(batch: bool) -> TenantShares:
 
 @contextmanager
 def acquire_job(job_id: str, queue: MetricQueue, *, again: bool) -> Iterator[Claim | None]:
-    """Yield a claim for the block, or None if no job may be taken. If jobs wait, but only those of
-    tenants with a full share, the message is sent again."""
+    """Take a job for the block, and yield the claim, or None if no job may be taken. If the only
+    waiting jobs are of tenants with a full share, the message is sent again."""
     of_tenants = shares(queue.batch)
     claim = _claim(of_tenants, job_id, ClaimOrder(queue, again))
     try:
@@ -245,14 +245,14 @@ def _next_claim(
 
 @patiently
 def finish(claim: Claim, end: End, *, batch: bool = False) -> bool:
-    """Write the end with retries. Return False if the claim is no longer valid."""
+    """Write how the job ended, with retries. Return False if the claim is no longer valid."""
     if isinstance(end, Success) and successes(batch)((claim, end.result)):
         return True
     return write(claim, end)
 
 
 def write(claim: Claim, end: End) -> bool:
-    """Write the end into the ledger. Return False if the claim is no longer valid."""
+    """Write into the database how the job ended. Return False if the claim is no longer valid."""
     if isinstance(end, Abandoned):
         return True
     with transaction(ledger()) as connection:
@@ -270,7 +270,7 @@ def write(claim: Claim, end: End) -> bool:
 
 
 def record_end(claim: Claim, metric: str, end: End, *, kept: bool) -> None:
-    """Record the end in the log and the counters."""
+    """Record in the log and the counters how the job ended."""
     if not kept:
         telemetry.JOBS_FENCED.labels(metric).inc()
         logger.warning("job.fenced", job=claim.job_id, attempt=claim.attempt)
@@ -324,7 +324,7 @@ End = Success | Failure | Retry | Wait | Abandoned
 
 
 def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Claim) -> End:
-    """Score the claimed job and return its end. Raises no ordinary exception."""
+    """Score the claimed job and return how it ended. Raises no ordinary exception."""
     try:
         check_readable(claim.request)
         # The request was validated before it was stored. Validating again builds its nested
@@ -419,7 +419,7 @@ LOOK_SECONDS = 1.0
 
 
 class Heartbeat:
-    """The claims of this process. They are renewed with one statement per heartbeat."""
+    """Renews the leases of this process's jobs, with one statement per heartbeat."""
 
     def __init__(self) -> None:
         self._held: dict[Claim, JobContext] = {}

@@ -36,8 +36,7 @@ logger = telemetry.logger(__name__)
 
 
 class Health:
-    """The obstacles to this worker's readiness, as reasons by name. It is empty when the worker is
-    ready."""
+    """The reasons why this worker is not ready, by name. It is ready if there are none."""
 
     def __init__(self, models: ModelStates | None = None) -> None:
         self.models = models or ModelStates()
@@ -50,13 +49,13 @@ class Health:
             self._obstacles[name] = reason
 
     def clear(self, name: str) -> None:
-        """Remove this obstacle."""
+        """Remove the reason of this name."""
         with self._lock:
             self._obstacles.pop(name, None)
 
     @property
     def obstacles(self) -> dict[str, str]:
-        """Return a copy of the obstacles."""
+        """Return a copy of the reasons, by name."""
         with self._lock:
             return dict(self._obstacles)
 

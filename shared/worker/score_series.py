@@ -45,7 +45,7 @@ _lock = Lock()
 
 
 def observe(contract: MetricContract, result: Mapping[str, Any], named: str | None = None) -> None:
-    """Count a result. `named` is the model that the request names."""
+    """Count a result in Prometheus. `named` is the model that the request names."""
     provenance = result.get("provenance") or {}
     variant = str(provenance.get("variant") or "")
     models = provenance.get("models") or ()

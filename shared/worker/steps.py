@@ -1,4 +1,4 @@
-"""Steps of a job that are saved before the job ends, so that the next attempt does not repeat them.
+"""Saves steps of a job before the job ends, so that the next attempt does not repeat them.
 
 A step is found by the hash of its job's request and of this service's version. An answer to another
 request, or of another version, is therefore never used. Texts are stored like the request, which
@@ -31,7 +31,7 @@ logger = telemetry.logger(__name__)
 def run_step(name: str, request: JobRequest, message: type[M], ask: Callable[[], M]) -> M:
     """Return the answer of an earlier attempt, or call `ask` and save its answer first. `name`
     identifies the step and is unique in a job. Outside a job nothing is saved. Raises the
-    exceptions of `ask`, and Unavailable while the ledger is unreachable."""
+    exceptions of `ask`, and Unavailable while the jobs database is unreachable."""
     context = current()
     if context is None or context.attempt is None:
         return ask()

@@ -47,7 +47,8 @@ class Interrupted(BaseException):
 
 @dataclass(eq=False)
 class Watched:
-    """The job of one thread. `give_up` ends the job in the ledger if the thread is lost."""
+    """The job that a thread computes. `give_up` ends the job if its thread is lost (cannot be
+    stopped)."""
 
     context: JobContext
     give_up: Callable[[], None] | None

@@ -197,7 +197,9 @@ def test_a_reader_that_fails_takes_nothing_from_the_rules() -> None:
         assert one.reader.by == "reader"
         assert codes(one)["htc"] == ["conclusion-unread"]
         assert one.components.tgi is not None
-    assert any("did not answer with JSON of the required form" in warning for warning in report.warnings)
+    assert any(
+        "did not answer with JSON of the required form" in warning for warning in report.warnings
+    )
 
 
 def test_an_invented_quote_is_dropped() -> None:

@@ -172,7 +172,11 @@ def test_csv_of_somebody_else(tmp_path: Path, bom: bytes, how: str) -> None:
     [
         ("a.csv", b"text,explanation\na,b\nc\n", "line 3 has 1 cells"),
         ("a.csv", b'text,explanation\n"a"b,c\n', "line 2 is not CSV"),
-        ("a.csv", b"text,explanation\na,b\0\n", "line 2 contains the character U\\+0000|line 2 is not CSV"),
+        (
+            "a.csv",
+            b"text,explanation\na,b\0\n",
+            "line 2 contains the character U\\+0000|line 2 is not CSV",
+        ),
         ("a.csv", "text,explanation\na,\xfc\n".encode("latin-1"), "not UTF-8"),
         ("a.csv", b"text,text,explanation\n", "two columns are named text"),
         ("a.csv", b"", "the file is empty"),
@@ -182,7 +186,11 @@ def test_csv_of_somebody_else(tmp_path: Path, bom: bytes, how: str) -> None:
         ("a.csv", b"text;explanation\na,b;c\n", "say --delimiter ';'"),
         ("a.csv", b'"text"\t"explanation"\na\tb\n', r"say --delimiter '\\t'"),
         ("a.csv", b"text,weather\na,b\n", "no column is named explanation"),
-        ("a.jsonl", b'{"text": "a"}\n{"text": "\\u0000"}\n', "line 2 contains the character U\\+0000"),
+        (
+            "a.jsonl",
+            b'{"text": "a"}\n{"text": "\\u0000"}\n',
+            "line 2 contains the character U\\+0000",
+        ),
         ("a.jsonl", b'{"text": "a"}\n[1]\n', "line 2 is not a JSON object"),
         ("a.jsonl", b'{"tau": NaN}\n', "line 1 is not JSON"),
         ("a.jsonl", b'{"custom_id": "a", "url": "b"}\n', "line 1 is not a line of a batch"),

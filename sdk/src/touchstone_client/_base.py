@@ -1,6 +1,5 @@
-"""The base classes of all messages. They accept messages of newer and older services. Unknown
-fields in responses are ignored, and missing fields are None. `models.py` derives from these
-classes. Results, reports and jobs have separate base classes with their common fields."""
+"""The base classes of all messages that are sent or received. Unknown fields in responses are
+ignored, and missing ones are None, so the client works with newer and older services."""
 
 from __future__ import annotations
 
@@ -48,14 +47,14 @@ class Shown(Message):
 
 
 class Answered(Shown):
-    """The result of a job, with the job and the request."""
+    """The result of a job. It also holds the job and the request."""
 
     _job: Any = PrivateAttr(default=None)
     _sent: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
     @property
     def job(self) -> Any:
-        """Return the job of this result. Return None for a result from a file or from `Local`."""
+        """Return the job of this result, or None for a result from a file or from `Local`."""
         return self._job
 
     def __eq__(self, other: object) -> bool:
@@ -71,7 +70,7 @@ class Answered(Shown):
 
 
 class Result(Answered):
-    """The score of an explanation, with its verdict, parts and evidence."""
+    """The score of an explanation, with the verdict, the numbers behind it, and evidence."""
 
     metric: str
     score: float | None
@@ -105,8 +104,7 @@ class Report(Shown):
 
 
 class JobMessage(Message):
-    """A job as the service shows it. `error` is a `models.Problem`, and `result` is the metric's
-    result."""
+    """A job. `error` is a `models.Problem`, and `result` is the metric's result."""
 
     id: str
     metric: str

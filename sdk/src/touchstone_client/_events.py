@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ServerSentEvent:
-    """A server-sent event. `id` is the last id that the stream has sent. `name` is `message` if the
-    event has no name."""
+    """A server-sent event. `id` is the last id in the stream. `name` is `message` if the event has
+    no name."""
 
     name: str
     data: str
@@ -17,7 +17,7 @@ class ServerSentEvent:
 
 @dataclass
 class EventParser:
-    """Collects the lines of an event. The empty line after them completes the event."""
+    """Parses a stream of server-sent events, line by line."""
 
     last_id: str | None = None
     has_ended: bool = False  # an event `end` says that nothing follows
@@ -25,11 +25,11 @@ class EventParser:
     _data: list[str] = field(default_factory=list)
 
     def begin(self) -> None:
-        """Begin a new stream. An incomplete event is dropped."""
+        """Begin a new stream and drop an incomplete event."""
         self._name, self._data = "", []
 
     def take(self, line: str) -> ServerSentEvent | None:
-        """Return the event that this line completes, or None."""
+        """Read a line. Return the event that it completes, or None."""
         if not line:
             return self._dispatch()
         name, _, value = line.partition(":")

@@ -1,5 +1,4 @@
-"""HTTP connections. This is the only module that uses httpx. Blocking and async classes have the
-same method names, so that the code above them is written once."""
+"""HTTP connections, blocking and async. This is the only module that uses httpx."""
 
 from __future__ import annotations
 
@@ -27,9 +26,9 @@ WRITE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Request:
-    """An HTTP request. `body` is encoded JSON, unless the headers state another type. `file` is the
-    (name, content) of an upload, which is read from its beginning at each attempt. `seconds` is the
-    time without a byte after which the connection counts as broken."""
+    """An HTTP request. `body` is JSON unless the headers state another type. `file` is the (name,
+    content) of an upload. `seconds` is how long nothing may arrive before the connection counts as
+    broken."""
 
     method: str
     path: str
@@ -62,8 +61,8 @@ class Access:
     api_key: str | None = None
 
     def client_options(self) -> dict[str, object]:
-        """Return options for an httpx client. Raises ValueError for an invalid key, without
-        repeating the key."""
+        """Return options for an httpx client. Raises ValueError for an invalid API key, without
+        repeating it."""
         headers = {"User-Agent": AGENT}
         if key := (self.api_key or "").strip():
             if not (key.isascii() and key.isprintable()):
@@ -115,7 +114,7 @@ FAILURES = (httpx.TransportError, httpx.InvalidURL)
 
 
 class Stream:
-    """A response as a stream."""
+    """A response that is read in pieces."""
 
     def __init__(self, response: httpx.Response, url: str) -> None:
         self._response = response
@@ -146,7 +145,7 @@ class Stream:
 
 
 class AsyncStream:
-    """A response as an async stream."""
+    """A response that is read in pieces, async."""
 
     def __init__(self, response: httpx.Response, url: str) -> None:
         self._response = response
@@ -195,7 +194,8 @@ class Http:
 
     @contextmanager
     def open(self, request: Request) -> Iterator[Stream]:
-        """Send the request and yield the response as a stream. Raises ConnectionFailed."""
+        """Send the request and yield the response, to be read in pieces. Raises
+        ConnectionFailed."""
         try:
             response = self._client.send(_built(self._client, request), stream=True)
         except FAILURES as error:
@@ -229,7 +229,8 @@ class AsyncHttp:
 
     @asynccontextmanager
     async def open(self, request: Request) -> AsyncIterator[AsyncStream]:
-        """Send the request and yield the response as a stream. Raises ConnectionFailed."""
+        """Send the request and yield the response, to be read in pieces. Raises
+        ConnectionFailed."""
         try:
             response = await self._client.send(_built(self._client, request), stream=True)
         except FAILURES as error:

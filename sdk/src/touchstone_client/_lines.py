@@ -1,5 +1,4 @@
-"""Files of JSON Lines, used as the input and output of batches. The format of the lines is that of
-the OpenAI Batch API."""
+"""JSON Lines files, the input and output of batches, in the format of the OpenAI Batch API."""
 
 from __future__ import annotations
 
@@ -40,7 +39,7 @@ class BatchLine:
 
     @property
     def result(self) -> Any:
-        """Return the result of the metric. Raises the line's error."""
+        """Return the metric's result. Raises the line's error if there is none."""
         if self.error is not None:
             raise self.error
         return None if self.job is None else self.job.result
@@ -74,7 +73,7 @@ def batch_file(
     columns: Columns | None = None,
     reading: Reading = AS_NAMED,
 ) -> Iterator[tuple[str, BinaryIO]]:
-    """Yield the (name, content) of a file of batch lines. Plain requests are converted to batch
+    """Yield (name, content) of a batch file made from the source. Plain requests become batch
     lines. Their custom_id is `custom_id`, or else `id`, or else the line's number. Raises
     ValueError for invalid JSON unless `reading` skips it, for a table with unknown columns, and for
     a file without requests."""
@@ -109,7 +108,7 @@ def _require(count: int, name: str, reading: Reading = AS_NAMED) -> None:
 
 
 def is_table(location: Place | None, reading: Reading = AS_NAMED) -> bool:
-    """Return True if the source has columns. If `location` is None, the source is a stream."""
+    """Return True if the source is a table with columns. `location` is None for a stream."""
     form = reading.form or ("jsonl" if location is None else form_of(location))
     return form != "jsonl" or (location is not None and is_folder(location))
 
@@ -150,7 +149,7 @@ def _write_rows(
 
 @dataclass
 class Numbered:
-    """Writes lines so that each keeps its line number from the source."""
+    """Writes lines so that each keeps the line number of its source."""
 
     target: BinaryIO
     reading: Reading
@@ -158,7 +157,7 @@ class Numbered:
 
     def write(self, number: int, line: Fields) -> bool:
         """Write a line and return True, or skip an invalid line. Raises ValueError with the line's
-        number if invalid lines must not be skipped."""
+        number if invalid lines are not skipped."""
         try:
             raw = encoded(line)
         except (ValueError, RecursionError) as error:
@@ -186,8 +185,7 @@ def _wrapped(stream: BinaryIO, endpoint: str, name: str, reading: Reading) -> It
 
 @contextmanager
 def blanked(content: BinaryIO, numbers: Collection[int]) -> Iterator[BinaryIO]:
-    """Yield a copy of the file in which these lines (counted from 1) are blank. The other lines
-    keep their numbers."""
+    """Yield a copy of the file in which these lines (counted from 1) are blank."""
     content.seek(0)
     with TemporaryFile() as copy:
         for number, raw in enumerate(content, 1):
@@ -210,7 +208,7 @@ def _write(target: BinaryIO, lines: Iterable[bytes], endpoint: str, reading: Rea
 
 
 def line_of(custom_id: str, endpoint: str, body: Fields | BaseModel) -> dict[str, Any]:
-    """Return a line of a batch."""
+    """Return a request as a line of a batch file."""
     fields = fields_of(body, {})
     return {"custom_id": custom_id, "method": "POST", "url": endpoint, "body": fields}
 

@@ -1,4 +1,4 @@
-"""The generated messages. They are imported when they are first used, because the import is
+"""Access to the generated messages. They are only imported when first used, because the import is
 slow."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 else:
 
     class Models:
-        """A proxy of the module `touchstone_client.models`."""
+        """Stands for the module `touchstone_client.models` and imports it when first used."""
 
         def __getattr__(self, name: str) -> Any:
             import touchstone_client.models

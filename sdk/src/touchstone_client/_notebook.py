@@ -1,6 +1,5 @@
-"""The display of messages in notebooks and by `print`. HTML is escaped and has inline styles but no
-scripts. Texts may be abusive. They are therefore in a closed `<details>` element unless
-`options.show_texts` is set."""
+"""The display of messages in notebooks and by `print`. HTML is escaped and has no scripts. Texts
+may be abusive, so they are folded away unless `options.show_texts` is set."""
 
 from __future__ import annotations
 
@@ -60,8 +59,8 @@ def html(shown: Shown) -> str:
 
 
 def result_html(result: Result) -> str:
-    """Return the HTML of a result: verdict, score and sentence, then parts, chance and warnings.
-    The texts are in a closed section."""
+    """Return a result as HTML: verdict, score and sentence, then its numbers and warnings. The
+    texts are folded away."""
     badge = (
         f'<b style="color:{COLOURS.get(result.verdict, "#57606a")}">{escape(result.verdict)}</b> '
         f"&nbsp; {escape(result.metric)} <b>{number(result.score)}</b> "
@@ -86,13 +85,13 @@ def result_html(result: Result) -> str:
 
 
 def checks_of(result: Result) -> list[tuple[str, str, str]]:
-    """Return name, outcome and sentence of each check."""
+    """Return (name, outcome, sentence) of each check."""
     return [(check.name, check.outcome, check.sentence) for check in result.checks]
 
 
 def elicited_html(result: models.ExplanationsResult) -> str:
-    """Return the HTML of an explanation: outcome, decision, and one row per metric. Its text is in
-    a closed section."""
+    """Return a model's explanation as HTML: outcome, decision, and one row per metric. Its text is
+    folded away."""
     answer = result.elicitation
     badge = f"<b>{escape(answer.outcome)}</b> &nbsp; {escape(answer.decision or 'no decision')}"
     warned = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
@@ -107,14 +106,14 @@ def elicited_html(result: models.ExplanationsResult) -> str:
 
 
 def metrics_of(result: models.ExplanationsResult) -> list[tuple[str, str, str]]:
-    """Return (metric, verdict, score) for each score, and (metric, code, reason) for each metric
-    without a score."""
+    """Return (metric, verdict, score) for each score. A metric without a score gets (metric, code,
+    reason)."""
     scored = [(score.metric, score.verdict, number(score.score)) for score in result.scores]
     return scored + [(score.metric, str(score.code), score.detail) for score in result.unscored]
 
 
 def texts_html(result: Result) -> str:
-    """Return the HTML of the request's texts with the evidence marked."""
+    """Return the texts of the request as HTML, with the evidence highlighted."""
     sent = {name: result._sent[name] for name in TEXTS if isinstance(result._sent.get(name), str)}  # noqa: SLF001
     spans = [item for item in result.evidence or () if hasattr(item, "start")]
     shown = "".join(
@@ -128,7 +127,7 @@ def texts_html(result: Result) -> str:
 
 
 def spans_in(spans: Iterable[Any], name: str) -> list[tuple[int, int]]:
-    """Return (start, end) of the evidence in this field, in code points."""
+    """Return the (start, end) of each piece of evidence in this field, in code points."""
     return sorted(
         (span.start, span.end)
         for span in spans
@@ -139,8 +138,8 @@ def spans_in(spans: Iterable[Any], name: str) -> list[tuple[int, int]]:
 
 
 def marked(value: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return the escaped text with these spans marked. If spans overlap, only the first is
-    marked."""
+    """Return the escaped text with these passages highlighted. If passages overlap, only the first
+    is highlighted."""
     html, at = "", 0
     for start, end in spans:
         if at <= start < end <= len(value):
@@ -151,7 +150,7 @@ def marked(value: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def job_html(job: JobMessage) -> str:
-    """Return the HTML of a job: one line, and its result if it has one."""
+    """Return a job as HTML: one line, and its result if it has one."""
     head = f"<p><code>{escape(job.id)}</code> {escape(job.metric)}: <b>{escape(job.status)}</b></p>"
     if isinstance(job.result, Shown):
         return head + html(job.result)
@@ -162,7 +161,7 @@ def job_html(job: JobMessage) -> str:
 
 
 def scores_html(results: list[Any]) -> str:
-    """Return an HTML table with one row per result, at most twenty rows."""
+    """Return the results as an HTML table, at most twenty rows."""
     rows = [
         (index, result.verdict, number(result.score), result.reason)
         if isinstance(result, Result)
@@ -175,7 +174,7 @@ def scores_html(results: list[Any]) -> str:
 
 
 def report_html(report: Report) -> str:
-    """Return the HTML of a report: counts, mean score, and the means of parts with their
+    """Return a report as HTML: counts, mean score, and the means of its components with
     intervals."""
     means = ((name, interval(mean)) for name, mean in part_means(report))
     rows = [("score", interval(report.score)), *means]
@@ -190,12 +189,12 @@ def report_html(report: Report) -> str:
 
 
 def part_means(report: Any) -> Iterator[tuple[str, Any]]:
-    """Yield (name, mean) for each part of the score."""
+    """Yield (name, mean) for each component of the score."""
     yield from ((name, part.mean) for name, part in (report.parts or {}).items())
 
 
 def parts_without(report: Any) -> Iterator[tuple[str, int, int]]:
-    """Yield (part, undefined, not applicable) with the numbers of results that lack the part. Parts
+    """Yield (component, undefined, not applicable): how many results lack the component. Components
     that all results have are skipped."""
     for name, part in (getattr(report, "parts", None) or {}).items():
         if part.undefined or part.not_applicable:
@@ -203,7 +202,7 @@ def parts_without(report: Any) -> Iterator[tuple[str, int, int]]:
 
 
 def comparison_html(comparison: models.SystemComparison) -> str:
-    """Return an HTML table with one row per difference."""
+    """Return a comparison as an HTML table, one row per difference."""
     rows = [
         (difference.component, interval(difference.difference), number(difference.p_value))
         for difference in comparison.differences
@@ -224,7 +223,7 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
 
 
 def parts_of(message: Any) -> list[tuple[str, str]]:
-    """Return the name and value of each scalar field of a message."""
+    """Return the name and value of each number or word in a message."""
     if not isinstance(message, BaseModel):
         return []
     return [
@@ -235,7 +234,7 @@ def parts_of(message: Any) -> list[tuple[str, str]]:
 
 
 def with_plain_names(metric: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Append the plain name of the part to each row."""
+    """Append a plain name to each row about a component of this metric."""
     names = NAMES.get(metric, {})
     return [
         (

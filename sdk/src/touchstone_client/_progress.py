@@ -11,7 +11,7 @@ Progressing = bool | Callable[[int, int | None], object]  # (done, total); total
 
 
 class Progress:
-    """A progress reporter that displays nothing."""
+    """Reports progress. This base class displays nothing."""
 
     def reach(self, done: int, total: int | None = None) -> None:
         """Report the number of finished items."""
@@ -39,7 +39,8 @@ class _Bar(Progress):
 
 @contextmanager
 def progress_of(option: Progressing, total: int | None) -> Iterator[Progress]:
-    """Yield a progress reporter that is active during the block."""
+    """Yield an object that reports progress while the block runs. `total` is the number of items,
+    if known."""
     if callable(option):
         yield _Called(option, total)
         return

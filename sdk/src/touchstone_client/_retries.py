@@ -1,4 +1,4 @@
-"""The retry policy: four attempts, with pauses of 0.5 s that double up to 8 s, and full jitter. The
+"""The rules for retries: four attempts, with random pauses of up to 0.5 s, doubling up to 8 s. The
 service's headers `x-should-retry` and `Retry-After` take precedence."""
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def told_seconds(answer: Answer) -> float | None:
 
 @dataclass
 class Tries:
-    """The attempts of one call. For the first `patience` seconds, any number of failures is
-    retried."""
+    """The attempts of one call. During the first `patience` seconds, every failure is tried
+    again."""
 
     patience: float = 0.0
     _attempts: int = 0

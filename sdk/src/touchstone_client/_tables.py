@@ -34,7 +34,7 @@ PREFIX = "touchstone."  # of a column of ours whose name the table has already
 
 @dataclass(frozen=True)
 class TableRow:
-    """A request and its row index."""
+    """A request, with the index of its row."""
 
     index: int
     fields: dict[str, Any]
@@ -51,7 +51,7 @@ class Scores(list[Outcome]):
 
 
 class Listed:
-    """Requests from an iterable, with the results collected in a list."""
+    """Requests from an iterable. Their results are collected in a list."""
 
     def __init__(self, data: Iterable[Fields | BaseModel], columns: Columns | None) -> None:
         is_one = isinstance(data, str | bytes | PathLike | Mapping | BaseModel)
@@ -83,7 +83,7 @@ class Listed:
 
 
 class Framed:
-    """Requests from the rows of a table, with the results in columns of a new table of the same
+    """Requests from the rows of a table. Their results become columns of a new table of the same
     kind."""
 
     def __init__(self, frame: Frame, metric: str, columns: Columns | None) -> None:
@@ -109,7 +109,7 @@ class Framed:
             column[index] = value
 
     def finished(self) -> Any:
-        """Return a table with its original columns and the columns of the results."""
+        """Return a new table with the original columns and the results."""
         parts = [name for name in self._columns_of_results if name not in OWN]
         names = ["score", *parts, *OWN[1:]]
         existing = set(self._frame.names)
@@ -121,7 +121,7 @@ class Framed:
 
 
 def flat(outcome: Outcome, job_id: str | None) -> dict[str, Any]:
-    """Return the result columns of one row: the scalar fields and the parts of the score."""
+    """Return the result columns of one row: the single values and the components of the score."""
     if isinstance(outcome, TouchstoneError):
         id_of_job = job_id or (outcome.job_id if isinstance(outcome, JobFailed) else None)
         return {"job_id": id_of_job, "error": str(outcome)}
@@ -130,7 +130,7 @@ def flat(outcome: Outcome, job_id: str | None) -> dict[str, Any]:
 
 
 def outcome_of(job: JobMessage) -> Outcome | None:
-    """Return the result of an ended job, or its error. Return None if it has neither."""
+    """Return the result of an ended job, or its error. Return None if the job has neither."""
     if isinstance(job.result, Answered):
         job.result._job = job  # noqa: SLF001 - a result knows its job
         return job.result

@@ -1,4 +1,4 @@
-"""Encoding of requests and decoding of responses: JSON, keys and types of jobs."""
+"""Encodes requests and decodes responses."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def encoded(value: Any) -> bytes:
-    """Return the value as JSON, without unset fields of messages. Raises ValueError with the name
-    of a field that is NaN."""
+    """Return the value as JSON without fields that were not set. Raises ValueError with the name of
+    a field that is NaN."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
     except ValueError:
@@ -81,16 +81,16 @@ def _plain(value: Any) -> Any:
 
 
 def fields_of(request: BaseModel | Fields | None, more: Fields) -> dict[str, Any]:
-    """Return the fields of a message or dict, together with the fields in `more`. Fields in `more`
-    that are None are left out."""
+    """Return the fields of a message or dict, with those in `more` added. Fields in `more` that are
+    None are left out."""
     if isinstance(request, BaseModel):
         request = request.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return {**(request or {}), **{name: value for name, value in more.items() if value is not None}}
 
 
 def query_of(filters: Fields) -> dict[str, Any]:
-    """Return the filters of a list as the API reads them: times in Unix seconds, and metadata as
-    one filter per key. A datetime without a zone is local."""
+    """Return the filters of a list as query parameters. Times become Unix seconds; a datetime
+    without a zone is local."""
     query: dict[str, Any] = {}
     for name, value in filters.items():
         if isinstance(value, Mapping):
@@ -101,7 +101,7 @@ def query_of(filters: Fields) -> dict[str, Any]:
 
 
 def new_key() -> str:
-    """Return a new Idempotency-Key in the form of a structured-header string."""
+    """Return a new random Idempotency-Key."""
     return f'"{uuid.uuid4()}"'
 
 
@@ -111,8 +111,8 @@ def read(message: type[M], answer: Answer) -> M:
 
 
 def job_of(value: Fields) -> JobMessage:
-    """Return a job whose result has the type of its metric. If this version does not know the
-    metric, return a plain job."""
+    """Return the job with its result as a message of the metric's type. If this version does not
+    know the metric, return a plain job."""
     metric, result = str(value.get("metric")), value.get("result")
     kind = models.BatchReport if metric.endswith("-report") else result_types().get(metric)
     if kind is None:
@@ -129,7 +129,7 @@ def result_types() -> dict[str, type[BaseModel]]:
 
 
 class VersionNotice:
-    """Warns once if the service has another major version."""
+    """Warns once if the service has another major version than this client."""
 
     def __init__(self) -> None:
         self._is_told = False

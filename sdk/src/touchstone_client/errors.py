@@ -30,8 +30,8 @@ class TouchstoneError(Exception):
 
 
 class ConnectionFailed(TouchstoneError):
-    """There was no response. `silent` is true if the connection was open but nothing arrived for
-    too long."""
+    """The service did not respond. `silent` is true if the connection was open but nothing arrived
+    for too long."""
 
     def __init__(self, message: str, *, silent: bool = False) -> None:
         super().__init__(message)
@@ -40,16 +40,14 @@ class ConnectionFailed(TouchstoneError):
 
 @dataclass(frozen=True)
 class Fault:
-    """An error in a request. `pointer` is a JSON pointer into the request (RFC 6901), as a URI
-    fragment."""
+    """An error in a request. `pointer` is a JSON pointer into the request (RFC 6901)."""
 
     detail: str
     pointer: str
 
 
 class ApiError(TouchstoneError):
-    """An error response in the form of an RFC 9457 problem. `slug` is the last part of the
-    problem's type, which is stable."""
+    """The service returned an error. `slug` is a short name of the error that does not change."""
 
     def __init__(
         self, status: int, problem: Mapping[str, Any], request_id: str | None = None
@@ -85,8 +83,7 @@ class Conflict(ApiError):
 
 
 class RateLimited(ApiError):
-    """There were too many requests, or a quota is used up. `problem["violated-policies"]` names the
-    limit."""
+    """There were too many requests, or a quota is used up."""
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -99,8 +96,8 @@ class Unavailable(ApiError):
 
 
 class JobFailed(TouchstoneError):
-    """A job ended without a result. `problem` states the reason. `job` is the job, or None for a
-    line of a file."""
+    """A job ended without a result. `problem` states the reason. `job` is None for a line of a
+    file."""
 
     def __init__(self, job_id: str | None, problem: Mapping[str, Any], job: Any = None) -> None:
         self.job_id = job_id
@@ -142,7 +139,8 @@ class TimedOut(TouchstoneError):
 
 
 class InvalidSignature(TouchstoneError):
-    """The signature is invalid, the time is too far from now, or a header is missing."""
+    """A webhook is not authentic: the signature is invalid, a header is missing, or the time is too
+    far from now."""
 
 
 KINDS: dict[int, type[ApiError]] = {
@@ -156,7 +154,7 @@ KINDS: dict[int, type[ApiError]] = {
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
-    """Return the exception for an error response. The keys of `headers` are in lower case."""
+    """Return the exception for an error response. Names in `headers` must be in lower case."""
     try:
         problem = json.loads(body)
     except ValueError:
@@ -168,18 +166,19 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
 
 
 def slug_of(problem: Mapping[str, Any]) -> str:
-    """Return the last part of a problem's type."""
+    """Return the short name of an error, which is the last part of the problem's type."""
     return str(problem.get("type", "about:blank")).replace("#", "/").rpartition("/")[2]
 
 
 def faults_of(problem: Mapping[str, Any]) -> tuple[Fault, ...]:
-    """Return all errors that a problem lists."""
+    """Return all errors that a problem document lists."""
     listed = problem.get("errors") or ()
     return tuple(Fault(str(fault.get("detail")), str(fault.get("pointer"))) for fault in listed)
 
 
 def sentence_of(problem: Mapping[str, Any]) -> str:
-    """Return the title and detail of a problem, or an empty string."""
+    """Return the title and detail of a problem document as a sentence. The string is empty if it
+    has neither."""
     error = problem.get("error")
     if isinstance(error, dict) and error.get("message"):
         return str(error["message"])

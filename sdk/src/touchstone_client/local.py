@@ -1,6 +1,5 @@
-"""A client without servers. Metrics run in this process, with the code of the service. The
-service's package provides that code through its entry point `touchstone.local`. The client itself
-imports nothing from that package."""
+"""A client that needs no servers. The metrics run in this process with the code of the service,
+whose package must be installed."""
 
 from __future__ import annotations
 
@@ -22,11 +21,10 @@ MISSING = "Local() needs the service's own code: pip install -e path/to/touchsto
 
 
 class Engine(Protocol):
-    """The object that the entry point returns: a service in this process."""
+    """The service in this process, as its package provides it."""
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
-        """Return the status and JSON body that the service returns for a request that waits for its
-        job."""
+        """Process a request and its job. Return the HTTP status and JSON body."""
         ...
 
 
@@ -34,9 +32,9 @@ class Local(Touchstone):
     """A client that runs metrics in this process. It has the methods of the metrics, `score`,
     `score_many`, `jobs.create` and `models`.
 
-    Results have the same bytes as from the service. Models are loaded at their first use.
-    `models_file` is a `models.toml`; the default is the embedded models. `device` (cpu, cuda,
-    cuda:1 …) is used for models whose entry has the device `auto`.
+    Results are the same as from the service. Models are loaded when first used. `models_file` is a
+    `models.toml`; the default is the built-in models. `device` (cpu, cuda, cuda:1 …) is used for
+    models whose device is `auto`.
     """
 
     def __init__(
@@ -63,7 +61,7 @@ class Local(Touchstone):
 
 
 class InProcess(Http):
-    """A connection that calls a function instead of using HTTP."""
+    """A connection that calls a function in this process instead of using HTTP."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(Access("http://in-process"))

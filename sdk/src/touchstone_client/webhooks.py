@@ -1,6 +1,5 @@
-"""Verification of webhooks that are signed as in Standard Webhooks, with `event =
-webhooks.verify(body, headers, secret)`. The signature is checked with the standard library only.
-Source: standardwebhooks.com, specification 1.0.0."""
+"""Verification of signed webhooks: `event = webhooks.verify(body, headers, secret)`. The signatures
+follow Standard Webhooks 1.0.0 (standardwebhooks.com). Only the standard library is used."""
 
 from __future__ import annotations
 
@@ -41,9 +40,9 @@ def verify(
     *,
     tolerance: float = TOLERANCE_SECONDS,
 ) -> Event | OtherEvent:
-    """Return the event if the holder of the secret sent it recently. `body` is the raw body, before
-    any parsing. `headers` may have names in any case. `secret` has the form `whsec_…`. `tolerance`
-    is how many seconds the two clocks may differ. Raises InvalidSignature."""
+    """Check the signature of a webhook and return its event. `body` is the raw body, before any
+    parsing. `secret` has the form `whsec_…`. `tolerance` is how many seconds the two clocks may
+    differ. Raises InvalidSignature."""
     by_name = {name.lower(): value for name, value in headers.items()}
     try:
         id, moment, signatures = (
@@ -70,7 +69,7 @@ def verify(
 
 
 def sign(body: bytes, id: str, timestamp: str, secret: str) -> str:
-    """Return the version 1 signature, which is the HMAC-SHA256 of the id, the time and the body."""
+    """Return the signature of a webhook: the HMAC-SHA256 of its id, time and body."""
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except binascii.Error:

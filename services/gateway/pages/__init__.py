@@ -1,7 +1,3 @@
-"""The HTML pages for people.
-
-Suggested reading order: `page_route` (errors, log-in and headers of every page), then the pages
-`home`, `try_it`, `jobs`, `texts`, `batches`, `batch_split`, `new_batches`, `score_again`, `drift`
-and `batch_report`. Last come `result_tables` (any result) and `templates` (the templates, forms and
-cookies). The page of a metric is in the metric's folder: `services/<m>/page.py`.
-"""
+"""The HTML pages of the service. `page_route` has the errors, log-in and headers of every page.
+`result_tables` shows any result as tables. `templates` renders the templates. The page of a single
+metric is in `services/<metric>/page.py`."""

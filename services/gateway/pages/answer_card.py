@@ -1,5 +1,5 @@
 """The summary at the top of a batch's page: one sentence, the worst problems, and what to do next.
-It counts only the lines that match the page's filter."""
+Only lines that match the page's filter count."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ CONTROLS: Mapping[str, Control] = {  # reason for no test → the field of the f
 
 @dataclass(frozen=True)
 class CardItem:
-    """Lines with the same problem, or with the same reason for no test. `query` is the filter for
-    these lines. `control` is the form field that resolves the problem, or None if there is none."""
+    """A group of lines with the same problem, or whose check was not done for the same reason.
+    `query` is the filter that shows the lines. `control` is the form field that resolves the
+    problem, or None."""
 
     name: str
     count: int
@@ -54,8 +55,9 @@ class CardItem:
 
 @dataclass(frozen=True)
 class AnswerCard:
-    """A summary sentence with lists of problems, of untested checks, and of decisions that count
-    as hateful although they name a third class."""
+    """A summary sentence for a batch, with lists of problems and of checks that were not done. It
+    also lists decisions of a third class (neither hateful nor non-hateful) that count as hateful.
+    """
 
     sentence: str
     missing: Sequence[CardItem]
@@ -70,8 +72,8 @@ def card_of(
     counts: CardCounts,
     folded: Mapping[str, int] = {},
 ) -> AnswerCard:
-    """Build the card from the counts of the filtered lines. folded: word of a third class → lines
-    that count as hateful."""
+    """Build the summary from the counts of the filtered lines. `folded` maps each decision of a
+    third class to the number of lines in which it counts as hateful."""
     phrases = {} if contract is None else contract.problems
     problems = {code: counts.problems[code] for code in counts.problems if code in phrases}
     return AnswerCard(
@@ -103,8 +105,9 @@ def card_of(
 
 
 def folded_words(connection: Connection, view: ResultQuery, words: Sequence[str]) -> dict[str, int]:
-    """Return word of a third class → lines of the view whose decision it is, counted as hateful.
-    words: all decisions of the batch."""
+    """Count the lines whose decision is of a third class (neither hateful nor non-hateful) but
+    counts as hateful. `words` holds all decisions of the batch. Returns the number of lines per
+    decision."""
     third_classes = getattr(page(view.metric), "third_classes", None)
     third = third_classes(words) if third_classes is not None else ()
     if not third:
@@ -115,8 +118,7 @@ def folded_words(connection: Connection, view: ResultQuery, words: Sequence[str]
 
 
 def clusters_of(view: ResultQuery, counts: CardCounts) -> list[CardItem]:
-    """Return an item for every failure, worst first, then for every reason why checks were not
-    tested."""
+    """Return one entry per problem, worst first, then one per reason why checks were not done."""
     problems = [
         CardItem(words, counts.problems[code], view.within(("reason", code)), code)
         for code, words in surprising_words(view.metric).items()

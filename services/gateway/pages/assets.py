@@ -1,4 +1,4 @@
-"""Installation of the static files and of all pages in the app."""
+"""Adds the static files and all HTML pages to the application."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ A_YEAR = "public, max-age=31536000, immutable"
 
 
 class Assets(StaticFiles):
-    """Files whose address changes with their content."""
+    """Static files whose address changes with their content, so that browsers can cache them."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Return the file. At its current address it may be cached for a year."""
+        """Return the file. Browsers may cache it for a year if the address is current."""
         response = await super().get_response(path, scope)
         response.headers.update(PAGE_HEADERS)
         address = f"/static/{path}?{scope.get('query_string', b'').decode('latin-1')}"
@@ -63,7 +63,8 @@ class Assets(StaticFiles):
         return response
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """Find the file, or a service's style sheet in the service's folder."""
+        """Find a static file. Style sheets of single metrics are found in the folders of their
+        services."""
         sheet = style_sheet(path)
         return super().lookup_path(path) if sheet is None else (str(sheet), sheet.stat())
 

@@ -1,9 +1,6 @@
-"""The downloads of a batch's page: its lines, its report, and the plots of the report.
-
-The columns of `items.csv` have the same names and order in a file of selected lines. Columns that
-only the table has follow. With texts, such a file has the request's fields and the checks in place
-of the numbers, under names that a new upload recognises.
-"""
+"""The downloads of a batch's page: its lines, its report, and the plots of the report. The lines
+have the same columns as `items.csv`, followed by some that only the page has. With texts, the
+request's fields replace the numbers. Such a file can be uploaded again."""
 
 from __future__ import annotations
 
@@ -73,8 +70,8 @@ REPORT_SECONDS = 10  # that a download waits for a report which is still being m
 
 @dataclass(frozen=True)
 class ExportColumns:
-    """The columns of a file: `numbers` are paths into a result, `keys` metadata keys, and `texts`
-    fields of the request."""
+    """The columns of a downloaded file: `numbers` are paths into a result, `keys` are metadata
+    keys, and `texts` are fields of the request."""
 
     numbers: Sequence[tuple[str, ...]]
     keys: Sequence[str]
@@ -117,7 +114,7 @@ def _text_of(exported: ExportedRow, name: str) -> Any:
 
 
 def text_columns(batch: Batch) -> list[str]:
-    """Return the request's fields that a file with texts has, in the order of the form."""
+    """Return the request's fields that a file with texts contains, in the order of the form."""
     contract = metrics().get(batch.metric)
     if contract is None:
         return []
@@ -131,8 +128,8 @@ def text_columns(batch: Batch) -> list[str]:
 def file_chunks(
     engine: Engine, batch: Batch, view: ResultQuery, ending: str, *, texts: bool = False
 ) -> Iterator[bytes]:
-    """Yield the file, some lines at a time, in the order of the input. No transaction stays open
-    between them. `ending` is `csv` or `jsonl`."""
+    """Yield the file of a batch's lines in pieces, in the order of the input. `ending` is `csv` or
+    `jsonl`."""
     with transaction(engine) as connection:
         keys = result_pages.metadata_keys(connection, view.filter.batch_filter)
     columns = (
@@ -175,7 +172,7 @@ def _to_dict(exported: ExportedRow, batch: Batch, *, texts: bool) -> dict[str, A
 async def results_html(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Return the selected lines and the report as one file, without any user's text."""
+    """Return the selected lines and the report as one HTML file without users' texts."""
     batch = await get_batch(batch_id, gateway, caller)
     owner = caller.owner(gateway.settings)
     return await lines_html(batch, request.query_params.multi_items(), gateway, owner)
@@ -184,7 +181,8 @@ async def results_html(
 async def lines_html(
     batch: Batch, pairs: Sequence[tuple[str, str]], gateway: State, owner: Owner
 ) -> Response:
-    """Return the lines of a view with the report on them. Raises BadInput, NoReport."""
+    """Return the lines that the parameters select, with the report on them, as HTML. Raises
+    BadInput, NoReport."""
     view = query_to_take(batch, batch.tenant, pairs)
     if view.is_whole:
         report = await _finished_report(batch, gateway)
@@ -206,7 +204,7 @@ async def shared_lines(
     token: Annotated[str, Path(pattern="^[0-9a-f]{32}$")],
     gateway: Gateway,
 ) -> Response:
-    """Show the lines of a shared link to anybody who has it. Raises NotThere, NoReport."""
+    """Show the lines of a shared link to anybody who has the link. Raises NotThere, NoReport."""
 
     def read(connection: Connection) -> list[Any]:
         links = saved_views.list_views(connection, tenant, f"shared {metric}").values()
@@ -231,8 +229,8 @@ async def batch_results_file(
     caller: Viewer,
     texts: Literal["", "1"] = "",
 ) -> Response:
-    """Return the selected lines, or all lines that match the filters if none is selected. `texts`
-    includes the texts."""
+    """Return the selected lines as a file. If none is selected, return all lines that match the
+    filters. `texts` adds the texts."""
     batch = await get_batch(batch_id, gateway, caller)
     batch_results.check_final(batch)
     await write_facts(gateway, batch)
@@ -251,7 +249,7 @@ async def batch_plot(
     caller: Viewer,
     theme: Literal["light", "dark"] = "light",
 ) -> Response:
-    """Return a plot of the report. A plot name that the metric does not have fails at once."""
+    """Return a plot of the batch's report as an image."""
     batch = await get_batch(batch_id, gateway, caller)
     contract = reported().get(batch.metric)
     drawn = () if contract is None else contract.batch_plots
@@ -271,8 +269,8 @@ async def batch_plot(
 
 @router.get("/batches/{batch_id}/items.csv")
 async def batch_csv(request: Request, batch_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Return all lines as CSV. Empty columns may be left out. Raises BadInput if the address has
-    filters."""
+    """Return all lines of the batch as CSV, possibly without empty columns. Raises BadInput if the
+    address has filters."""
     batch = await get_batch(batch_id, gateway, caller)
     if request.query_params:
         raise BadInput(
@@ -295,7 +293,7 @@ async def batch_judgements_file(
     gateway: Gateway,
     caller: Viewer,
 ) -> Response:
-    """All judgements of a batch's lines as a file."""
+    """Return all judgements of a batch's lines as a file."""
     batch = await get_batch(batch_id, gateway, caller)
     wanted = JudgementFilter(caller.tenant, batch_id=batch.id)
     return await judgement_routes.as_file(gateway, wanted, form)

@@ -1,5 +1,5 @@
-"""The statistics of a batch as data: a summary, a histogram of the scores, and the parts of the
-score. Verdicts come from the results. Intervals and means come from the report."""
+"""The statistics of a batch: a summary sentence, a histogram of the scores, and the numbers that
+make up the score."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MOST_REASONS = 8  # why results are not tested
 
 @dataclass(frozen=True)
 class Scale:
-    """The range of a score. `chance` is the position of the chance level in the range, from 0 to 1,
-    or None if it depends on the text."""
+    """The range of a score. `chance` is where the score of random decisions lies in the range, from
+    0 to 1. It is None if it depends on the text."""
 
     low: float
     high: float
@@ -29,9 +29,9 @@ class Scale:
 
 @dataclass(frozen=True)
 class PartRow:
-    """A part of the score over the batch. `interval` comes from the report. `undefined` and
-    `not_applicable` are shares of the results, or None if unknown. If only `undefined` is known, it
-    includes both."""
+    """One component of the score, over the whole batch. `interval` comes from the report.
+    `undefined` and `not_applicable` are shares of the results, or None if unknown. If only
+    `undefined` is known, it includes both."""
 
     term: Term
     interval: Mapping[str, Any]
@@ -39,7 +39,7 @@ class PartRow:
     not_applicable: float | None = None
 
     def place(self, value: float | None) -> float | None:
-        """Return the position of a value in the part's range, from 0 to 1."""
+        """Return where a value lies between the lowest and highest possible value, from 0 to 1."""
         if value is None or self.term.range is None:
             return None
         low, high = self.term.range
@@ -48,7 +48,7 @@ class PartRow:
 
 @dataclass(frozen=True)
 class BatchOutcome:
-    """The finding over the lines of a view, with its pictures."""
+    """The conclusion about the selected lines of a batch, with the charts for it."""
 
     sentences: Sequence[str]
     histogram: HistogramBars | None
@@ -62,8 +62,7 @@ def outcome_of(
     why: Mapping[str, int],
     report: Mapping[str, Any] | None,
 ) -> BatchOutcome:
-    """Return the finding over a batch. `report` is the finished report, or None while it is being
-    computed."""
+    """Return the conclusion about a batch. `report` is None while it is being computed."""
     codes = () if contract is None else contract.problems
     problems = {code: counts.reasons[code] for code in codes if code in counts.reasons}
     return BatchOutcome(
@@ -81,7 +80,7 @@ def outcome_of(
 def _sentences(
     contract: ReportedContract | None, tally: ResultTally, report: Mapping[str, Any]
 ) -> list[str]:
-    """Return the finding as sentences. A service that is not a metric writes its own."""
+    """Return the conclusion as sentences. A service that is not a metric writes its own."""
     metric = contract if isinstance(contract, MetricContract) else None
     if metric is None and report.get("finding"):
         return [str(report["finding"])]
@@ -103,7 +102,7 @@ def _histogram(contract: ReportedContract | None, counts: ResultCounts) -> Histo
 
 
 def scale_of(contract: ReportedContract | None) -> Scale:
-    """Return the scale of a metric's score."""
+    """Return the range of a metric's score."""
     edges = edges_of(contract)
     low, high = edges[0], edges[-1]
     facts = None if contract is None else contract.facts

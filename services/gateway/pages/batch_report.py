@@ -1,9 +1,8 @@
-"""A batch report as a page or as one HTML file: captioned tables with all its data.
+"""A batch report as a page or as one HTML file, in tables with captions.
 
-A record of single values becomes a table of two columns. Records of the same kind become rows of a
-table. Nested records have their own tables. Charts from the `design` of a metric's `page.py` come
-before the tables. If a report has many charts of a kind, for example one per ICE configuration, a
-page draws only a few of them. A file draws all.
+Single values become a table of two columns. Records of the same kind become the rows of a table.
+The charts that a metric defines come before the tables. If there are many charts of a kind, a page
+draws only some of them. A file draws all.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ SHEETS = ("site.css", "batch.css")
 
 
 def design_of(metric: str, report: Record | None) -> list[Block]:
-    """Return the charts of this report in order. The list is empty without a report."""
+    """Return the charts of this report in order, or an empty list without a report."""
     design = getattr(page(metric), "design", None)
     if design is None or report is None:
         return []
@@ -70,8 +69,8 @@ def design_of(metric: str, report: Record | None) -> list[Block]:
 
 @dataclass(frozen=True)
 class ChartsAtOnce:
-    """The charts that a page draws. `shown` holds their numbers, counted from 1. `others` links to
-    the other groups of charts, with one (first, last, address) tuple per group."""
+    """The charts that a page draws at once. `shown` holds their numbers, counted from 1. `others`
+    links to the other groups of charts as (first, last, address)."""
 
     blocks: Sequence[Block]
     shown: tuple[int, int] = (0, 0)
@@ -83,7 +82,7 @@ def charts_at_once(
     blocks: Sequence[Block], first: int, address: Callable[[int], str]
 ) -> ChartsAtOnce:
     """Return the group of charts that contains the chart at index `first`. `address` returns the
-    page address for a chart index."""
+    page address for a chart."""
     count = max(
         (number + 1 for block in blocks if (number := _number(block)) is not None), default=0
     )
@@ -127,7 +126,7 @@ class TableEntry:
 
 
 def tables_of(report: Message | Record) -> list[ReportTable]:
-    """Return tables for the part of a report that is specific to its metric."""
+    """Return tables of the results that only this metric's reports have."""
     entries = [entry for entry in _entries(report) if entry.name.replace(" ", "_") not in ELSEWHERE]
     wanted = [entry for entry in entries if entry.name not in ASKED_FOR or entry.value]
     return list(_record(wanted, ""))
@@ -282,8 +281,8 @@ class ReportSummary:
 
 
 def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportSummary:
-    """Return the report as its page shows it. Plots are embedded in the page if `inside`, otherwise
-    linked. A report that does not fit its contract is shown unchanged."""
+    """Return the report for its page. With `inside`, plots are embedded in the page, otherwise
+    linked. A report of an unknown form is shown unchanged."""
     metric, contract = metrics().get(batch.metric), reported().get(batch.metric)
     score: Interval | None = None
     whole: Message | Record = report
@@ -327,8 +326,8 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
 
 @dataclass(frozen=True)
 class FileLines:
-    """The lines in a file. rows: the first of the chosen lines. counts,
-    why, provenance: of all chosen lines."""
+    """The batch lines in an HTML file. `rows` holds the first of the chosen lines. `counts`, `why`
+    and `provenance` describe all chosen lines."""
 
     rows: Sequence[ResultRow]
     counts: ResultCounts
@@ -337,7 +336,7 @@ class FileLines:
 
 
 def file_of(batch: Batch, report: dict[str, Any], lines: FileLines) -> str:
-    """Return the report as one HTML file without scripts, external content, or users' texts."""
+    """Return the report as one HTML file without scripts, external content or users' texts."""
     contract = reported().get(batch.metric)
     sheets = "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
     return render(

@@ -1,6 +1,6 @@
-"""A batch split by a column or metadata key: for each value, the mean with its interval. Counts and
-means are shown at once. Intervals and the test come from a job of `POST /v1/reports` with `by`, so
-that page and API agree. The first view of the page starts this job."""
+"""The results of a batch split by a column or metadata key. Each value has its mean and interval.
+Counts and means are shown at once. Intervals and the test come from the same report that `POST
+/v1/reports` with `by` computes. It is started when the page is first opened."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ Counted = Mapping[str, Mapping[str, int]]  # column → value → rows
 
 @dataclass(frozen=True)
 class SplitRow:
-    """The results of the lines with one value. `value` is its display form. `undefined` is the
-    share of results without a score. `address` shows these lines and is empty if the value is too
-    long for a filter."""
+    """The results of the lines with one value. `value` is as displayed. `undefined` is the share of
+    results without a score. `address` shows these lines; it is empty if the value is too long for a
+    filter."""
 
     value: str
     results: int
@@ -59,8 +59,8 @@ class SplitRow:
 
 @dataclass(frozen=True)
 class BatchSplit:
-    """The split as the page shows it. `job` computes the intervals. `pairs` holds differences of
-    means (second minus first) with Holm's p-values."""
+    """The results by value, as the page shows them. `job` computes the intervals. `pairs` holds
+    differences of means (second minus first) with p-values corrected by Holm's method."""
 
     by: str
     rows: tuple[SplitRow, ...]
@@ -72,8 +72,8 @@ class BatchSplit:
 
     @property
     def cautions(self) -> list[str]:
-        """Return reasons to doubt that the values cause the difference of the means. For example,
-        texts of different markets differ by nature, since the market is a property of the text."""
+        """Return reasons why the differences may have other causes than the values. For example,
+        texts of different markets differ anyway."""
         sentences, split = [], self.found
         over_texts = split is not None and (split.within_texts or self.by == "model")
         if split is not None and over_texts and (split.common_texts or 0) < (split.texts or 0):
@@ -96,16 +96,16 @@ class BatchSplit:
 
 
 def split_keys(view: ResultQuery, keys: Mapping[str, int], counted: Counted) -> dict[str, str]:
-    """Return the columns and metadata keys with 2 to 50 values, as a mapping from key to display
-    name."""
+    """Return the columns and metadata keys by which the results can be split, with their display
+    names. They have 2 to 50 values."""
     columns = {name: said for name, said in COLUMNS.items() if len(counted.get(name, ())) > 1}
     known = columns | metadata_split_keys(keys)
     return known or ({view.split: view.split} if view.split else {})
 
 
 def metadata_split_keys(keys: Mapping[str, int]) -> dict[str, str]:
-    """Return a mapping from split key to display name. `keys` maps each metadata key to its number
-    of values."""
+    """Return the metadata keys by which the results can be split, with their display names. `keys`
+    maps each metadata key to its number of values."""
     return {f"metadata.{key}": key for key, values in keys.items() if FEWEST <= values <= MOST}
 
 
@@ -115,7 +115,7 @@ MOST = result_pages.MOST_VALUES
 async def split_of(
     batch: Batch, gateway: State, caller: Caller, view: ResultQuery
 ) -> BatchSplit | None:
-    """Return the split of the view's lines by the address's key; None without one."""
+    """Return the results split by the key in the page's address, or None if it has no key."""
     contract = metrics().get(batch.metric)
     if not view.split or contract is None:
         return None

@@ -1,8 +1,6 @@
-"""`/batches` lists batches; `/batches/{id}` shows progress, then the answer and the worst lines.
-
-The address of the page is its view. `/batches/{id}/statistics` has the report on
-its lines, and `batch_downloads` the files.
-"""
+"""The pages of batches. `/batches` lists them. `/batches/{id}` shows the progress of a batch, then
+its results and worst lines. `/batches/{id}/statistics` shows the report. The address of a page
+contains its filters."""
 
 from __future__ import annotations
 
@@ -92,7 +90,7 @@ async def batch_list(
 
 
 async def file_names(listed: Sequence[Batch], gateway: State, caller: Caller) -> dict[str, str]:
-    """Return the name of each batch's uploaded file, if it is still known."""
+    """Return the names of the uploaded files of these batches, as far as known."""
     ids = [batch.input_file_id for batch in listed]
     names = await gateway.in_ledger(lambda one: files.names_of(one, ids, caller.tenant))
     known = {
@@ -106,7 +104,7 @@ FACT_SECONDS = 0.3  # of a first look at a large batch; the rest is read while t
 
 @dataclass(frozen=True)
 class BatchReportState:
-    """The batch's report, or the job that computes it, or the reason why there is none."""
+    """The state of a batch's report: the report, the job that computes it, or why there is none."""
 
     summary: ReportSummary | None = None
     report: dict[str, Any] | None = None
@@ -121,8 +119,8 @@ class BatchReportState:
 
 @dataclass(frozen=True)
 class Results:
-    """The results of a batch as the page shows them. `complete` means that every line has its
-    row."""
+    """The results of a batch as the page shows them. `complete` means that all results are ready to
+    show."""
 
     view: ResultQuery
     rows: list[ResultRow]
@@ -192,10 +190,8 @@ async def batch_statistics(
     caller: Viewer,
     charts: Annotated[int, Query(ge=0, lt=LARGEST)] = 0,
 ) -> Response:
-    """The report over the lines of a view: means with intervals, charts, and a split by any value.
-
-    charts: the first one to draw of many of a kind.
-    """
+    """Show the report on the selected lines of a batch: means with intervals, charts, and a split
+    by any value. `charts` is the first chart to draw if there are many."""
     batch = await get_batch(batch_id, gateway, caller)
     if not batch.is_final or not batch.total:
         return RedirectResponse(f"/batches/{batch.id}", 303)
@@ -253,7 +249,7 @@ def _elapsed_time(batch: Batch) -> float | None:
 async def stream_batch(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Stream the events of the batch. The stream ends when the page can show every line."""
+    """Stream the events of the batch until the page can show every line."""
 
     async def read() -> Batch:
         batch = await get_batch(batch_id, gateway, caller)
@@ -335,8 +331,7 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
 
 
 async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSummary:
-    """Return the summary of all results, without filters. If `complete`, every line has its row, so
-    the summary is cached."""
+    """Return the summary of all results, ignoring filters. It is cached once `complete`."""
     wanted = parse_query(batch, batch.tenant, ()).filter
     edges = edges_of(reported().get(batch.metric))
     known = gateway.summaries.get(batch.id) if complete else None

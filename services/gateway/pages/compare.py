@@ -1,9 +1,6 @@
-"""The page `/compare`, which compares two batches, or parts of them, on the same texts, or up to
-five with one baseline.
-
-It shows a report with `against`. In its address, `verdicts=left,right` comes from a link in the
-page's table, and all other parameters from its form. Unreadable parameters are ignored and listed.
-"""
+"""The page `/compare`. It compares two batches, or parts of them, on the same texts. It can also
+compare up to five with one baseline. In the page's address, `verdicts=left,right` comes from a link
+in the table and all else from the form. Invalid parameters are ignored and listed."""
 
 from __future__ import annotations
 
@@ -94,8 +91,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class PairQuery:
-    """The pairs that an address selects. `query` holds the parameters that are used. `ignored`
-    lists the other parameters with reasons."""
+    """The pairs of results that the page's address selects. `query` holds the parameters that are
+    used. `ignored` lists the others with reasons."""
 
     filter: PairFilter
     query: tuple[Pair, ...]
@@ -104,7 +101,7 @@ class PairQuery:
 
     @property
     def filter_values(self) -> dict[str, str]:
-        """Return a mapping from field name to value for the form."""
+        """Return the filter of each form field."""
         return {name: value for name, value in self.query if name != "meta"}
 
     @property
@@ -119,8 +116,8 @@ def parse_pair_query(
     sent: Sequence[Pair],
     address: str,
 ) -> PairQuery:
-    """Parse the filters of this page. `sent` holds the parameters of its address. `address` is the
-    page's address without filters."""
+    """Parse the filters of the comparison page. `sent` holds the parameters in its address.
+    `address` is the address without them."""
     left, right = batches
     named = ("chance", *metric.parts)
     ranges = frozenset(f"{name}_{end}" for name in named for end in ("from", "to"))
@@ -202,8 +199,8 @@ def _between(values: Mapping[str, str], name: str) -> Bounds:
 
 @router.get("/compare")
 async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Show the comparison, or a form to choose its sides. A comparison is a job, which a key that
-    may only review cannot create."""
+    """Show the comparison, or a form to choose the two sides. A comparison is a job; a key that may
+    only review cannot create it."""
     check_scope(caller, "batch")
     query = request.query_params
     if any(query.get(name) is not None for name in PARTS):
@@ -305,7 +302,8 @@ async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
 
 @router.post("/compare/again")
 async def repeat_batch(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Create a batch over the same file with this version of the metric, and go to its page."""
+    """Score the same file again with the current version of the metric, and go to the new batch's
+    page."""
     check_scope(caller, "batch")
     form = await checked_form(request)
     old = await find_batch(form.get("batch", ""), gateway, caller.tenant)
@@ -430,7 +428,7 @@ async def _rows(
 
 @router.get("/compare/pairs.csv")
 async def pairs_file(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Return the selected pairs of two sides as a file, largest change first, without texts."""
+    """Return the selected pairs of results as a file, largest change first, without texts."""
     check_scope(caller, "batch")
     query = request.query_params
     named = [query.get(name, "") for name in ("left", "right")]

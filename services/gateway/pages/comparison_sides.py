@@ -1,6 +1,6 @@
-"""The sides of a comparison, as written in an address: batches, or parts of them. A side is
-`batch_…` for a batch, `batch_…:model=NAME` for the results of one model, or
-`batch_…:metadata.KEY=VALUE` for the lines with this metadata value."""
+"""The batches, or parts of batches, that a comparison compares (its sides), as written in the
+page's address. A side is `batch_…` for a whole batch, `batch_…:model=NAME` for the results of one
+model, or `batch_…:metadata.KEY=VALUE` for the lines with this metadata."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ MOST_OFFERED_NAME = 100  # characters
 
 @dataclass(frozen=True)
 class CompareSide:
-    """A batch, or the lines of a batch in which `key` has the value `value`. The key is `model` or
-    `metadata.<key>`. `file` is the name of the batch's file, if known. If `is_alike`, another side
-    has the same name, so the id is shown as well."""
+    """One side of a comparison: a batch, or its lines in which `key` has the value `value`. `key`
+    is `model` or `metadata.<key>`. `file` is the name of the uploaded file, if known. `is_alike`
+    means that another side has the same name, so the id is shown too."""
 
     batch: Batch
     key: str = ""
@@ -60,7 +60,7 @@ class CompareSide:
 
     @property
     def filter(self) -> ResultFilter:
-        """The filter that selects the side's lines."""
+        """The filter that selects the lines of this side."""
         equal = {} if self.model is None else {"model": self.model}
         return ResultFilter(
             tenant=self.batch.tenant, batch_id=self.batch.id, equal=equal, metadata=self.metadata
@@ -68,12 +68,12 @@ class CompareSide:
 
     @property
     def report_part(self) -> dict[str, Any]:
-        """The fields that select this part in a report request."""
+        """The fields of a report request that select this side's lines."""
         return {"of_model": self.model, "of_metadata": self.metadata}
 
     @property
     def address(self) -> str:
-        """The side as written in the page's address."""
+        """This side of the comparison as written in the page's address."""
         return f"{self.batch.id}:{self.key}={self.value}" if self.key else self.batch.id
 
     @property
@@ -89,15 +89,15 @@ class CompareSide:
 
     @property
     def name(self) -> str:
-        """The display name of the side."""
+        """The display name of this side of the comparison."""
         if self.key and not self.value:
             return f"empty {self.key.removeprefix(OWN)}"
         named = self.value or self.batch_name
         return f"{named} (…{self.batch.id[-SHORT:]})" if self.is_alike else named
 
     def is_within(self, other: CompareSide) -> bool:
-        """Return True if the other side contains all lines of this side. Only batch, key and value
-        are compared."""
+        """Return True if the other side contains all lines of this side. Only the batch, key and
+        value are compared."""
         part = self.key, self.value
         return self.batch.id == other.batch.id and (
             not other.key or part == (other.key, other.value)
@@ -106,21 +106,21 @@ class CompareSide:
 
 @dataclass(frozen=True)
 class OfferedPart:
-    """A part of a batch that a form offers. `key` is `model` or `metadata.<key>`."""
+    """A part of a batch that can be chosen in a form. `key` is `model` or `metadata.<key>`."""
 
     key: str
     value: str
 
     @property
     def part(self) -> str:
-        """The part as written in the form."""
+        """The part of the batch as written in the form."""
         return f"{self.key}={self.value}"
 
 
 @dataclass(frozen=True)
 class CompareForm:
-    """The form's input as sent. `refused` maps the name of a side to the reason why it is invalid.
-    `offered` maps it to the parts that its batch has."""
+    """The submitted form of a comparison. `refused` maps an invalid side to the reason. `offered`
+    maps a side to the parts that its batch has."""
 
     sides: Mapping[str, str]
     more: Sequence[str] = ()
@@ -136,8 +136,8 @@ class CompareForm:
 
 @dataclass(frozen=True)
 class CompareQuery:
-    """Two or more sides to compare, the first of `rights` first. `by` is empty or one of `keys`, by
-    which the difference is also split. `keys` maps keys to display names."""
+    """The sides to compare; the first of `rights` is shown first. The difference is also split by
+    the key `by`, unless that is empty. `keys` maps the possible keys to display names."""
 
     left: CompareSide
     rights: Sequence[CompareSide]
@@ -150,14 +150,14 @@ class CompareQuery:
 
     @property
     def address(self) -> str:
-        """The page's address without the parameters that select pairs or one comparison."""
+        """The page's address without the parameters that select single pairs or comparisons."""
         sides = [("left", self.left.address), *(("right", side.address) for side in self.rights)]
         return f"/compare?{urlencode(sides + ([('by', self.by)] if self.by else []))}"
 
 
 def sides_of_form(query: QueryParams) -> list[tuple[str, str]]:
-    """Return (parameter, side) pairs from the form. For the first two sides, the part comes from
-    the adjacent form field."""
+    """Return the sides in the form as (parameter, side) pairs. Parts of the first two sides have
+    form fields of their own."""
     rights = [side.lstrip() for side in query.getlist("right")]
     named = {"left": query.get("left", "").lstrip(), "right": rights[0] if rights else ""}
     for beside, name in PARTS.items():
@@ -169,7 +169,7 @@ def sides_of_form(query: QueryParams) -> list[tuple[str, str]]:
 
 
 async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:
-    """Return the side with this name. Raises UnknownBatch."""
+    """Return the batch, or part of a batch, with this name. Raises UnknownBatch."""
     batch_id, _, part = named.lstrip().replace("\0", "").partition(":")
     batch = await find_batch(batch_id.strip(), gateway, caller.tenant)
     if not part:
@@ -202,7 +202,7 @@ def _readings(part: str) -> list[tuple[str, str]]:
 async def named_sides(
     sides: Sequence[CompareSide], gateway: State, caller: Caller
 ) -> list[CompareSide]:
-    """Return the sides with the names of their files. Sides with equal names are marked."""
+    """Return the sides with the names of their files. Sides with equal names are marked as such."""
     known = [side.batch for side in sides if "scored_again" not in side.batch.metadata]  # no file
     called = await file_names(known, gateway, caller)
     named = [replace(side, file=called.get(side.batch.id, "")) for side in sides]
@@ -213,8 +213,7 @@ async def named_sides(
 
 
 async def write_side_facts(sides: Sequence[CompareSide], gateway: State) -> None:
-    """Write the index of results for each batch once. For parts, `side_of` has already written
-    it."""
+    """Prepare the results of each side's batch for searching."""
     looked_at = {side.batch.id for side in sides if side.key}
     for batch in {side.batch.id: side.batch for side in sides}.values():
         if batch.id not in looked_at:
@@ -222,10 +221,10 @@ async def write_side_facts(sides: Sequence[CompareSide], gateway: State) -> None
 
 
 async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[OfferedPart]:
-    """Return the parts of a batch that `side_of` accepts: its models if there are several, and its
-    metadata values. Keys with few values come first, since these usually distinguish systems. Keys
-    with a different value in each line are left out. Return an empty list if the batch does not
-    exist."""
+    """Return the parts of a batch that can be compared: its models if there are several, and its
+    metadata values. Keys with few values come first, since they usually distinguish systems. Keys
+    with a different value in each line are left out. The list is empty if there is no such batch.
+    """
     try:
         batch = await find_batch(batch_id, gateway, caller.tenant)
     except UnknownBatch:
@@ -270,8 +269,7 @@ def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
 
 
 def slice_keys(known: ResultSummary) -> dict[str, str]:
-    """Return the keys by which the difference can be split, as a mapping from key to display
-    name."""
+    """Return the keys by which the difference can be split further, with their display names."""
     keys = {name: told for name, told in metadata_split_keys(known.keys).items() if _is_split(name)}
     return keys | {name: told for name, told in COLUMNS.items() if name not in ("model", "variant")}
 
@@ -290,15 +288,15 @@ ALIKE = ("variant", "null")  # what both sides must have been scored with
 
 @dataclass(frozen=True)
 class RepeatedSide:
-    """A side that must be scored again. If `like` is given, its settings are used. Otherwise only
-    the version changes."""
+    """A side that must be scored again. If `like` is given, the settings of that side are used.
+    Otherwise only the version changes."""
 
     side: CompareSide
     like: CompareSide | None = None
 
     @property
     def query(self) -> str:
-        """The filter for its lines, as written in the address of the batch's page."""
+        """The filter for the side's lines, as written in the address of the batch's page."""
         name = "meta" if self.side.metadata else self.side.key
         value = f"{self.side.key.removeprefix(OWN)}={self.side.value}"
         named = {name: value if self.side.metadata else self.side.value} if name else {}
@@ -308,9 +306,9 @@ class RepeatedSide:
 async def sides_to_repeat(
     sides: Sequence[CompareSide], gateway: State, caller: Caller
 ) -> list[RepeatedSide]:
-    """Return the sides that another version of the service scored. If there are none, return both
-    sides of each pair that differs in variant or null distribution, each with the other's settings.
-    """
+    """Return the sides that must be scored again before they can be compared. These are the sides
+    that another version of the service scored. If there are none, return both sides of each pair
+    with different settings, each with the settings of the other."""
     current = metrics()[sides[0].batch.metric].version
     left, *rights = sides
 
@@ -335,15 +333,14 @@ async def sides_to_repeat(
 
 
 def settings_of(connection: Connection, side: CompareSide) -> dict[str, Any]:
-    """Return the settings listed in `ALIKE` from the side's first line, or an empty dictionary if
-    no line was kept."""
+    """Return the settings that both sides must share, read from the side's first line. The
+    dictionary is empty if no line was kept."""
     rows = result_exports.requests_of(connection, side.filter, 0, 1)
     return split_settings(rows[0].request)[0] if rows else {}
 
 
 def split_settings(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return two dictionaries: the fields that both sides must share (variant and null
-    distribution), and all others."""
+    """Split the settings of a request into those that both sides must share and all others."""
     alike = {name: request[name] for name in ALIKE if request.get(name) is not None}
     own = {name: value for name, value in request.items() if name not in ALIKE}
     if isinstance(options := request.get("options"), Mapping):

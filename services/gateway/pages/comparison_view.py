@@ -1,9 +1,6 @@
-"""A finished comparison as its page shows it: a conclusion in one sentence, and pairs in words.
-
-The report's numbers are shown unchanged. Every difference is new minus baseline, that is right
-minus left. The right batch is the one reported on, and the left one its `against`. A side is called
-better only if the corrected test supports it and no problem is more frequent on that side.
-"""
+"""A finished comparison as its page shows it: a conclusion in one sentence, and the pairs of
+results. Every difference is right minus left, where left is the baseline. A side is called better
+only if the corrected test supports it and it has no problem more often."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ PartChange = tuple[str, float | None, float | None]  # its name, before or left,
 
 @dataclass(frozen=True)
 class ComparedPart:
-    """A number of the report for both systems."""
+    """A number of the report, with its value for both systems."""
 
     name: str
     term: Term | None
@@ -47,8 +44,8 @@ class ComparedPart:
 
 @dataclass(frozen=True)
 class ProblemRow:
-    """A problem, with the number of pairs in which only one side has it. `p` is corrected by Holm's
-    method."""
+    """A problem of explanations, with the number of pairs in which only one result has it. `p` is
+    corrected by Holm's method."""
 
     name: str
     only_left: int
@@ -70,8 +67,8 @@ class PairRow:
 
 @dataclass(frozen=True)
 class CompareContext:
-    """The data of the comparison page. `address` is the page's address without the parameters that
-    select pairs."""
+    """The data of the comparison page. `address` is its address without the parameters that select
+    pairs."""
 
     sentences: Sequence[str]
     parts: Sequence[ComparedPart]
@@ -83,8 +80,8 @@ class CompareContext:
 
     @property
     def untested(self) -> tuple[int, int]:
-        """Return two counts: pairs whose left result is `not_tested`, and pairs whose right result
-        is."""
+        """Return how many pairs have no test result on the left side, and how many on the right
+        side."""
         words = [(left, right, pairs) for (left, right), pairs in self.verdicts.items()]
         return (
             sum(pairs for left, _, pairs in words if left == "not_tested"),
@@ -92,15 +89,15 @@ class CompareContext:
         )
 
     def of_verdicts(self, left: str, right: str) -> str:
-        """Return the address of the page with only the pairs that have these verdicts."""
+        """Return the address that shows only the pairs with these two verdicts."""
         return f"{self.address}&{urlencode({'verdicts': f'{left},{right}'})}#pairs"
 
 
 def compare_context(
     metric: MetricContract, result: Json, names: tuple[str, str], address: str
 ) -> CompareContext:
-    """Return the page's data. `result` is a `SystemComparison` whose first system is the right
-    side. `names` are (left, right)."""
+    """Return the data of the comparison page. In `result`, the first system is the right side.
+    `names` are (left, right)."""
     known = terms().of(metric.name)
     return CompareContext(
         sentences=_sentences(result, names, metric),
@@ -234,9 +231,8 @@ def pair_rows(
     lines: Mapping[str, int],
     paths: Mapping[str, str],
 ) -> list[PairRow]:
-    """Return the rows of the pairs. `pairs` holds (custom id, left job, right job). `lines` maps
-    right jobs to their lines, and `paths` maps names of parts to paths. With fewer pairs, more of
-    each explanation is shown."""
+    """Return the table rows for the pairs. `pairs` holds (custom id, left job, right job). `lines`
+    maps right jobs to their lines. `paths` maps names of numbers to their places in a result."""
     return [
         PairRow(
             custom_id,
@@ -254,8 +250,7 @@ def pair_rows(
 def part_changes(
     paths: Mapping[str, str], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[PartChange]:
-    """Return the changes of the parts in the order of `paths`, which come from
-    `MetricContract.parts`."""
+    """Return how each number that makes up the score changed, in the order of `paths`."""
     return [(name, _at(before, path), _at(after, path)) for name, path in paths.items()]
 
 

@@ -1,13 +1,12 @@
-"""The page `/drift`, which tests if scores have changed between a reference window and the current
-window.
+"""The page `/drift`, which tests if scores changed between a reference period and the current
+period.
 
-The numbers come from `score_hours`, which keeps sums and counts but no results, and keeps them for
-longer than the jobs.
+The numbers come from hourly sums, which are kept longer than the jobs. The difference of means
+follows Welch (1947), with normal quantiles. Results of the same text count as independent.
 
-Difference of means: Welch (1947), with normal quantiles. Results of the same text count as
-independent, since `score_hours` keeps no texts. PSI: Siddiqi (2006), over B bins of the metric's
-range. For windows of n and m scores without a change, it is about (1/n + 1/m) times chi-square with
-B - 1 degrees of freedom. Source: Yurdakul & Naranjo (2020), J. Risk Model Validation 14.
+The population stability index (PSI; Siddiqi, 2006) compares the histograms of n and m scores in B
+bins. Without a change it is about (1/n + 1/m) times chi-square with B - 1 degrees of freedom
+(Yurdakul & Naranjo, 2020).
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ Found = dict[ScoreSource, ScoreSums]
 
 @dataclass(frozen=True)
 class ScoreShift:
-    """The change between two windows, later minus earlier. `low` and `high` bound the difference of
-    the means at level 0.95, or are None for too few scores. `psi_chance` is the PSI that two
-    samples of these sizes exceed by chance once in twenty times. `undefined` is the difference of
-    the shares without a score, with its interval."""
+    """The change between two periods, later minus earlier. `low` and `high` are the 95 % interval
+    of the difference of the means, or None for too few scores. `psi_chance` is the population
+    stability index that equal periods exceed once in twenty times. `undefined` is the change in the
+    share without a score."""
 
     earlier: ScoreSums
     later: ScoreSums
@@ -72,13 +71,12 @@ class ScoreShift:
 
     @property
     def has_changed_shape(self) -> bool:
-        """Return True if the histograms of the two windows differ more than expected by chance."""
+        """Return True if the histograms of the two periods differ more than expected by chance."""
         return self.psi is not None and self.psi_chance is not None and self.psi > self.psi_chance
 
 
 def score_shift(earlier: ScoreSums, later: ScoreSums) -> ScoreShift:
-    """Compare two windows. No difference is computed if either window has fewer than FEWEST
-    scores."""
+    """Compare two periods. No difference is computed if either has fewer than FEWEST scores."""
     if min(earlier.scored, later.scored) < FEWEST:
         return ScoreShift(earlier, later)
     # Newcombe (1998), Statistics in Medicine 17, method 10: Wilson's ends combined
@@ -116,16 +114,16 @@ def _bin_pairs(bins: list[int], other: list[int]) -> list[tuple[float, float]]:
 
 
 def psi(earlier: list[int], later: list[int]) -> float:
-    """Return the population stability index: the sum of (p - q) ln(p / q) over the shares p and q
-    of each bin. It is at least 0."""
+    """Return the population stability index of two histograms: the sum of (p - q) ln(p / q), where
+    p and q are the shares in each bin. It is at least 0."""
     pairs = _bin_pairs(earlier, later)
     before, after = sum(a for a, _ in pairs), sum(b for _, b in pairs)
     return sum((b / after - a / before) * math.log((b / after) / (a / before)) for a, b in pairs)
 
 
 def psi_threshold(earlier: list[int], later: list[int]) -> float:
-    """Return the PSI that is exceeded once in twenty times if nothing has changed. The chi-square
-    quantile follows Wilson and Hilferty (1931)."""
+    """Return the population stability index that is exceeded once in twenty times if nothing
+    changed. The chi-square quantile is approximated as in Wilson and Hilferty (1931)."""
     degrees = max(len(_bin_pairs(earlier, later)) - 1, 1)
     spread = 2 / (9 * degrees)
     quantile = degrees * (1 - spread + NormalDist().inv_cdf(LEVEL) * math.sqrt(spread)) ** 3
@@ -134,8 +132,8 @@ def psi_threshold(earlier: list[int], later: list[int]) -> float:
 
 @dataclass(frozen=True)
 class DriftRow:
-    """The drift of one metric and model. `changed` lists later versions and variants that the
-    reference window does not have."""
+    """The change in scores of one metric and model. `changed` lists versions and variants that are
+    new in the later period."""
 
     metric: str
     model: str
@@ -147,7 +145,7 @@ class DriftRow:
 
     @property
     def has_scores(self) -> bool:
-        """Return True if either window has a score."""
+        """Return True if either period has a score."""
         return bool(self.found.earlier.scored or self.found.later.scored)
 
 
@@ -160,7 +158,7 @@ async def drift_page(
     reference: Annotated[int, Query(ge=1, le=365), InDigits] = 28,
     metric: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
-    """Show every metric and model with scores in the window."""
+    """Show the change in scores for every metric and model used in the period."""
     check_scope(caller, "score")
     if metric and metric not in metrics():
         raise UnknownMetric(f"there is no metric {metric!r}; there are: {', '.join(metrics())}")
@@ -169,7 +167,7 @@ async def drift_page(
     begin = since - timedelta(days=reference)
 
     def read(connection: Connection) -> tuple[Found, Found, datetime | None]:
-        """Return both windows, and the last hour with a result."""
+        """Return both periods, and the last hour with a result."""
         earlier = score_hours.sums_of(connection, caller.tenant, begin, since)
         later = score_hours.sums_of(connection, caller.tenant, since, until)
         return earlier, later, score_hours.last_hour(connection, caller.tenant, metric)
@@ -195,7 +193,7 @@ async def drift_page(
 
 
 def drift_rows(earlier: Found, later: Found) -> list[DriftRow]:
-    """Return one row per metric and model with results in the later window, rows with a shift
+    """Return one row per metric and model with results in the later period. Rows with a change come
     first."""
     earlier, later = (
         {source: sums for source, sums in found.items() if sums.results}
@@ -225,7 +223,7 @@ def _row(metric: str, model: str, earlier: Found, later: Found) -> DriftRow:
 
 
 def sentence_of(shift: ScoreShift) -> str:
-    """Return the shift in words. A score is said to have moved only if the interval excludes 0."""
+    """Return the change in words. It says that the score moved only if the interval excludes 0."""
     if shift.difference is None:
         before, now = shift.earlier.scored, shift.later.scored
         counts = f"{before:,} before and {now:,} now"

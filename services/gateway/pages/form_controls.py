@@ -1,9 +1,8 @@
-"""Form controls for the fields of a request, built from its schema. Texts have separate inputs.
+"""Form inputs for the fields of a request, built from its schema. Texts have separate inputs.
 
-An empty control is not sent, so that the default applies, which the form shows. A nested message is
-a group of controls named by path (`trace.span_id`). The parts of `options` are treated like fields.
-A list is a table, except that a list of passages or words has one entry per line. Values that no
-control can show are edited as JSON.
+An empty input is not sent, so the default applies. A nested message becomes a group of inputs named
+by path (`trace.span_id`). A list becomes a table, or one line per entry for passages and words.
+Other values are edited as JSON.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ TEXTS = (".text", ".premise", ".hypothesis", ".scenario", ".question", ".explana
 
 @lru_cache(maxsize=32)
 def form_inputs(metric: str) -> tuple[FormInput, ...]:
-    """Return the inputs that the form always shows, then all others."""
+    """Return the inputs of the form: those that are always shown, then all others."""
     contract = metrics()[metric]
     fields = contract.request.model_fields
     texts = {field.name for field in contract.form}
@@ -56,8 +55,8 @@ def form_inputs(metric: str) -> tuple[FormInput, ...]:
 
 
 def form_groups(metric: str) -> list[tuple[str, list[FormInput], bool]]:
-    """Return (group, inputs, True if the group is basic) in the order of the form. A group is a
-    field, or a part of `options`."""
+    """Return the groups of inputs in the order of the form, as (name, inputs, True if the group is
+    basic). A group is one field of the request or one of its `options`."""
     found: dict[str, list[FormInput]] = {}
     for one in form_inputs(metric):
         found.setdefault(one.group, []).append(one)
@@ -67,8 +66,8 @@ def form_groups(metric: str) -> list[tuple[str, list[FormInput], bool]]:
 def fill_inputs(
     contract: MetricContract, body: Mapping[str, Any]
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return two mappings: from input name to its text, and from field to the values that no input
-    can show."""
+    """Return the texts to show in the inputs, by input name. Also return, by field, the values that
+    no input can show."""
     shown: dict[str, str] = {}
     rest: dict[str, Any] = {}
     options = options_of(contract.request)
@@ -108,8 +107,8 @@ FIRST_CLAUSE = re.compile(r"(?:[^;(]|\([^()]*\))*")
 
 
 def values_of(contract: MetricContract, typed: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a request. If only the plain text of a group is filled in, that text is
-    the field's value."""
+    """Return the fields of a request from the texts that were entered in the form. `typed` maps
+    input names to texts."""
     known = {control.name: control for control in form_inputs(contract.name)}
     values: dict[str, Any] = {}
     for name, text in typed.items():
@@ -128,8 +127,8 @@ def values_of(contract: MetricContract, typed: Mapping[str, str]) -> dict[str, A
 def _inputs(
     name: str, field: FieldInfo, *, is_basic: bool = False, depth: int = 0
 ) -> list[FormInput]:
-    """Return the controls of a field: one, or one for each field of its message. Return an empty
-    list if the field is edited as JSON."""
+    """Return the inputs of a field: one, or one for each field of a nested message. The list is
+    empty if the field is edited as JSON."""
     kinds = _kinds(field)
     control = _single(name, field, kinds, is_basic) or _listed(name, field, kinds, is_basic)
     if control is not None:
@@ -156,8 +155,8 @@ def _inputs(
 
 
 def _single(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
-    """Return the control of a single value. If the value may be a word or a list, the control
-    offers the words."""
+    """Return the input of a single value. If the value may be a word or a list, the input offers
+    the words."""
     says, default = _says(field), _default(field)
     named = [kind for kind in kinds if get_origin(kind) is Literal]
     choices = tuple(value for kind in named for value in get_args(kind))
@@ -181,7 +180,7 @@ def _single(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -
 
 
 def _listed(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
-    """Return the control of a list whose entries have the same type."""
+    """Return the input of a list whose entries have the same type."""
     says, default = _says(field), _default(field)
     if (maps := _maps(name, kinds, is_basic)) is not None:
         return replace(maps, says=says)

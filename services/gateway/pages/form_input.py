@@ -1,6 +1,5 @@
-"""One input of a form, with conversion between its text and its value. `value_of` reverses
-`text_of` if `text_of` returns a text. All other values are edited as JSON. Input that cannot be
-parsed is sent unchanged, so that the API reports the error."""
+"""One input of a form, which converts between the entered text and the JSON value. Input that
+cannot be parsed is sent unchanged, so that the API reports the error."""
 
 from __future__ import annotations
 
@@ -26,8 +25,8 @@ MOST_ROWS = 30
 @dataclass(frozen=True)
 class FormInput:
     """An input of a form. `name` is the path of its field. A name that ends in a dot is the plain
-    text of a group. `low` and `high` are inclusive bounds of a number, and `whole` means integers
-    only. `columns` are the columns of a table."""
+    text of a group. `low` and `high` are the bounds of a number, inclusive. `whole` allows only
+    integers. `columns` are the columns of a table."""
 
     name: str
     kind: Kind
@@ -48,12 +47,13 @@ class FormInput:
 
     @property
     def group(self) -> str:
-        """The field, or for a part of `options` its path."""
+        """The group of inputs to which this one belongs: a field of the request, or the path of one
+        of its `options`."""
         return ".".join(self.name.split(".")[: 2 if self.field == OPTIONS else 1])
 
     @property
     def label(self) -> str:
-        """The display name. For a part of a group it is the path within the group."""
+        """The display name of the input."""
         path = [step for step in self.name.removeprefix(self.group).split(".") if step]
         own = self.group.rpartition(".")[2] if self.name == self.group else "as one text"
         words = " ".join(path or [own])
@@ -70,8 +70,7 @@ class FormInput:
         return filled + [[""] * len(self.columns)] * BLANK_ROWS
 
     def read(self, sent: Mapping[str, str]) -> str:
-        """Return the text that was entered. `sent` maps input names to values. A table sends one
-        value per cell, and a set of choices one per choice."""
+        """Return the text that was entered. `sent` maps input names to submitted values."""
         if self.kind == "choices":
             choices = [choice for choice in self.choices if sent.get(f"{self.name}:{choice}")]
             return "\n".join(choices)
@@ -85,8 +84,8 @@ class FormInput:
         return json.dumps(filled, ensure_ascii=False) if filled else ""
 
     def value_of(self, typed: str) -> Any:
-        """Return the JSON value. Input that cannot be parsed is returned unchanged, so that the API
-        reports the error."""
+        """Return the JSON value of the entered text. Text that cannot be parsed is returned
+        unchanged, so that the API reports the error."""
         if self.kind == "switch":
             return {"yes": True, "no": False}.get(typed, typed)
         if self.kind in ("number", "json"):
@@ -119,7 +118,7 @@ class FormInput:
         ]
 
     def text_of(self, value: Any) -> str | None:
-        """Return the text for the input, or None if the value does not fit."""
+        """Return the text to show for a value, or None if the input cannot show it."""
         if self.kind == "switch":
             return {True: "yes", False: "no"}.get(value) if isinstance(value, bool) else None
         if self.kind == "number":

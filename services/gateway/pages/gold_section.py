@@ -1,6 +1,5 @@
-"""The section of a batch's page that compares decisions with gold labels. It uses the stored
-report, which may come from another version of the service. Missing parts are left out. The report's
-tables show all other numbers."""
+"""The part of a batch's page that compares the system's decisions with the correct labels (gold
+labels). It uses the stored report. Numbers that the report lacks are left out."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ UNREAD, OTHERS = "not read", "all others"
 
 @dataclass(frozen=True)
 class GoldFigure:
-    """A figure with its interval. `chance` is the figure of a random decision, or None if
+    """A number with its interval. `chance` is what random decisions would get, or None if
     undefined."""
 
     name: str
@@ -29,7 +28,7 @@ class GoldFigure:
 
 @dataclass(frozen=True)
 class ConfusionRow:
-    """The results with one gold label. `counts` holds (number, True if correct) for each
+    """The results with one correct label. `counts` holds (number, True if correct) for each
     decision."""
 
     gold: str
@@ -38,7 +37,8 @@ class ConfusionRow:
 
 @dataclass(frozen=True)
 class GoldSection:
-    """The data of the template. `decided` holds the column names of the confusion table."""
+    """The comparison with the correct labels, as the page shows it. `decided` holds the column
+    names of the confusion table."""
 
     sentence: str
     figures: Sequence[GoldFigure]
@@ -48,7 +48,7 @@ class GoldSection:
 
 
 def gold_section(report: Record | None) -> GoldSection | None:
-    """Return the section, or None if no line has a gold label."""
+    """Return the comparison with the correct labels, or None if no line has one."""
     gold = record(report or {}, "gold")
     labels = record(gold, "labels")
     if not integer(labels, "results"):

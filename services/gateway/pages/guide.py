@@ -1,6 +1,5 @@
-"""The page `/guide`, which serves the built guide if it exists. `make guide` builds it. The theme
-has a few inline scripts. The content security policy allows these by their hashes, and no others.
-"""
+"""The page `/guide`, which shows the user guide once `make guide` has built it. The guide's theme
+has a few inline scripts. The content security policy allows only these, by their hashes."""
 
 from __future__ import annotations
 
@@ -21,14 +20,14 @@ INLINE = re.compile(r"<script(?![^>]*\b(?:src|type)=)[^>]*>(.*?)</script>", re.D
 
 
 class Guide(StaticFiles):
-    """The guide's files with their own content policy."""
+    """The files of the user guide, with their own content security policy."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(directory=folder, html=True)
         self._headers = {**PAGE_HEADERS, "Content-Security-Policy": policy(folder)}
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Return the file with headers that require revalidation."""
+        """Return a file of the guide. Browsers must revalidate it each time."""
         response = await super().get_response(path, scope)
         response.headers.update(self._headers)
         response.headers["Cache-Control"] = "no-cache"
@@ -36,8 +35,8 @@ class Guide(StaticFiles):
 
 
 def policy(folder: Path) -> str:
-    """Return a policy that allows our files, and the inline scripts of this build by their
-    SHA-256."""
+    """Return a content security policy that allows our files and the guide's inline scripts (by
+    SHA-256)."""
     inline = {
         hashlib.sha256(script.encode()).digest()
         for file in folder.rglob("*.html")
@@ -53,6 +52,6 @@ def policy(folder: Path) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """Install the guide at `/guide`. If the guide is not built, the address does not exist."""
+    """Serve the user guide at `/guide`. If it is not built, the address does not exist."""
     if (SITE / "index.html").is_file():
         app.mount("/guide", Guide(SITE), name="guide")

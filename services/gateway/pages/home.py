@@ -51,8 +51,7 @@ router = page_router()
 
 @dataclass(frozen=True)
 class QueueDepth:
-    """The number of waiting messages in a service's two queues, or None if the broker cannot report
-    it."""
+    """The number of messages waiting in a service's two queues, or None if unknown."""
 
     service: str
     interactive: int | None
@@ -75,7 +74,7 @@ class Overview:
 
     @property
     def states(self) -> dict[str, int]:
-        """Return the number of jobs of the last day by state, over all services."""
+        """Return the number of jobs in each state over the last day."""
         return {
             state: sum(count for (_, status), count in self.counts.items() if status == state)
             for state in STATES
@@ -83,8 +82,8 @@ class Overview:
 
     @property
     def away(self) -> dict[str, int]:
-        """Return for each model the number of jobs of the last day that failed because the model
-        was unavailable. Requests without a model count for the service's default model."""
+        """Return, for each model, how many jobs failed in the last day because it was
+        unavailable."""
         counts: Counter[str] = Counter()
         for (metric, named), count in self.signs.away.items():
             contract = all_contracts().get(metric)
@@ -100,7 +99,8 @@ class Overview:
 
     @property
     def digest(self) -> str:
-        """A hash that changes whenever a job, batch or queue changes."""
+        """A hash that changes whenever a job, batch or queue changes. Pages use it to see if they
+        are out of date."""
         shown = (
             sorted(self.counts.items()),
             sorted(self.away.items()),
@@ -144,7 +144,7 @@ async def index_events(
     caller: Viewer,
     seen: Annotated[str, Query(max_length=64)] = "",
 ) -> EventSourceResponse:
-    """Send an event when the start page no longer has the digest `seen`."""
+    """Send an event as soon as the start page has changed since the digest `seen`."""
 
     async def read_digest() -> str:
         return (await load_overview(gateway, caller)).digest
@@ -153,8 +153,8 @@ async def index_events(
 
 
 async def load_overview(gateway: State, caller: Caller) -> Overview:
-    """Return the data of the start page for this caller. Raises Unavailable if the ledger cannot be
-    reached."""
+    """Return the data of the start page for this caller. Raises Unavailable if the jobs database
+    cannot be reached."""
     known = gateway.signs.get(caller.tenant)
     queues = await run_in_threadpool(_queue_depths)
     statuses = await run_in_threadpool(read_statuses)

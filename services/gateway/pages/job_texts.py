@@ -1,6 +1,4 @@
-"""The texts of a job with the evidence of its result marked, for a row of a table and for the pages
-of all metrics. Offsets of evidence refer to the judged text, unless the evidence names another
-text."""
+"""The texts of a job with the passages highlighted that its result cites as evidence."""
 
 from __future__ import annotations
 
@@ -23,21 +21,21 @@ from shared.reports.pages.page_text import Mark, MarkedText, pieces
 
 @dataclass(frozen=True)
 class JobText:
-    """A text of a request, split into marked and unmarked pieces."""
+    """A text of a request, split into highlighted and plain pieces."""
 
     name: str
     pieces: list[MarkedText]
 
 
 def plain_text(text: JobText) -> str:
-    """Return the text without marks."""
+    """Return the text without highlights."""
     return "".join(piece.text for piece in text.pieces)
 
 
 @dataclass(frozen=True)
 class RowDetail:
-    """A line of a batch with the explained decision and its texts. The texts are empty if they were
-    not kept."""
+    """A line of a batch with its decision and its texts. The texts are empty if they were not
+    kept."""
 
     line: int
     job: Job
@@ -71,7 +69,8 @@ async def load_row_detail(gateway: State, batch: Batch, line: int) -> RowDetail:
 
 
 def texts_of(job: Job) -> list[JobText]:
-    """Return the job's texts with evidence marked, the judged text first."""
+    """Return the job's texts with the evidence highlighted. The text that the metric judges comes
+    first."""
     contract = metrics().get(job.metric)
     if contract is None:
         return _elicited_texts(job)
@@ -102,8 +101,8 @@ def _elicited_texts(job: Job) -> list[JobText]:
 
 
 def result_spans(job: Job, name: str = "") -> list[Mark]:
-    """Return the marks for the evidence in this text. Evidence that names no text belongs to the
-    judged text."""
+    """Return the passages of this text that the result cites as evidence. The empty name means the
+    text that the metric judges."""
     contract = metrics().get(job.metric)
     judged = "text" if contract is None else contract.facts.text
     return list(_spans((job.result or {}).get("evidence") or (), name or judged, judged))

@@ -1,6 +1,5 @@
-"""Comparison of a job with other jobs: its source before an edit, other edits of the same source,
-and other results of the same text. The page makes no judgement. It shows words and numbers before
-and after."""
+"""Comparison of a job with other jobs: the job that it is an edit of, other edits, and other
+results of the same text."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ SHOWN = {  # field → its name
 
 @dataclass(frozen=True)
 class Version:
-    """A job whose request is an edit of another job's. `score` is None if there is no score."""
+    """A job made by editing another job's request. `score` is None if there is no score."""
 
     job_id: str
     status: str
@@ -41,8 +40,8 @@ class Version:
 
 @dataclass(frozen=True)
 class JobComparison:
-    """Two jobs of a metric. `texts` holds (field, changes of its words). `parts` holds each part
-    before and after, with the metric's probabilities at the end."""
+    """Two jobs of a metric, compared. `texts` holds (field, changes of its words). `parts` holds
+    the numbers that make up each score, before and after."""
 
     other: Job
     texts: Sequence[tuple[str, Sequence[WordChange]]]
@@ -51,8 +50,8 @@ class JobComparison:
 
 @dataclass(frozen=True)
 class VersionHistory:
-    """The source of an edited job, and all edits of the same source. `changes` are the changes
-    since the source, or None if the job is the source itself."""
+    """The original of an edited job, and all edits of the same original. `changes` are the changes
+    since the original, or None for the original itself."""
 
     parent: Job
     versions: Sequence[Version]
@@ -76,8 +75,8 @@ class OtherResult:
 
 
 def version_history(connection: Connection, job: Job, tenant: str) -> VersionHistory | None:
-    """Return the edit history of a job. Return None if its source no longer exists, or if the job
-    is not part of any edit."""
+    """Return the edits of a job and its original. Return None if the job has no edits or its
+    original no longer exists."""
     parent_of = select(jobs_table.c.parent_job_id).where(jobs_table.c.id == job.id)
     parent_id = connection.execute(parent_of).scalar_one_or_none()
     try:
@@ -128,7 +127,7 @@ def compared(connection: Connection, job: Job, other_id: str, tenant: str) -> Jo
 
 
 def comparison(other: Job, job: Job) -> JobComparison:
-    """Return the differences of two jobs. `other` is before, `job` is after."""
+    """Return the differences between two jobs. `other` is before, `job` is after."""
     old = {text.name: plain_text(text) for text in texts_of(other)}
     new = {text.name: plain_text(text) for text in texts_of(job)}
     texts = [
@@ -160,7 +159,8 @@ def _probabilities(result: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def set_parent(connection: Connection, job_id: str, parent_id: str, tenant: str) -> None:
-    """Store the source of an edited job, if the source exists and belongs to the tenant."""
+    """Store that this job is an edit of another one. Nothing is stored unless the other job exists
+    and belongs to the tenant."""
     known = select(func.count()).where(jobs_table.c.id == parent_id, jobs_table.c.tenant == tenant)
     if not connection.execute(known).scalar_one():
         return

@@ -1,10 +1,5 @@
-"""The pages of jobs. `/jobs` lists jobs. `/jobs/{id}` shows a job's state, then its result as its
-metric displays it.
-
-Warnings and errors are blurred if they may repeat the caller's text. A reason is not blurred if its
-type is one of ours, or if it repeats nothing from the request. If the request was deleted, a reason
-is not blurred if the worker has checked it (`do_not_store_text`).
-"""
+"""The pages of jobs. `/jobs` lists jobs. `/jobs/{id}` shows a job's state, then its result.
+Warnings and errors are blurred if they may repeat the caller's text."""
 
 from __future__ import annotations
 
@@ -102,10 +97,8 @@ async def job_page(
     beside: Annotated[str, Query(alias="with", max_length=64)] = "",
     lens: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
-    """Show the page of a job; `with` another job of its metric, show the differences.
-
-    lens: the job that asked about some words of its post.
-    """
+    """Show the page of a job. `with` names another job of the same metric to compare it with.
+    `lens` names a job that asked the model about the text without some words."""
     job = await find_job(job_id, gateway, caller.tenant)
     lines = await _lines(job, gateway)
 
@@ -141,7 +134,7 @@ def _lens(asked: Job) -> Any:
 
 @router.post("/jobs/{job_id}/lens")
 async def ask_lens(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Ask the job's model about its post without the form's words, in a job of its own. Raises
+    """Start a job that asks the same model about the text without the words in the form. Raises
     UnknownJob if the text was not kept, BadInput, QuotaExceeded, Unavailable."""
     check_scope(caller, "score")
     form = await checked_form(request)
@@ -180,7 +173,7 @@ async def result_json(job_id: str, gateway: Gateway, caller: Viewer) -> Response
 
 @router.get("/jobs/{job_id}/live", dependencies=[Depends(acquire_stream)])
 async def stream_job(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Stream the job's events to a browser, which has a session instead of a key."""
+    """Stream the job's events to a browser that is logged in."""
     return await stream(
         with_session_check(request, gateway, lambda: find_job(job_id, gateway, caller.tenant)),
         job_id,
@@ -252,7 +245,7 @@ SHORTEST = 4  # characters of a text that is looked for: shorter ones stand in e
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A sentence of a warning or error. `where` is a JSON pointer into the request, or empty."""
+    """One sentence of a warning or error. `where` is a JSON pointer into the request, or empty."""
 
     text: str
     plain: bool  # else blurred
@@ -261,7 +254,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The reason why a job failed, with errors by field."""
+    """Why a job failed, with errors by field."""
 
     detail: Reason
     errors: tuple[Reason, ...]
@@ -278,7 +271,7 @@ def warnings(job: Job) -> tuple[Reason, ...]:
 
 
 def failed(job: Job) -> Failed | None:
-    """Return the failure, or None if the job did not fail."""
+    """Return why the job failed, or None if it did not fail."""
     if job.error is None:
         return None
     texts = _texts(job)
@@ -351,8 +344,8 @@ def _python(url: str, body: dict[str, Any], *, with_key: bool) -> str:
 
 
 def result_html(job: Job) -> str | None:
-    """Return a job's result as its metric displays it, or None if this version cannot read it. It
-    waits for plots to be drawn, so do not call it in the event loop."""
+    """Return the HTML of a job's result, or None if this version cannot read it. It may wait for
+    plots, so do not call it in the event loop."""
     contract, report = all_contracts().get(job.metric), report_of(job)
     if contract is None or report is None:
         return None
@@ -365,7 +358,8 @@ def result_html(job: Job) -> str | None:
 
 
 def report_of(job: Job) -> Message | None:
-    """Return the result; None without one, and for one of another version of the service."""
+    """Return the job's result. Return None if it has none, or if another version of the service
+    wrote it."""
     contract = all_contracts().get(job.metric)
     if contract is None or job.result is None:
         return None

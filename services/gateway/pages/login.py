@@ -41,8 +41,7 @@ async def login_form(
 
 @router.post("/login")
 async def login(request: Request, gateway: Gateway) -> Response:
-    """Open a session for this key, then continue with the form that was interrupted by the log-in,
-    if any."""
+    """Log in with an API key. Then continue with the form that the log-in interrupted, if any."""
     form = await form_of(request, limit=LOGIN_BYTES)
     target = local(form.get("next", "/"))
     kept, action = form.get("kept", ""), local(form.get("action", "/"))
@@ -91,7 +90,7 @@ async def logout(request: Request, gateway: Gateway) -> Response:
 
 @router.post("/settings")
 async def settings(request: Request) -> Response:
-    """Store the choice if texts are shown at once or blurred."""
+    """Store the visitor's choice to show or blur texts."""
     form = await checked_form(request)
     reveal, target = form.get("reveal") == "always", local(form.get("next", "/"))
     response = RedirectResponse(target, 303)

@@ -1,6 +1,6 @@
-"""Creation of a batch from a table that is uploaded in the browser. The upload is stored as a file.
-Before anything is scored, the next page shows the first rows, the mapping of columns to fields, the
-first requests, and errors by line. The pages work without scripts."""
+"""Pages to create a batch from a table that is uploaded in the browser. The next page shows the
+first rows, the mapping of columns to fields, the first requests, and errors by line. Nothing is
+scored before that. The pages work without scripts."""
 
 from __future__ import annotations
 
@@ -182,8 +182,8 @@ def _fields(contract: MetricContract) -> list[tuple[str, bool, tuple[str, ...]]]
 
 @router.post("/batches/new/{file_id}")
 async def score_table(request: Request, file_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Score the table as the form says, with or without a preview. If a line is invalid, score
-    nothing and show the line."""
+    """Score the uploaded table with the settings in the form. If a line is invalid, score nothing
+    and show the line."""
     check_scope(caller, "batch")
     file = await file_routes.find_file(file_id, gateway, caller.tenant)
     form = await checked_form(request, limit=FORM_BYTES, fields=MOST_FIELDS)

@@ -1,6 +1,5 @@
-"""The route class of all pages. Errors become pages, visitors without a session are sent to the
-log-in, and content from other sites is blocked. Server-sent events tell an open page when to
-reload."""
+"""The route class of all HTML pages. It shows errors as pages, asks visitors to log in, and blocks
+content from other sites. Server-sent events tell an open page when to reload."""
 
 from __future__ import annotations
 
@@ -47,7 +46,8 @@ class PageRoute(APIRoute):
     """A route that shows errors as pages."""
 
     def get_route_handler(self) -> Handler:
-        """Return FastAPI's handler with errors as pages and the headers of pages."""
+        """Return the request handler of FastAPI, extended to show errors as pages and to set the
+        headers of pages."""
         inner = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
@@ -86,7 +86,7 @@ def _compressed(request: Request, response: Response) -> Response:
 
 
 def page_router() -> APIRouter:
-    """Return a router for pages. The API's description does not include its routes."""
+    """Return a router for pages. Its routes are not in the API's description."""
     return APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
@@ -141,7 +141,7 @@ async def _unsent_form(request: Request) -> SentForm | None:
 
 
 def resumed(request: Request, kept: str, action: str) -> Response:
-    """Return the page that sends an interrupted form again. Raises ValueError for an unreadable
+    """Return a page that submits an interrupted form again. Raises ValueError for an unreadable
     form."""
     again = retry_form(pairs_of(kept), action)
     title, detail = "You are logged in", "Your session had ended when you sent a form."
@@ -170,8 +170,8 @@ TYPED = {  # fields that people type into → what they are called
 
 @dataclass(frozen=True)
 class RetryForm:
-    """A rejected form, shown again for correction. `typed` holds (name, label, value) of the
-    visible inputs. `kept` holds the hidden fields."""
+    """A rejected form, shown again for correction. `typed` holds the visible inputs as (name,
+    label, value). `kept` holds the hidden fields."""
 
     action: str
     typed: list[tuple[str, str, str]]
@@ -189,8 +189,7 @@ def _retry_form(request: Request) -> RetryForm | None:
 
 
 def retry_form(pairs: Sequence[Pair], action: str) -> RetryForm:
-    """Return a form with these fields. The anti-forgery token is left out, since the page renews
-    it."""
+    """Return a form with these fields, except the anti-forgery token. The page adds a new one."""
     fields = [pair for pair in pairs if pair[0] != FIELD]
     typed = [(name, TYPED[name], value) for name, value in fields if name in TYPED]
     return RetryForm(action, typed, [pair for pair in fields if pair[0] not in TYPED])
@@ -210,9 +209,9 @@ LONGEST_SECONDS = 600.0  # then the browser comes back
 
 
 def changes(look: Look[str], seen: str) -> EventSourceResponse:
-    """Return a stream that sends an event when the page changes. `look` returns a string that
-    changes with the page, and ends the stream by raising NotAuthenticated. `seen` is this string
-    for the page as shown, or empty if unknown."""
+    """Return a stream that sends an event when the page has changed. `look` returns a string that
+    changes whenever the page does. If it raises NotAuthenticated, the stream ends. `seen` is this
+    string for the page as shown, or empty."""
     return EventSourceResponse(_changes(look, seen), headers=STREAM_HEADERS)
 
 

@@ -1,4 +1,4 @@
-"""The next step for each problem of an explanation, shown on a job's page."""
+"""Advice for each problem of an explanation, shown on a job's page."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ STEPS: Mapping[str, str] = {  # code of a failed check → what the caller can d
 
 
 def problem_steps(result: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the code and the step of each problem, worst first."""
+    """Return the code of each problem and what to do about it, worst first."""
     codes = result.get("problems") or ()
     return [{"reason": code, "action": STEPS[code]} for code in codes if code in STEPS]

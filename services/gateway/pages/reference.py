@@ -1,4 +1,4 @@
-"""The page `/docs`: the API's operations and their fields, built from the same description as
+"""The page `/docs`, which shows the API's operations and their fields. It is built from
 `/openapi.json`."""
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class SchemaField:
 
 @dataclass(frozen=True)
 class Operation:
-    """An HTTP method of a path. `bodies` maps the name of each possible request message to its
-    fields."""
+    """An operation of the API: a method of a path. `bodies` maps the name of each possible request
+    type to its fields."""
 
     id: str
     method: str
@@ -48,7 +48,7 @@ class Operation:
 
 @router.get("/docs")
 async def reference(request: Request) -> Response:
-    """Show every operation by tag. The page is public, like the description."""
+    """Show every operation of the API, grouped by tag. The page needs no key."""
     tags = await run_in_threadpool(_operations, request.app)
     return page(request, "reference.html", tags=tags)
 

@@ -1,5 +1,5 @@
-"""Conversion between the address of the results table and its filters, order and columns.
-Parameters that cannot be read do not filter and are listed in `ignored`."""
+"""Conversion between the address of the results table and its filters, order and columns. Invalid
+parameters do not filter and are listed in `ignored`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Chip:
-    """An active filter. `address` shows the table without this filter."""
+    """An active filter, with the address that shows the table without it."""
 
     text: str
     address: str
@@ -82,8 +82,8 @@ class Chip:
 
 @dataclass(frozen=True)
 class ResultQuery:
-    """The filters, order and columns of the table. `pairs` holds the known parameters of the
-    address, except `after`. `ignored` lists the other parameters, each with the reason."""
+    """The filters, order and columns of the results table. `pairs` holds the known parameters of
+    the address, except `after`. `ignored` lists the other parameters with reasons."""
 
     path: str
     pairs: tuple[Pair, ...]
@@ -100,39 +100,40 @@ class ResultQuery:
 
     @property
     def is_whole(self) -> bool:
-        """True if the view has every line."""
+        """True if the table has every line of the batch."""
         return not self.filters and not self.filter.lines
 
     @property
     def any_failure(self) -> ResultQuery:
-        """The same view without its filter by failure or by reason for no test."""
+        """The same table without its filters by problem or by reason for an undone check."""
         pairs = tuple(pair for pair in self.pairs if pair[0] not in ("reason", "why"))
         facets = [facet for facet in self.filter.facets if not facet.startswith(UNTESTED)]
         return replace(self, pairs=pairs, filter=replace(self.filter, reason="", facets=facets))
 
     @property
     def split(self) -> str:
-        """The key that splits the scores, or an empty string."""
+        """The key by which the scores are split, or an empty string."""
         return dict(self.pairs).get("split", "")
 
     @property
     def pairwise(self) -> bool:
-        """True if the values of the split are compared in pairs."""
+        """True if the page compares each pair of values by which the scores are split."""
         return "pairs" in dict(self.pairs)
 
     @property
     def query(self) -> str:
-        """The query that a saved view stores."""
+        """The address parameters that are stored when the table is saved as a view."""
         return urlencode([pair for pair in self.pairs if pair[0] != "line"])
 
     @property
     def filter_values(self) -> dict[str, str]:
-        """A mapping from filter name to value."""
+        """The active filters, as a mapping from filter name to value."""
         return dict(self.filters)
 
     @property
     def chips(self) -> list[Chip]:
-        """The active filters. The lower and upper bound of a number form one chip."""
+        """The active filters, each with a link that removes it. The two bounds of a number count as
+        one filter."""
         alike: dict[Pair, list[Pair]] = {}
         for pair in self.filters:
             column = ranged(pair[0])
@@ -146,50 +147,49 @@ class ResultQuery:
         ]
 
     def next(self, key: Sequence[Any]) -> str:
-        """Return the address of the page that follows the row with this key."""
+        """Return the address of the next page. `key` identifies the last row of this page."""
         return self._url([*self.pairs, ("after", json.dumps(list(key)))])
 
     @property
     def statistics(self) -> str:
-        """The address of the statistics of these lines."""
+        """The address of the statistics page for the lines in this table."""
         query = urlencode(list(self.filters))
         return f"{self.path}/statistics{'?' if query else ''}{query}"
 
     def charts_from(self, number: int) -> str:
-        """Return the address of the statistics page that shows the report's charts from `number`
-        on."""
+        """Return the address of the statistics page that shows the charts from `number` on."""
         query = urlencode([*self.pairs, ("charts", str(number))])
         return f"{self.path}/statistics?{query}#report"
 
     @property
     def first(self) -> str:
-        """The address of the first page."""
+        """The address of the table's first page."""
         return self._url(self.pairs)
 
     def sorted_by(self, name: str) -> str:
-        """Return the address of the same rows sorted by this column, or in reverse if they already
-        are."""
+        """Return the address that sorts the table by this column. If it already does, the order is
+        reversed."""
         others = [pair for pair in self.pairs if pair[0] not in ("sort", "desc")]
         turned = self.order.by == name and not self.order.descending
         return self._url([*others, ("sort", name), *([("desc", "1")] if turned else [])])
 
     def only(self, *pairs: Pair) -> str:
-        """Return the address of the batch's rows that match only these filters."""
+        """Return the address of the batch's table with only these filters."""
         return self._url(pairs)
 
     def query_within(self, *pairs: Pair) -> str:
-        """Return the query for the rows of this view that also match these filters."""
+        """Return the address parameters of this table with these filters added."""
         replaced = {_subject(*pair) for pair in pairs}
         kept = [pair for pair in self.filters if _subject(*pair) not in replaced]
         return urlencode([*kept, *pairs])
 
     def within(self, *pairs: Pair) -> str:
-        """Return the address of the rows in this view that also pass these filters."""
+        """Return the address of this table with these filters added."""
         return f"{self.path}?{self.query_within(*pairs)}#items"
 
     def sort_order(self, name: str) -> str:
-        """Return the value of `aria-sort`, or an empty string if another column determines the
-        order."""
+        """Return the value of `aria-sort` for a column. It is empty if the table is sorted by
+        another column."""
         if self.order.by != name:
             return ""
         return "descending" if self.order.descending else "ascending"
@@ -200,7 +200,7 @@ class ResultQuery:
 
 
 def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
-    """Parse the address of a table. `sent` holds its parameters in order."""
+    """Parse the address of a results table. `sent` holds its parameters in order."""
     contract = reported().get(batch.metric)
     rules = surprising_rules(batch.metric)
     parts = () if contract is None else tuple(contract.parts)
@@ -248,8 +248,8 @@ def filled_pairs(sent: Sequence[Pair]) -> list[Pair]:
 
 
 def query_to_take(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
-    """Return the same as `parse_query`, for exports and other uses of the rows. Raises BadInput if
-    a parameter cannot be read, since the rows would then differ from those intended."""
+    """Parse the address of a results table, for an export or a new batch. Raises BadInput if a
+    parameter is invalid, since the wrong rows would then be used."""
     view = parse_query(batch, tenant, sent)
     if view.ignored:
         raise BadInput(f"these filters cannot be read: {'; '.join(view.ignored)}")
@@ -284,7 +284,7 @@ def _subject(name: str, value: str) -> Pair:
 
 
 def ignored_pair(name: str, value: str, why: str) -> str:
-    """Return the parameter with its error as a page shows it."""
+    """Return an invalid parameter with its error, as a page shows it."""
     shown = value if len(value) <= SAID else f"{value[:SAID]}…"
     return f"{name[:SAID]} = {shown}: {why}"
 
@@ -316,7 +316,7 @@ def _fault(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str
 
 
 def as_number(value: str | None) -> float | None:
-    """Return the finite number in the text, or None."""
+    """Return the finite number in a text, or None if the text is not one."""
     written = value or ""
     if not written.isascii() or "_" in written:  # which Python reads
         return None
@@ -349,14 +349,14 @@ def _is_key(value: Any) -> bool:
 
 
 def ranged(name: str) -> str:
-    """Return the column that this filter bounds, or an empty string if the filter is not a
-    bound."""
+    """Return the column to which a filter for a lower or upper bound belongs. Return an empty
+    string for other filters."""
     column, _, end = name.rpartition("_")
     return column if end in ("from", "to") and name not in NAMES else ""
 
 
 def value_name(column: str, value: str) -> str:
-    """Return the display form of a value of this column, for example the name of a language."""
+    """Return the display name of a value in this column, for example of a language."""
     if column == "language":
         return language_name(value)
     if column in ("why", "without"):
@@ -365,8 +365,7 @@ def value_name(column: str, value: str) -> str:
 
 
 def filter_label(name: str, value: str, metric: str = "") -> str:
-    """Return the text of a filter's chip. The display names of a metric's parts come from
-    `metric`."""
+    """Return the text that describes a filter on the page."""
     if name == "facet":
         return value.replace("=", ": ", 1)
     if name == "reason":
@@ -378,8 +377,8 @@ def filter_label(name: str, value: str, metric: str = "") -> str:
 
 
 def filters_label(some: Sequence[Pair], metric: str, top: float | None) -> str:
-    """Return the text of one filter, or of both bounds of a number. `top` is the highest possible
-    value, which is inclusive as an upper bound."""
+    """Return the text for one filter, or for both bounds of a number. `top` is the highest possible
+    value; that upper bound is inclusive."""
     ends = {name.rpartition("_")[2]: value for name, value in some}
     high = ends.get("to")
     if not ranged(some[0][0]) or high is None:

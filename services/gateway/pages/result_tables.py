@@ -1,9 +1,6 @@
-"""Display of any result as facts and tables, for services without a page module.
-
-Single values are shown as facts. Lists, and mappings of similar messages, are tables. Other values
-are sections. A string is blurred unless it is known to be ours, since it may come from the caller
-or a model.
-"""
+"""Display of any result as facts and tables, for services without a page of their own. Single
+values are shown as facts, and lists as tables. A text is blurred unless the service itself wrote
+it, since it may come from the caller or a model."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ Kind = Literal["number", "interval", "ours", "text"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value with its display form. A number may be None. Texts are blurred."""
+    """One value with its display form. Texts are blurred."""
 
     kind: Kind
     value: Json
@@ -60,8 +57,8 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Generic[Value]):
-    """A table with column names. Each row begins with its own name. Omitted rows are only in the
-    JSON. `caption` and `note` are for tables without a title above them."""
+    """A table with column names. Each row begins with its own name. `caption` and `note` are for
+    tables without a title above them. Rows that do not fit are left out."""
 
     columns: Sequence[Value]
     rows: Sequence[Sequence[Value]]
@@ -71,7 +68,7 @@ class Table(Generic[Value]):
     columns_left_out: int = 0
 
     def is_numeric(self, column: int) -> bool:
-        """Return True if a column has only numbers. Such columns are aligned to the right."""
+        """Return True if a column has only numbers, which are aligned to the right."""
         cells = [row[column] for row in self.rows if column < len(row)]
         values = [cell for cell in cells if cell is not None and cell != NO_NUMBER]
         return bool(values) and all(map(_is_number, values))
@@ -79,7 +76,7 @@ class Table(Generic[Value]):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of a result. `path` is unique in the page."""
+    """A titled part of a result. `path` is its id, unique in the page."""
 
     title: Cell
     path: str
@@ -90,7 +87,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ResultContext:
-    """The data of the template without the report. `plots` holds the titles of plots, which the
+    """The data of the page, except the result itself. `plots` holds the titles of plots that the
     batch's page shows."""
 
     lead: str
@@ -100,7 +97,8 @@ class ResultContext:
 
 
 def view(request: JobRequest | None, report: Message) -> ResultContext:
-    """Return the whole result, without the parts that the page shows elsewhere."""
+    """Return a whole result as facts and tables, without the parts that the page shows
+    elsewhere."""
     summed = isinstance(report, BatchReport)
     left_out = SUMS if summed else ON_THE_PAGE if isinstance(report, Report) else set()
     answer = _answer(request, report)
@@ -149,15 +147,14 @@ def _mean(report: BatchReport) -> str:
 
 @dataclass(frozen=True)
 class TableFormatter:
-    """Converter of results into sections. `ours` is true if every string comes from us, as in
-    summaries of many results. `answer` names the rows and columns of its field, if their numbers
-    agree."""
+    """Turns results into titled sections. `ours` means that no text comes from a caller or model.
+    `answer` names the rows and columns of one field's table."""
 
     ours: bool = False
     answer: ResponseTable = NO_ANSWER
 
     def section(self, name: str, value: Json, path: str = "part", *, ours: bool = False) -> Section:
-        """Return a part of a result as a section with its content."""
+        """Return part of a result as a titled section. `path` must be unique in the page."""
         ours = ours or self.ours or name in OURS
         title = self._name(name)
         value = with_language_names(name, value)
@@ -277,8 +274,8 @@ def _flatten(value: Json) -> dict[str, Json]:
 
 
 def cell(value: Json, ours: bool) -> Cell:
-    """Return a value as a cell. `ours` is true if its strings come from us. Nested values are shown
-    as JSON, cut to a maximum length."""
+    """Return a value for display. `ours` means that its texts come from the service itself. Nested
+    values are shown as shortened JSON."""
     if isinstance(value, bool):
         return Cell("ours", "yes" if value else "no")
     if value is None or isinstance(value, int | float):

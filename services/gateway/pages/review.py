@@ -1,6 +1,6 @@
-"""The pages of review queues. `/queues` shows queues and the agreement of reviewers.
-`/queues/{id}/judge` shows a line to judge. Review is blind by default: score and verdict appear
-after the answer. Every step is a form with keyboard shortcuts."""
+"""The pages on which people judge results. `/queues` lists review queues, with the agreement of
+reviewers. `/queues/{id}/judge` shows a line to judge. By default, reviewers see the score and the
+verdict only after they answered. Every step is a form with keyboard shortcuts."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ class ReviewLine:
 
 
 def line_of(job: Job, given: ReviewerJudgement | None = None) -> ReviewLine:
-    """Return the job's texts with the explanation's marks. `given` adds the reviewer's marks."""
+    """Return the job's texts with the words highlighted that the explanation marks. `given` adds
+    the words that the reviewer marked."""
     texts = texts_to_mark(job)
     marks = {name: result_spans(job, name) for name in texts}
     for span in () if given is None else given.spans:
@@ -94,8 +95,8 @@ def line_of(job: Job, given: ReviewerJudgement | None = None) -> ReviewLine:
 
 
 def decision_of(job: Job) -> str:
-    """Return the decision of the request or of the model, or else the one that the explanation
-    states."""
+    """Return the explained decision: from the request or the model, or else as the explanation
+    states it."""
     contract = reported().get(job.metric)
     facts = FactPaths() if contract is None or contract.facts is None else contract.facts
     result = job.result or {}
@@ -115,7 +116,7 @@ async def queue_list(
     caller: Viewer,
     batch: Annotated[str, Query(pattern=f"^({BATCH_ID.pattern})?$")] = "",
 ) -> Response:
-    """List the review queues, with a form for a new queue of a batch, by default of a random
+    """List the review queues. A form creates a new queue of a batch, by default from a random
     sample."""
     check_scope(caller, "batch", "review")
     selected = await found_batch(batch, gateway, caller.tenant) if batch else None
@@ -145,8 +146,8 @@ async def queue_list(
 
 
 async def batch_agreement(batch: Batch, gateway: State, caller: Caller) -> Job | None:
-    """Return the job with the report on agreement. Return None if there are fewer than `ENOUGH`
-    judgements, or if the batch's service gives no scores."""
+    """Return the job that computes how well reviewers agree. Return None for fewer than `ENOUGH`
+    judgements or for results without scores."""
     wanted = JudgementFilter(caller.tenant, batch_id=batch.id)
     known = await queue_routes.judgement_state(wanted, gateway)
     if known.number < ENOUGH:
@@ -258,8 +259,8 @@ async def judge_page(
     caller: Viewer,
     after: Annotated[str, Query(pattern=f"^({JUDGEMENT_ID.pattern})?$")] = "",
 ) -> Response:
-    """Show the next line to judge. After an answer in a blind queue, show the metric's result for
-    that line first."""
+    """Show the next line to judge. If the reviewer just answered without seeing the result, show
+    that result first."""
     check_scope(caller, "review")
     queue = await queue_routes.find_queue(queue_id, gateway, caller)
     name = name_of(request, caller)
@@ -326,7 +327,7 @@ def _held(sent: Mapping[str, str]) -> dict[str, str]:
 async def handle_form(
     request: Request, queue_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Process the button pressed: agree, disagree, unsure, skip or undo."""
+    """Process the button that was pressed: agree, disagree, unsure, skip or undo."""
     check_scope(caller, "review")
     form = await checked_form(request, limit=NOTE_BYTES)
     queue = await queue_routes.find_queue(queue_id, gateway, caller)

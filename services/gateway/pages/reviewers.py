@@ -1,6 +1,5 @@
-"""The name of the reviewer who uses a page: the reviewer of the key, or the name that the visitor
-entered for this session. A job's page also accepts judgements. The three buttons and the history
-are below the result."""
+"""The name of the reviewer who uses a page. It belongs to the API key, or the visitor entered it
+for this session. A job's page also accepts judgements."""
 
 from __future__ import annotations
 
@@ -71,7 +70,7 @@ def name_of(request: Request, caller: Caller) -> str:
 
 
 def get_origin(request: Request, caller: Caller, named: str | None = None) -> Origin:
-    """Return the origin of a judgement: its reviewer and key. Raises BadInput without a name."""
+    """Return who makes a judgement: reviewer and key. Raises BadInput without a name."""
     reviewer = None if caller.key is None else caller.key.reviewer
     return origin_of(request, caller, reviewer or (named or "").strip() or name_of(request, caller))
 
@@ -82,7 +81,7 @@ def set_name_cookie(request: Request, response: Response, name: str) -> None:
 
 
 async def of_job(job: Job, request: Request, gateway: State, caller: Caller) -> JobJudgements:
-    """Return the judgements of this job by all reviewers, newest first."""
+    """Return the judgements of this job by all reviewers, newest first, with the visitor's name."""
     wanted = JudgementFilter(job.tenant, job_id=job.id)
     given, _ = await gateway.in_ledger(
         lambda connection: judgements.page_of(connection, wanted, MOST_SHOWN)
@@ -99,7 +98,7 @@ async def of_job(job: Job, request: Request, gateway: State, caller: Caller) -> 
 
 
 def parse_form(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementFields:
-    """Return the answer that a form contains. Raises InvalidBody."""
+    """Return the judgement that a form contains. Raises InvalidBody."""
     body: dict[str, Any] = {"verdict": verdict, **more}
     if form.get("human_score", "").strip():
         number = as_number(form["human_score"].strip())
@@ -118,7 +117,7 @@ def parse_form(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementF
 async def read_spans(
     form: Mapping[str, str], job_id: str, gateway: State, caller: Caller
 ) -> dict[str, Any]:
-    """Return the field `spans` of a judgement if the form marks words. Raises UnknownJob,
+    """Return the words marked in a form as the field `spans` of a judgement. Raises UnknownJob,
     BadInput."""
     typed = form.get("spans", "")
     if not typed.strip():
@@ -140,7 +139,7 @@ async def set_name(request: Request, caller: Viewer) -> Response:
 
 @router.post("/jobs/{job_id}/judgements")
 async def judge_job(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Store one of the three answers, then return to the previous page."""
+    """Store the judgement from one of the three buttons, then return to the previous page."""
     check_scope(caller, "review")
     form = await checked_form(request, limit=NOTE_BYTES)
     origin = get_origin(request, caller, form.get("reviewer"))
@@ -158,7 +157,7 @@ async def judge_job(request: Request, job_id: str, gateway: Gateway, caller: Vie
 async def withdraw(
     request: Request, judgement_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Withdraw the reviewer's judgement on the job's page."""
+    """Withdraw the reviewer's judgement and return to the job's page."""
     check_scope(caller, "review")
     await checked_form(request)
     if not JUDGEMENT_ID.fullmatch(judgement_id):

@@ -1,5 +1,5 @@
-"""Excerpts of long values, so that a page of 50 lines stays below 150 kB. A row shows two lines of
-a text: the part that matches a filter, or the beginning. The job's page shows the whole text."""
+"""Excerpts of long texts, so that a page of 50 lines stays below 150 kB. A row shows two lines of a
+text: the part that matches a filter, or the beginning."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CUT = "…"
 
 
 def fitted_rows(rows: Sequence[ResultRow], view: ResultQuery) -> list[ResultRow]:
-    """Return the rows with their texts cut to the space in a row."""
+    """Return the rows with their texts shortened to fit."""
     room = METADATA // max(1, len(view.columns))
     return [
         row._replace(
@@ -38,8 +38,8 @@ def fitted_rows(rows: Sequence[ResultRow], view: ResultQuery) -> list[ResultRow]
 
 
 def excerpt(text: str, columns: int, sought: str = "") -> str:
-    """Return `columns` of a text, around the match with `sought`. East Asian letters are two
-    columns wide."""
+    """Return an excerpt of a text, `columns` wide, around the match with `sought`. East Asian
+    letters are two columns wide."""
     match = text.lower().find(sought.lower()) if sought else 0
     start = max(0, match - BEFORE) if match + len(sought) > columns // 2 else 0
     end, left = start, columns
@@ -52,8 +52,8 @@ def excerpt(text: str, columns: int, sought: str = "") -> str:
 def offered(
     values: Mapping[str, int], kept: str | None = None, room: int = OFFERED
 ) -> dict[str, int]:
-    """Return the filter values that fit on a page with their counts, always including the selected
-    value `kept`."""
+    """Return the filter values to choose from on a page, with their counts. The selected value
+    `kept` is always included."""
     shown, left = {}, room
     for value, count in values.items():
         left -= len(value)

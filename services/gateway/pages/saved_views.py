@@ -1,9 +1,8 @@
 """The page `/views`: a tenant's saved views of results tables, saved column mappings, and shared
 links.
 
-A view stores the filters, order and columns for a metric. It appears as a tab on the page of each
-of the metric's batches. A shared link shows the lines of one batch in a view, without texts, to
-visitors without a key.
+A view stores filters, order and columns for a metric, and appears on the page of each of its
+batches. A shared link shows selected lines of a batch, without texts, to visitors without a key.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class SavedEntry:
-    """A saved view, mapping or shared link in the list. `kind` is one of `KINDS`. `address` is only
-    set for a link."""
+    """A saved view, column mapping or shared link. `kind` is one of `KINDS`. `address` is only set
+    for a link."""
 
     kind: str
     metric: str
@@ -50,12 +49,13 @@ class SavedEntry:
 
 
 def is_name(name: str) -> bool:
-    """Return True if the name is valid."""
+    """Return True if the text is allowed as the name of a view."""
     return 0 < len(name) <= LONGEST_NAME and name.isprintable()
 
 
 async def saved_views(gateway: State, tenant: str, metric: str) -> dict[str, str]:
-    """Return a mapping from name to query for the tenant's first views of a metric's results."""
+    """Return the tenant's first saved views of a metric's results, as a mapping from name to
+    address parameters."""
     kind = f"results {metric}"
     views = await gateway.in_ledger(lambda connection: ledger.list_views(connection, tenant, kind))
     return dict(list(views.items())[:MOST_TABS])
@@ -93,8 +93,8 @@ def _summary(value: Any, shared: str) -> tuple[str, str]:
 
 @router.post("/views")
 async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Save the view and return to the table, or share its lines and show the link. Raises
-    InvalidBody, QuotaExceeded, UnknownBatch."""
+    """Save the view and return to the table. If the form asks to share its lines, show the link
+    instead. Raises InvalidBody, QuotaExceeded, UnknownBatch."""
     check_scope(caller, "batch")
     form = await checked_form(request)
     name, metric = form.get("name", "").strip(), form.get("metric", "")

@@ -1,6 +1,5 @@
-"""Creation of a batch that scores lines of another batch again, with another metric, model or
-language. Texts keep their field names. The passages that HateXScore identified as quotes become the
-rationale of ICE."""
+"""Creates a batch that scores lines of another batch again with another metric, model or
+language."""
 
 from __future__ import annotations
 
@@ -63,8 +62,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class OtherRequest:
-    """A request for a metric. If a required field is missing, `body` is None and `lacks` names the
-    field."""
+    """A request for another metric. If a required field is missing, `body` is None and `lacks`
+    names the field."""
 
     metric: str
     body: dict[str, Any] | None
@@ -78,9 +77,9 @@ def request_for(
     result: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
 ) -> OtherRequest:
-    """Convert this request to one of `target`. `source` is the metric of the request. `settings`
-    replaces some of its fields. If it has no model, the request keeps its model for the same
-    metric, and takes the default model of another metric."""
+    """Convert a request to another metric, `target`. `source` is the metric of the request.
+    `settings` replaces some fields. Without a model in it, a request for the same metric keeps its
+    model. A request for another metric uses that metric's default model."""
     fields = target.request.model_fields
     if source == target.name:
         body = {name: value for name, value in request.items() if name in fields}
@@ -112,7 +111,8 @@ def request_for(
 def build_requests(
     gateway: State, source: str, request: Mapping[str, Any], result: Mapping[str, Any] | None
 ) -> list[OtherRequest]:
-    """Return an entry for every metric: its request, or the missing fields."""
+    """Convert a request to every metric. Each entry has the new request or the name of a missing
+    field."""
 
     def request_of(target: MetricContract, model: str | None = None) -> OtherRequest:
         settings = None if model is None else {"model": model}
@@ -189,8 +189,7 @@ def _rationale(target: MetricContract, result: Mapping[str, Any] | None) -> dict
 async def choose_metric(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Show the form for the metric and the settings with which the selected lines are scored
-    again."""
+    """Show a form to choose the metric and settings for scoring the selected lines again."""
     check_scope(caller, "batch")
     batch = await find_batch(batch_id, gateway, caller.tenant)
     sent = request.query_params.multi_items()
@@ -233,8 +232,8 @@ async def score_selected(
     caller: Viewer,
     metric: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
-    """Create a batch of these lines. Raises BadInput if none of them can be scored with these
-    settings."""
+    """Create a batch that scores the selected lines again. Raises BadInput if no line can be scored
+    with these settings."""
     check_scope(caller, "batch")
     form = await checked_form(request, limit=FORM_BYTES)
     batch = await find_batch(batch_id, gateway, caller.tenant)
@@ -286,9 +285,8 @@ def _option(target: MetricContract, form: Mapping[str, str], name: str) -> Any:
 
 @dataclass(frozen=True)
 class SelectedLines:
-    """Lines of a batch as requests of `target`, with these settings in place of their own. `like`
-    holds the variant and null distribution of another batch. If it is None, the lines keep theirs.
-    """
+    """The lines to score again, as requests for the metric `target` with new settings. `like` holds
+    settings copied from another batch, or None to keep those of the lines."""
 
     batch: Batch
     target: MetricContract

@@ -1,4 +1,4 @@
-"""Scores over time as a chart with one line per metric and model. It shows daily means with
+"""A chart of scores over time, with one line per metric and model. It shows daily means with
 intervals, and the share without a score. New versions, variants and models are marked."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WIDTH, HEIGHT = 600.0, 90.0
 @dataclass(frozen=True)
 class TrendDay:
     """A day with results. `x`, `y`, `low` and `high` are coordinates in the chart from its upper
-    left corner. They are None if there is no mean or no interval."""
+    left corner. They are None without a mean or interval."""
 
     day: datetime
     x: float
@@ -41,7 +41,7 @@ class TrendDay:
 
 @dataclass(frozen=True)
 class TrendLine:
-    """The line of a metric and model in the chart. `width` is the width of a day."""
+    """The line of one metric and model in the chart. `width` is the width of a day."""
 
     metric: str
     model: str
@@ -53,12 +53,12 @@ class TrendLine:
 
     @property
     def line(self) -> str:
-        """The points of the line through the means, for SVG."""
+        """The points of the line, for SVG."""
         return " ".join(f"{day.x:.1f},{day.y:.1f}" for day in self.days if day.y is not None)
 
     @property
     def band(self) -> str:
-        """The points of the outline of the interval, for SVG."""
+        """The outline of the interval around the line, for SVG."""
         known = [day for day in self.days if day.low is not None and day.high is not None]
         upper = [f"{day.x:.1f},{day.high:.1f}" for day in known]
         return " ".join(upper + [f"{day.x:.1f},{day.low:.1f}" for day in reversed(known)])
@@ -66,8 +66,8 @@ class TrendLine:
 
 @dataclass(frozen=True)
 class ScoreTrend:
-    """The score chart of the start page. `eyes` holds its warnings. `edited` is the number of
-    results of edited requests, which are left out."""
+    """The chart of scores on the start page. `eyes` holds its warnings. Results of edited requests
+    are left out; `edited` is their number."""
 
     days: int
     lines: Sequence[TrendLine]

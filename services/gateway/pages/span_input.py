@@ -1,5 +1,5 @@
-"""Parser for the words that a person marks in a job's texts. Each line has the form `explanation
-12-20`, `12-20` for the first text, or the marked words themselves."""
+"""Parser for the words that a person marks in a job's texts. A line is `explanation 12-20`, `12-20`
+for the first text, or the words themselves."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ OFFSETS = re.compile(r"(?:([a-z_]{1,40}) )?([0-9]{1,7})-([0-9]{1,7})")
 
 
 def texts_to_mark(job: Job) -> dict[str, str]:
-    """Return a mapping from field to text for the texts on the page. It is empty if they were not
-    kept."""
+    """Return the texts in which a person can mark words, by field. It is empty if the texts were
+    not kept."""
     texts = with_elicited(job.request, job.result)
     return {name: text for name in TEXTS if isinstance(text := texts.get(name), str)}
 
 
 def parse_spans(typed: str, texts: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the spans of a judgement. Raises BadInput for words that do not occur in the texts, or
-    occur more than once."""
+    """Return the marked words as the field `spans` of a judgement. Raises BadInput for words that
+    occur nowhere in the texts, or more than once."""
     lines = [line.strip() for line in typed.splitlines() if line.strip()]
     if len(lines) > MOST_SPANS:
         raise BadInput(f"mark at most {MOST_SPANS} passages", pointer="/spans")
@@ -53,7 +53,7 @@ def _parse_line(line: str, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def marked_words(spans: Sequence[Mapping[str, Any]], job: Job) -> Iterator[str]:
-    """Yield the words of these spans. Spans of deleted texts are skipped."""
+    """Yield the marked words. Words of deleted texts are skipped."""
     texts = texts_to_mark(job)
     for span in spans:
         if words := texts.get(span["of"], "")[span["start"] : span["end"]]:

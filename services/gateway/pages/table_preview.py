@@ -1,5 +1,5 @@
-"""The preview of an uploaded table: its column mapping, its first rows and requests, and its
-errors. Equal errors are listed once. The preview and the scored lines use the same code."""
+"""The preview of an uploaded table: its column mapping, first rows, first requests, and errors.
+Equal errors are listed once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Pair = tuple[str, str]
 
 @dataclass
 class CustomIds:
-    """The custom ids of the rows read so far. They must be unique in a batch."""
+    """Checks that the ids given by the caller (custom ids) are unique in a batch."""
 
     seen: set[str] = field(default_factory=set)
 
@@ -65,12 +65,12 @@ class CustomIds:
 
 @dataclass
 class TableFaults:
-    """The errors in the rows read so far.
+    """The errors found so far in a table.
 
     `models` are the configured models. `missing` lists required fields without a column. `lines`
-    counts lines with an error. `by_kind` maps an error to its first line and its number of lines.
-    `quoting` holds errors that may repeat a cell and are blurred. `is_broken` means that the file
-    is unreadable beyond the last line.
+    counts invalid lines. `by_kind` maps an error to its first line and its number of lines.
+    `quoting` holds errors that may repeat a cell; these are blurred. `is_broken` means that the
+    rest of the file is unreadable.
     """
 
     contract: MetricContract
@@ -88,8 +88,8 @@ class TableFaults:
     def check_row(
         self, number: int, row: Row, body: dict[str, Any], how: TableMapping, custom_id: str
     ) -> None:
-        """Check the next row. `number` is its line in the file, and `body` is the row as a
-        request."""
+        """Check the next row. `number` is its line in the file, and `body` is the request made from
+        it."""
         error = validation_error(self.contract, body)
         reason = unknown_model(body, self.models) or self.ids.fault(custom_id)
         if error is None:
@@ -119,7 +119,7 @@ class TableFaults:
             self._count(number, quoted)
 
     def add(self, fault: TableError) -> None:
-        """Add the error of an invalid line."""
+        """Add the error that was found in a line."""
         self._count(fault.line, fault.reason)
 
     def _count(self, number: int, reason: str) -> None:
@@ -130,7 +130,7 @@ class TableFaults:
 
 
 def validation_error(contract: MetricContract, body: dict[str, Any]) -> ValidationError | None:
-    """Return the error if the body is not a valid request, otherwise None."""
+    """Return the validation error of a request, or None if it is valid."""
     try:
         parse_strict(contract.request, json.dumps(body), body)
     except ValidationError as error:
@@ -184,8 +184,7 @@ def _kind(value: Any) -> str:
 def read_preview(
     gateway: State, file: File, contract: MetricContract, sent: Sequence[Pair]
 ) -> TablePreview:
-    """Read the file for at most two seconds. Later lines are only checked when they are scored.
-    Blocks."""
+    """Read the first rows of a file, for at most two seconds. This blocks the thread."""
     until = time.monotonic() + CHECK_SECONDS
     mapping = _read_mapping(gateway, file, contract, sent)
     seen = TablePreview(contract, mapping, model_names(gateway))
@@ -219,15 +218,16 @@ def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
 
 
 def upload_key(file: File, sent: Sequence[tuple[str, str]], *, skips: bool) -> str:
-    """Return a key for a file with a column mapping. The same key returns the existing batch."""
+    """Return a key that identifies a file with its column mapping. If the table was already scored,
+    the key finds that batch."""
     mapping = json.dumps([sorted(pair for pair in sent if pair[0] != "keep"), skips])
     return f"{OWN_KEY} table {file.id} {hashlib.sha256(mapping.encode()).hexdigest()}"
 
 
 @dataclass
 class TableLines:
-    """The lines of a batch, read from a table. `skips` leaves out invalid lines. `is_private` means
-    that the texts must not be stored."""
+    """The lines of a batch, read from an uploaded table. `skips` leaves out invalid lines.
+    `is_private` means that the texts must not be stored."""
 
     gateway: State
     file: File
@@ -237,9 +237,8 @@ class TableLines:
     is_private: bool = False
 
     def read(self, metadata: dict[str, str]) -> Iterator[Line]:
-        """Yield the lines. After the last one, record the skipped lines in the batch's metadata.
-        Raises TableError at the first invalid line unless such lines are skipped, and if no valid
-        line is left."""
+        """Yield the lines, then record the skipped ones in the batch's metadata. Raises TableError
+        if no line is valid. Unless invalid lines are skipped, it is raised at the first one."""
         mapping = _read_mapping(self.gateway, self.file, self.contract, self.sent)
         ids, left_out, count = CustomIds(), list[int](), 0
         models = model_names(self.gateway)
@@ -336,7 +335,8 @@ def _first_rows(gateway: State, file: File, most: int) -> list[Row]:
 
 @dataclass
 class TablePreview:
-    """The rows read so far as requests. `complete` is true if every line was read."""
+    """The first rows of an uploaded table as requests. `complete` means that every line was
+    read."""
 
     contract: MetricContract
     mapping: TableMapping
@@ -354,14 +354,14 @@ class TablePreview:
 
     @property
     def cells(self) -> dict[str, list[str]]:
-        """Return the column values of each field that has choices or few different values."""
+        """Return the column values of each field that has choices or only few different values."""
         return {
             name: list(cells) for name, cells in self._cells.items() if len(cells) <= MOST_VALUES
         }
 
     @property
     def plain(self) -> set[str]:
-        """Return the names of columns with short ids, labels or metadata. These are not blurred."""
+        """Return the names of columns that are not blurred: short ids, labels and metadata."""
         fields = [ID, *(field.name for field in self.contract.form if field.choices)]
         columns = {self.mapping.columns.get(name) for name in fields} | {*self.mapping.metadata}
         return {

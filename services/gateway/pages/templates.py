@@ -1,10 +1,9 @@
-"""Templates and forms. Output is escaped by default, templates contain no scripts or styles, and
-forms cannot be forged.
+"""Rendering of HTML templates, and protection of forms.
 
-A form is accepted only with the token that its page gave it. The token is derived from a random
-cookie that other sites cannot read: the session's, or before log-in the visit's. Each page masks
-the token anew, since the size of a compressed page must not reveal it (BREACH). Source: OWASP,
-"Signed Double-Submit Cookie". If TLS ends at a proxy, the proxy's header states the scheme.
+Output is escaped by default, and templates contain no scripts. A form is accepted only with the
+token that its page contains, so other sites cannot forge it. The token is derived from a random
+cookie (OWASP, "Signed Double-Submit Cookie"). It is masked anew on each page against the BREACH
+attack. If a proxy ends TLS, its header tells whether the visitor uses HTTPS.
 """
 
 from __future__ import annotations
@@ -60,8 +59,8 @@ PLACES: tuple[tuple[str, str, tuple[Scope, ...]], ...] = (  # address, name, sco
 
 
 def decimals(value: float | int | str | None, digits: int = 3) -> str:
-    """Format a number with `digits` decimals, or without decimals if it is an integer. Smaller
-    numbers use scientific notation."""
+    """Format a number with `digits` decimals, or as an integer if it is one. Very small numbers use
+    scientific notation."""
     if isinstance(value, int) and not isinstance(value, bool):
         return thousands(value)
     if not isinstance(value, float) or not math.isfinite(value):
@@ -73,7 +72,8 @@ def decimals(value: float | int | str | None, digits: int = 3) -> str:
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Return the environment with the site's templates and `<name>/page.html` of services."""
+    """Return the template environment of the site. Templates of single services are
+    `<name>/page.html`."""
     new = Environment(
         loader=ChoiceLoader(
             [PackageLoader("services.gateway.pages"), FunctionLoader(_page_of_service)]
@@ -112,8 +112,8 @@ def render(template: str, **context: Any) -> str:
 
 
 def page(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
-    """Return a whole page for this visitor. `revealed` in the context shows texts even if the
-    visitor's setting blurs them."""
+    """Return a whole HTML page. `revealed` in the context shows texts even if the visitor chose to
+    blur them."""
     viewer = getattr(request.state, "viewer", None)
     shown = context.pop("revealed", False)
     html = render(
@@ -139,16 +139,15 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
 
 
 def style_sheet(name: str) -> Path | None:
-    """Return the file for `/static/<service>.css`. Return None if the service does not exist or has
-    no style sheet."""
+    """Return the style sheet for `/static/<service>.css`, or None if there is none."""
     service, dot, ending = name.rpartition(".")
     return registry.page_file(service, "page.css") if dot and ending == "css" else None
 
 
 @lru_cache
 def asset(name: str) -> str:
-    """Return the address of a static file, which changes with its content so that browsers can
-    cache it."""
+    """Return the address of a static file. It changes with the content, so that browsers can cache
+    the file."""
     content = (style_sheet(name) or STATIC / name).read_bytes()
     return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:DIGEST_CHARACTERS]}"
 
@@ -157,18 +156,14 @@ ONCE = re.compile("[0-9a-f]{32}")
 
 
 def once() -> str:
-    """Return a one-time token for a form. If the form is sent twice, the second time has no further
-    effect."""
+    """Return a one-time token for a form. Submitting the form twice then has no further effect."""
     return secrets.token_hex(16)
 
 
 def once_key(form: Mapping[str, str], what: str, contents: str | None = None) -> str | None:
-    """Return the idempotency key of a form, or None without a token. No caller can send such a key
-    in a header.
-
-    `what` is the kind of request. `contents` is the requested content, or None for the whole form.
-    A form sent again with other contents is a new request, so edits after going back take effect.
-    """
+    """Return a key that identifies a submitted form, so that submitting it twice has no further
+    effect. Return None if the form has no one-time token. `what` is the kind of request. `contents`
+    is the part of the form that must be equal, or None for the whole form."""
     token = form.get("once", "")
     if not ONCE.fullmatch(token):
         return None
@@ -178,8 +173,7 @@ def once_key(form: Mapping[str, str], what: str, contents: str | None = None) ->
 
 
 def language(text: Iterable[MarkedText] | str | None) -> str:
-    """Return the language that the text's script indicates, or an empty string if it is not
-    known."""
+    """Return the language that a text's letters indicate, or an empty string if unknown."""
     if text is None:
         return ""
     return language_of(text if isinstance(text, str) else "".join(piece.text for piece in text))
@@ -193,7 +187,8 @@ HEADER = "x-csrf-token"  # htmx sends it, from the page's head
 
 
 def get_cookie(request: Request, name: str) -> str | None:
-    """Return one of our cookies. Over HTTPS its name ensures that no other host has set it."""
+    """Return the value of one of our cookies. Over HTTPS, its name ensures that no other host has
+    set it."""
     return request.cookies.get(_cookie_name(request, name))
 
 
@@ -207,7 +202,7 @@ def drop_cookie(request: Request, response: Response, name: str) -> None:
 
 
 def token_of(request: Request) -> str:
-    """Return the anti-forgery token for forms in the response to this request."""
+    """Return the anti-forgery token for forms on the page that answers this request."""
     opened: str | None = getattr(request.state, "session", None)  # by this very request
     secret = opened or get_cookie(request, SESSION_COOKIE) or get_cookie(request, VISIT_COOKIE)
     if secret is None:
@@ -266,8 +261,7 @@ def _derive_token(secret: str) -> bytes:
 
 
 def is_https(request: Request) -> bool:
-    """Return True if the visitor's connection is encrypted. A forged header only affects the
-    visitor's own cookies."""
+    """Return True if the visitor's connection is encrypted."""
     forwarded = request.headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
     return (forwarded or request.url.scheme) == "https"
 
@@ -282,8 +276,8 @@ Pair = tuple[str, str]
 
 
 class SentForm(dict[str, str]):
-    """The fields of a form. A repeated name has its last value. `pairs` holds all fields in
-    order."""
+    """The fields of a submitted form. The last value of a repeated name counts. `pairs` holds all
+    fields in order."""
 
     def __init__(self, pairs: Iterable[Pair] = ()) -> None:
         self.pairs = list(pairs)
@@ -298,8 +292,8 @@ MOST_FIELDS = 20
 async def form_of(
     request: Request, *, limit: int = FORM_BYTES, fields: int = MOST_FIELDS
 ) -> SentForm:
-    """Read the form. `limit` is its maximum size in bytes. `fields` is the maximum number of
-    fields. Raises BodyTooLarge, InvalidBody, UnsupportedMediaType, RequestTimeout."""
+    """Read a submitted form. `limit` is its maximum size in bytes and `fields` its maximum number
+    of fields. Raises BodyTooLarge, InvalidBody, UnsupportedMediaType, RequestTimeout."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("", MEDIA_TYPE):  # none: no body either
         raise UnsupportedMediaType(f"send the form as {MEDIA_TYPE}")
@@ -320,13 +314,13 @@ async def form_of(
 async def checked_form(
     request: Request, *, limit: int = FORM_BYTES, fields: int = MOST_FIELDS
 ) -> SentForm:
-    """Read a form of one of our pages and check its token. Raises Forbidden, and the errors of
-    `form_of`."""
+    """Read a form of one of our pages and check its anti-forgery token. Raises Forbidden, and the
+    errors of `form_of`."""
     form = await form_of(request, limit=limit, fields=fields)
     check_csrf(request, form)
     return form
 
 
 def pairs_of(query: str) -> list[Pair]:
-    """Return the (name, value) pairs of a query in order. Raises ValueError."""
+    """Return the parameters of a query string in order, as (name, value). Raises ValueError."""
     return parse_qsl(query, keep_blank_values=True, errors="strict")

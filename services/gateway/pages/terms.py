@@ -1,4 +1,4 @@
-"""Display names from `terms.toml` for all parts of all metrics and for statistical terms."""
+"""The names and descriptions of results that pages show, from `terms.toml`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ ANSWERS = "explanations"  # what elicits answers, and has metrics as its parts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """A part of a result, described for readers.
+    """The name and description of a number or word in a result.
 
-    `symbol` is its short technical name, such as QF. `range` is (lowest, highest), or None for
-    unbounded values and counts. `level` is its value at chance, if there is a single one. `id` is
+    `symbol` is its short technical name, such as QF. `range` is (lowest, highest), or None if it
+    has no bounds. `level` is its value for random decisions, if there is a single one. `id` is
     unique in a page. `guide` is the address of its explanation, or empty.
     """
 
@@ -36,7 +36,8 @@ class Term:
 
     @property
     def details(self) -> tuple[str, ...]:
-        """Return sentences about the range, the direction and the chance level."""
+        """Return sentences about the range, which direction is better, and the value for random
+        decisions."""
         sentences = []
         if self.range is not None:
             low, high = self.range
@@ -51,11 +52,11 @@ class Term:
 
 
 class Terms(dict[str, dict[str, Term]]):
-    """Display names by metric and part. The key `words` holds statistical terms."""
+    """Display names by metric and field. The key `words` holds statistical terms."""
 
     def of(self, metric: str) -> dict[str, Term]:
-        """Return the display names for a metric. If the metric has no entries, they are built from
-        its field names."""
+        """Return the display names for a metric. If none are given, they are built from the names
+        of its fields."""
         if metric in self:
             return self[metric]
         contract = reported().get(metric)

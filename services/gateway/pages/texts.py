@@ -1,10 +1,6 @@
-"""The page `/texts/{text_key}`: all results of a tenant for one text, and the text under other
-metrics.
-
-The text key is a keyed hash and is always looked up together with the tenant. Below the text, one
-lane per result shows its evidence: marks, or the weight of each token. The text is cut wherever any
-lane changes. The CSS classes of each stretch name its marks in the lanes.
-"""
+"""The page `/texts/{text_key}`, which shows all results of a tenant for one text. Below the text,
+each result has a lane that shows its evidence: highlighted passages, or the weight of each word.
+The text key is a keyed hash, so it does not reveal the text."""
 
 from __future__ import annotations
 
@@ -50,9 +46,9 @@ router = page_router()
 
 @dataclass(frozen=True)
 class TextLane:
-    """The lane of one result. `marks` holds (start, end, level). The level is a token's weight from
-    -9 to 9, or 0 for a plain mark. `said` is evidence outside the text, such as a model's reasons.
-    """
+    """The evidence of one result, drawn in a lane below the text. `marks` holds (start, end,
+    level). The level is a weight from -9 to 9, or 0 for a plain highlight. `said` is evidence
+    outside the text, such as a model's reasons."""
 
     name: str
     marks: Sequence[tuple[int, int, int]]
@@ -61,8 +57,8 @@ class TextLane:
 
 @dataclass(frozen=True)
 class LaneStretch:
-    """A stretch of text within which no mark begins or ends. `classes` is empty if nothing is
-    marked."""
+    """A piece of text within which no highlight begins or ends. `classes` is empty if nothing is
+    highlighted."""
 
     text: str
     classes: str
@@ -70,8 +66,8 @@ class LaneStretch:
 
 @dataclass(frozen=True)
 class StackedText:
-    """A text with its lanes, the top one first. `passages` holds the marked passages of each lane,
-    the strongest first. `left_out` is the number of lanes that did not fit."""
+    """A text with the lanes of its results, the top one first. `passages` holds the highlighted
+    passages of each lane, strongest first. `left_out` is the number of lanes that did not fit."""
 
     text: str
     lanes: Sequence[TextLane]
@@ -81,8 +77,7 @@ class StackedText:
 
 
 def stacked(lanes: Iterable[tuple[str, TextLane]]) -> list[StackedText]:
-    """Return each text with the lanes of its results. `lanes` holds one (text, lane) tuple per
-    result."""
+    """Return each text with the lanes of its results. `lanes` holds one (text, lane) per result."""
     by_text: dict[str, list[TextLane]] = {}
     for text, lane in lanes:
         by_text.setdefault(text, []).append(lane)
@@ -93,7 +88,7 @@ def stacked(lanes: Iterable[tuple[str, TextLane]]) -> list[StackedText]:
 
 
 def heat_marks(runs: Iterable[TokenRun]) -> Iterator[tuple[int, int, int]]:
-    """Yield the (start, end, level) marks of tokens with non-zero weight."""
+    """Yield a highlight (start, end, level) for each token with non-zero weight."""
     end = 0
     for run in runs:
         for stretch in run.stretches:
@@ -123,7 +118,7 @@ def _stack(text: str, lanes: Sequence[TextLane]) -> StackedText:
 
 @dataclass(frozen=True)
 class TextResult:
-    """A row of the table: one result for the text."""
+    """One result for the text, as the page's table shows it."""
 
     job_id: str
     metric: str
@@ -139,7 +134,7 @@ class TextResult:
 
     @property
     def place(self) -> str:
-        """The words that distinguish this result from other results of its metric."""
+        """The words that distinguish this result from others of the same metric."""
         if self.batch_id is not None:
             return f"line {self.line:,} of …{self.batch_id[-SHORT:]}"
         return "" if self.finished_at is None else moment(self.finished_at.timestamp())
@@ -147,7 +142,7 @@ class TextResult:
 
 @router.get("/texts/{text_key}")
 async def text_page(request: Request, text_key: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Show the results, the text in lanes, and the other metrics that could score it."""
+    """Show a text with all its results, and the metrics that could score it too."""
     check_scope(caller, "score")
     if not KEY.fullmatch(text_key):
         raise UnknownJob("there is no such text")
@@ -199,8 +194,8 @@ def _results(connection: Connection, caller: Caller, text_key: str) -> list[Text
 
 
 def _first(rows: Sequence[TextResult]) -> list[str]:
-    """Return jobs for the lanes: one per metric, variant and model, then others up to the maximum
-    number. They are in the order of the rows."""
+    """Return the jobs to show below the text, in the order of the rows. If there are too many, one
+    per metric, variant and model takes precedence."""
     first: dict[tuple[str | None, ...], str] = {}
     for row in rows:
         first.setdefault((row.metric, row.variant, row.model), row.job_id)
@@ -209,8 +204,8 @@ def _first(rows: Sequence[TextResult]) -> list[str]:
 
 
 def _lanes(job: Job, where: str) -> Iterator[tuple[str, TextLane]]:
-    """Yield the judged text with the result's evidence as one lane, and with its token weights as
-    another, if known. Yield nothing if the text was not kept. Offsets refer to the text as sent."""
+    """Yield the evidence of a result and, if known, the token weights, each as a lane below the
+    text. Yield nothing if the text was not kept."""
     texts = texts_of(job)
     if not texts:
         return
@@ -248,7 +243,7 @@ def _token_weights(job: Job) -> tuple[TokenRun, ...]:
 async def score_metrics(
     request: Request, text_key: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Create one job for the text under each metric that is ready."""
+    """Create a job that scores the text with each metric that is ready."""
     check_scope(caller, "score")
     form = await checked_form(request)
     source = await find_job(form.get("job", ""), gateway, caller.tenant)

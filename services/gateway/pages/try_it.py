@@ -1,6 +1,5 @@
-"""The page `/try`: a form for one job of any metric, with an input for each `FormField` of the
-contract. Other fields of a request are entered as JSON. Without a form, this is the whole request.
-"""
+"""The page `/try`: a form to create one job of any metric. Fields without an input of their own are
+entered as JSON."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ REST = "rest"  # the form's field with all other options
 @dataclass(frozen=True)
 class Form:
     """A filled form. `values` holds the entered text by field. `controls` holds the entered text of
-    other single values. `rest` is JSON text."""
+    the other inputs. `rest` is JSON text."""
 
     values: dict[str, str]
     rest: str
@@ -57,13 +56,13 @@ class Form:
 
 
 def fill_form(metric: MetricContract, example: Mapping[str, Any]) -> Form:
-    """Return the form filled with this example. It also requests all outputs that the metric's page
-    shows."""
+    """Return the form filled with this example. It requests all outputs that the metric's page can
+    show."""
     return form_of_body(metric, merge_fields(registry.page_details(metric.name), example))
 
 
 def form_of_body(metric: MetricContract, body: Mapping[str, Any]) -> Form:
-    """Return the form filled with this request."""
+    """Return the form filled with the fields of this request."""
     values = {field.name: _typed(field.name, body.get(field.name)) for field in metric.form}
     named = {name for name, value in values.items() if value}
     others = {name: value for name, value in body.items() if name not in named}
@@ -81,7 +80,7 @@ def _typed(name: str, value: Any) -> str:
 
 
 def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
-    """Return the form as sent, with the CRLF line ends of browsers replaced."""
+    """Return the submitted form, with the browser's CRLF line ends replaced."""
     typed = {name: value.replace("\r\n", "\n") for name, value in form.items()}
     return Form(
         {field.name: typed.get(field.name, "") for field in metric.form},
@@ -91,8 +90,8 @@ def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
 
 
 def body_of(metric: MetricContract, form: Form) -> dict[str, Any]:
-    """Return the request's JSON. Fields in `rest` take precedence. Raises InvalidBody if `rest` is
-    not a JSON object."""
+    """Return the request as JSON. Fields in the form's JSON text take precedence. Raises
+    InvalidBody if that text is not a JSON object."""
     rest = _parse_object(form.rest or "{}", "the other options are")
     texts = {name: value for name, value in form.values.items() if value}
     return merge_fields(texts | values_of(metric, form.controls), rest)
@@ -123,7 +122,7 @@ router = page_router()
 
 @dataclass(frozen=True)
 class TryForm:
-    """The data of the form's page. `errors` holds (JSON path in the request, message) tuples."""
+    """The data of the form's page. `errors` holds (JSON path in the request, message)."""
 
     metric: MetricContract
     form: Form
@@ -134,8 +133,7 @@ class TryForm:
 
     @property
     def at(self) -> dict[str, str]:
-        """Return a mapping from an input or group of inputs to its error. Each error is shown at
-        the nearest input."""
+        """Return the errors by input or group of inputs. Each is shown at the nearest input."""
         inputs = form_inputs(self.metric.name)
         known = {one.name for one in inputs} | {one.group for one in inputs}
         known |= {one.name for one in self.metric.form}
@@ -191,7 +189,7 @@ async def _form_of_job(request: Request, gateway: State, caller: Caller, source:
 @router.post("/try")
 async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """Create a job and go to its page. If the request is invalid, show the errors. If the user only
-    wants to see the request, show it."""
+    asked to see the request, show it."""
     check_scope(caller, "score")
     form = await checked_form(
         request, limit=ENCODED * gateway.settings.max_body_bytes, fields=MOST_CONTROLS

@@ -1,4 +1,5 @@
-"""Recent activity: the number of jobs by metric and state, and the last result of each model."""
+"""Recent activity for the start page and the metrics: the number of jobs by state, and the last
+result of each model."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ MODELS = jobs.c.result["provenance"]["models"]
 
 @dataclass(frozen=True)
 class LastResponse:
-    """The job of a model's last result, and its time."""
+    """The last result of a model: its job and time."""
 
     job_id: str
     at: datetime
@@ -27,18 +28,17 @@ class LastResponse:
 
 @dataclass(frozen=True)
 class ModelHistory:
-    """The activity of models in the jobs of the last day. `answered` maps each model to its last
-    result. `away` counts jobs that failed because a dependency was unavailable, by (metric,
-    requested model). None stands for the metric's default model."""
+    """The activity of models in the last day. `answered` maps each model to its last result. `away`
+    counts jobs that failed because a model or server was unavailable, by (metric, requested model).
+    None stands for the metric's default model."""
 
     answered: dict[str, LastResponse]
     away: dict[tuple[str, str | None], int]
 
 
 class JobCounts(NamedTuple):
-    """Numbers of jobs. `by_state` counts open jobs, and ended jobs of the last day, by (metric,
-    status). `lost` counts running jobs whose worker has not responded for too long. They are
-    retried when a worker is ready."""
+    """Numbers of jobs. `by_state` counts open jobs and the last day's ended jobs, by (metric,
+    status). `lost` counts running jobs whose worker stopped responding. They will be retried."""
 
     by_state: dict[tuple[str, str], int]
     lost: int
@@ -52,9 +52,8 @@ def counts(connection: Connection, tenant: str) -> JobCounts:
 
 
 def oldest_seconds(connection: Connection) -> dict[str, float]:
-    """Return for each metric the seconds that its oldest interactive job has been queued, by the
-    database's clock. Jobs that wait for their model do not count. `GET /v1/models` shows why they
-    wait."""
+    """Return, for each metric, how many seconds its oldest queued job outside batches has been
+    waiting. Jobs that wait for their model do not count."""
     since = func.extract("epoch", func.now() - func.min(jobs.c.created_at))
     rows = connection.execute(
         select(jobs.c.metric, since)
@@ -65,16 +64,14 @@ def oldest_seconds(connection: Connection) -> dict[str, float]:
 
 
 def backlog(connection: Connection) -> dict[str, int]:
-    """Return the number of open jobs and unanswered batch lines by service. Services with none are
+    """Return the number of open jobs and unprocessed batch lines by service. Services with none are
     left out."""
     rows = connection.execute(text("SELECT service, jobs FROM touchstone_backlog()"))
     return {service: count for service, count in rows}
 
 
 def model_history(connection: Connection, tenant: str) -> ModelHistory:
-    """Return the activity of this tenant's models. It reads results, so cache it for some
-    seconds.
-    """
+    """Return the activity of this tenant's models. This is slow, so cache it for some seconds."""
     of_tenant = (jobs.c.tenant == tenant, jobs.c.id > _oldest())
     newest = (  # first of all: no result is opened only to be sorted
         select(jobs.c.id)

@@ -1,4 +1,5 @@
-"""Rows of a batch's results with their jobs, in the order of the file, for export or rescoring."""
+"""Reads the results of a batch with their jobs, in the order of the file, for export or for scoring
+again."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ class ExportedRow(NamedTuple):
 def exported(
     connection: Connection, selection: ResultFilter, after_line: int, limit: int
 ) -> list[ExportedRow]:
-    """Return the next rows in the order of the file."""
+    """Return the next `limit` results after the line `after_line`, in the order of the file."""
     width = len(ResultRow._fields)
     query = (
         select(*(FACTS[name] for name in ResultRow._fields))
@@ -46,8 +47,8 @@ class RequestRow(NamedTuple):
 def requests_of(
     connection: Connection, selection: ResultFilter, after_line: int, limit: int
 ) -> list[RequestRow]:
-    """Return the next rows that have a job, in the order of the file, with the metadata of their
-    lines."""
+    """Return the next `limit` results after the line `after_line` that have a job, in the order of
+    the file. They include the metadata of their lines."""
     query = (
         select(FACTS.line, FACTS.custom_id, jobs.c.request, jobs.c.result, FACTS.metadata)
         .join(jobs, jobs.c.id == FACTS.job_id)

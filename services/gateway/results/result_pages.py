@@ -1,6 +1,5 @@
-"""The results table of a batch: filtered, sorted, counted, and paged by key. A page begins after
-the last row of the previous page, so that no OFFSET has to count 50,000 rows. Every query contains
-the tenant and reads one batch by an index."""
+"""The results table of a batch: filtering, sorting, counting, and pages. A page begins after the
+last row of the previous page. It needs no OFFSET, which would be slow for large batches."""
 
 from __future__ import annotations
 
@@ -70,12 +69,12 @@ class ResultRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ResultFilter:
-    """A filter for the rows of a batch. Empty fields do not filter.
+    """A filter for the results of a batch. Empty fields do not filter.
 
-    `equal` maps columns of `COUNTED` to values. A row must have all words in `facets`. `contains`
-    is a part of the custom id, and `text` a part of the snippet. `metadata` maps keys to values,
-    and `pairs` has the same as `key=value`. `ranges` maps `score`, `chance` or a part to its
-    bounds. The lower bound is inclusive, and the upper bound exclusive unless it is `top`.
+    `equal` maps columns of `COUNTED` to values. `facets` are words that a row must all have.
+    `contains` is a part of the custom id, and `text` a part of the excerpt. `metadata` maps keys to
+    values; `pairs` holds the same as `key=value`. `ranges` maps `score`, `chance` or another number
+    to its bounds. The upper bound is exclusive unless it is `top`.
     """
 
     tenant: str
@@ -102,8 +101,8 @@ class ResultFilter:
 
 @dataclass(frozen=True)
 class ResultOrder:
-    """A sort order. `by` is `surprise`, `why`, `text`, `judged`, a column, a part of the score, or
-    `metadata.<key>`. `after` is the key of the last row already shown."""
+    """How to sort the results. `by` is `surprise`, `why`, `text`, `judged`, a column, a number of
+    the result, or `metadata.<key>`. `after` is the sort key of the last row already shown."""
 
     by: str = "surprise"
     descending: bool = False
@@ -113,8 +112,8 @@ class ResultOrder:
 
 @dataclass(frozen=True)
 class SortColumn:
-    """A value to sort by, which is never null. Undefined values come last. If `is_private`, the
-    value is left out of the sort key, since the key is part of an address."""
+    """A value to sort by, which is never null. Undefined values come last. If `is_private`, it must
+    not appear in an address."""
 
     value: ColumnElement[Any]
     descending: bool = False
@@ -127,7 +126,8 @@ class SortColumn:
 
 
 class ResultPage(NamedTuple):
-    """A page of rows, the key of its last row if more follow, and the number of all rows."""
+    """One page of results. It also has the sort key of its last row if more follow, and the number
+    of all rows."""
 
     rows: list[ResultRow]
     key: list[Any] | None
@@ -137,7 +137,7 @@ class ResultPage(NamedTuple):
 def rows_of(
     connection: Connection, selection: ResultFilter, order: ResultOrder, limit: int
 ) -> ResultPage:
-    """Return a page of rows. This takes one statement, and a second one if the page is empty."""
+    """Return one page of results."""
     columns = sort_columns(selection, order)
     keyed = [sort_column for sort_column in columns if not sort_column.is_private]
     shown = select(func.count()).where(*filters(selection)).correlate(None).scalar_subquery()
@@ -171,7 +171,8 @@ def rows_of(
 
 
 def sort_columns(selection: ResultFilter, order: ResultOrder) -> list[SortColumn]:
-    """Return the columns to sort by. The last one is the line number, which is unique."""
+    """Return the columns to sort by. The last one is the line number, which makes the order
+    unique."""
     line = SortColumn(FACTS.line)
     if order.by == "line":
         return [SortColumn(FACTS.line, order.descending)]
@@ -281,8 +282,8 @@ def _has_pair(pair: str) -> Iterator[ColumnElement[bool]]:
 
 
 def readings_of(pair: str) -> list[tuple[str, str]]:
-    """Return all possible splits of `key=value` into (key, value), shortest key first. Only the
-    value may be empty."""
+    """Return all ways to split `key=value` into (key, value), shortest key first. Only the value
+    may be empty."""
     pieces = pair.split("=")
     ends = range(1, min(len(pieces), MOST_SIGNS + 1))
     return [(key, "=".join(pieces[end:])) for end in ends if (key := "=".join(pieces[:end]))]
@@ -303,8 +304,8 @@ def _opinions(selection: ResultFilter) -> list[ColumnElement[bool]]:
 def within(
     value: ColumnElement[Any], bounds: Bounds, top: float | None
 ) -> list[ColumnElement[bool]]:
-    """Return the conditions that a value is in a range. The upper bound is exclusive, unless it is
-    `top`."""
+    """Return the SQL conditions that a value lies in a range. The upper bound is exclusive, unless
+    it is `top`."""
     low, high = bounds
     conditions: list[ColumnElement[bool]] = [] if low is None else [value >= low]
     if high is not None:
@@ -326,11 +327,9 @@ def job_ids(connection: Connection, selection: ResultFilter) -> list[str]:
 
 @dataclass(frozen=True)
 class ResultCounts:
-    """Counts of a selection.
-
-    values: column → value → rows, most frequent first. bins: rows by bin of the score, lowest
-    first. reasons: reason → rows. numbers: `chance` or a part → rows that have it.
-    """
+    """Counts of the filtered results. `values` counts rows per column and value, most frequent
+    first. `bins` counts rows per bin of the score, lowest first. `reasons` counts rows per reason.
+    `numbers` counts the rows that have each number."""
 
     rows: int
     scored: int
@@ -343,8 +342,7 @@ class ResultCounts:
 def counts_of(
     connection: Connection, selection: ResultFilter, edges: Sequence[float]
 ) -> ResultCounts:
-    """Count with two statements, each over the rows once. edges: of the bins, ascending; the last
-    edge belongs to the last bin."""
+    """Count the filtered results. `edges` are the bounds of the score's bins, ascending."""
     inner = type_coerce(literal(list(edges[:-1]), ARRAY(Double)), ARRAY(Double))
     bucket = func.width_bucket(FACTS.score, inner).label("bucket")
     numbers = _numbers(selection.parts)
@@ -396,9 +394,7 @@ def _reasons(connection: Connection, selection: ResultFilter) -> dict[str, int]:
 
 
 def metadata_keys(connection: Connection, selection: ResultFilter) -> dict[str, int]:
-    """Map each metadata key of these rows to its number of values, in the order of the
-    keys.
-    """
+    """Return the metadata keys of these results, each with its number of different values."""
     pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
     each = select(pair.c.key, pair.c.value).select_from(result_facts.join(pair, true()))
     distinct = each.where(*filters(selection)).distinct().subquery("each")
@@ -410,8 +406,8 @@ def metadata_keys(connection: Connection, selection: ResultFilter) -> dict[str, 
 def metadata_values(
     connection: Connection, selection: ResultFilter, keys: Mapping[str, int]
 ) -> dict[str, dict[str, int]]:
-    """Return key → value → rows, for keys with 2 to 50 values to choose from. A cell
-    may list several values, as `women, migrants`; each counts separately."""
+    """Count the results per metadata key and value, for keys with 2 to 50 values. A cell may list
+    several values, such as `women, migrants`. Each counts separately."""
     some = [key for key, values in keys.items() if 1 < values <= MOST_CELLS]
     pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
     parts = func.regexp_split_to_table(pair.c.value, SEPARATORS).label("part")
@@ -433,8 +429,7 @@ def metadata_values(
 
 
 class SplitCount(NamedTuple):
-    """The number of rows with one value, or without a value (None). `mean` is the mean of the rows
-    with a score."""
+    """The number of results with one value. None stands for no value. `mean` is the mean score."""
 
     value: str | None
     rows: int
@@ -443,7 +438,8 @@ class SplitCount(NamedTuple):
 
 
 def split_counts(connection: Connection, selection: ResultFilter, by: str) -> list[SplitCount]:
-    """Count the rows by value, lowest mean first. by: `metadata.<key>`, or of `COUNTED`."""
+    """Count the results per value, lowest mean score first. `by` is `metadata.<key>` or a column of
+    `COUNTED`."""
     key = by.removeprefix("metadata.")
     value = (FACTS[by] if key == by else FACTS.metadata[key].astext).label("value")
     mean = func.avg(FACTS.score).label("mean")
@@ -458,8 +454,8 @@ def split_counts(connection: Connection, selection: ResultFilter, by: str) -> li
 
 
 class CardCounts(NamedTuple):
-    """Counts of the filtered rows by verdict, by state, by problem, and by the first reason for no
-    test."""
+    """Counts of the filtered results by verdict, by state, by problem, and by the reason why checks
+    were not done."""
 
     verdicts: Mapping[str, int]
     states: Mapping[str, int]
@@ -468,7 +464,7 @@ class CardCounts(NamedTuple):
 
 
 def card_counts(connection: Connection, selection: ResultFilter) -> CardCounts:
-    """Count the filtered rows in one statement, most frequent first."""
+    """Count the filtered results by verdict, state, problem and reason, most frequent first."""
     columns: tuple[ColumnElement[Any], ...] = (
         FACTS.verdict, FACTS.status, func.unnest(FACTS.reasons), func.unnest(FACTS.facets),
     )  # fmt: skip
@@ -492,7 +488,8 @@ def card_counts(connection: Connection, selection: ResultFilter) -> CardCounts:
 
 
 def count_untested(connection: Connection, selection: ResultFilter, most: int) -> dict[str, int]:
-    """Return reason code → rows that it leaves untested, most frequent first."""
+    """Return, for each reason code, how many results it left without a test. The most frequent
+    comes first."""
     facet = func.unnest(FACTS.facets).label("facet")
     each = select(facet).where(*filters(selection)).subquery("each")
     rows = connection.execute(
@@ -506,8 +503,9 @@ def count_untested(connection: Connection, selection: ResultFilter, most: int) -
 
 
 def provenance_of(connection: Connection, selection: ResultFilter) -> dict[str, Any]:
-    """Return the provenance of the first result that used a model, or else of the first result, or
-    else an empty dictionary. Only the first `FIRST_LINES` results are searched."""
+    """Return how the first result was made (its models and versions), preferably one that used a
+    model. The dictionary is empty if there is none. Only the first `FIRST_LINES` results are
+    searched."""
     provenance = jobs.c.result["provenance"]
     query = (
         select(
@@ -527,9 +525,9 @@ def provenance_of(connection: Connection, selection: ResultFilter) -> dict[str, 
 
 @dataclass(frozen=True)
 class ResultSummary:
-    """The summary of a selection. why: reason code → results not tested. keys:
-    metadata key → number of values. provenance: of the first result. choices: as `metadata_values`
-    returns them."""
+    """A summary of the filtered results. `why` counts results without a test by reason. `keys` maps
+    each metadata key to its number of values. `provenance` says how the first result was made.
+    `choices` are the metadata values to choose from."""
 
     counts: ResultCounts
     why: Mapping[str, int]
@@ -545,8 +543,8 @@ def summary_of(
     most_reasons: int,
     previous: ResultSummary | None = None,
 ) -> ResultSummary:
-    """Return the summary. previous: a recent one, which is valid while the number of rows is the
-    same. Its seven statements over all rows dominate the cost of a page."""
+    """Return the summary of the filtered results. This is slow. `previous` is an earlier summary,
+    which is reused if the number of rows has not changed."""
     if previous is not None and previous.counts.rows == count_of(connection, selection):
         return previous
     keys = metadata_keys(connection, selection)
@@ -560,8 +558,7 @@ def summary_of(
 
 
 def explanations_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return the beginning of each job's explanation: the one in the request, or the one that a
-    model gave."""
+    """Return the beginning of each job's explanation, from the request or from a model."""
     elicited = jobs.c.result["elicitation"]["explanation"].as_string()
     explanation = func.coalesce(
         func.nullif(jobs.c.request["explanation"].as_string(), ""), elicited
@@ -573,7 +570,7 @@ def explanations_of(connection: Connection, tenant: str, ids: Sequence[str]) -> 
 
 
 def has_missing_rows(connection: Connection, batch_id: str) -> bool:
-    """Return True if an ended line of this batch has no row yet."""
+    """Return True if the results table still lacks a line of this batch that has ended."""
     missing = select(literal(1)).where(
         batch_lines.c.batch_id == batch_id,
         ~batch_lines.c.has_facts,

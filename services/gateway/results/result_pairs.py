@@ -1,4 +1,4 @@
-"""Lines of two batches with the same text, for the page that compares them."""
+"""Finds lines of two batches with the same text, to compare them."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ HASHED, LOOPED = (
 
 @dataclass(frozen=True)
 class PairFilter:
-    """A filter for pairs of lines. `verdicts`, `scores`, `models` and `metadata` are for the (left,
-    right) side, and None allows all values. `differences` are right minus left. `right` is a filter
-    for the right line. If `by_label`, lines are paired only if they also have the same explained
-    label."""
+    """A filter for pairs of lines from two batches. `verdicts`, `scores`, `models` and `metadata`
+    apply to the (left, right) side; None allows all values. `differences` are right minus left.
+    `right` is a further filter for the right side. With `by_label`, both lines must also explain
+    the same decision."""
 
     tenant: str
     batches: tuple[str, str]
@@ -66,8 +66,8 @@ class PairFilter:
 
 
 class PairedLine(NamedTuple):
-    """A pair of lines, one from each batch. If a text has several results, the pair has the first
-    of them, with their mean score."""
+    """Two lines with the same text, one from each batch. If a text has several results, this is the
+    first of them with their mean score."""
 
     custom_id: str | None  # where both have it
     line: int  # of the right batch
@@ -85,13 +85,9 @@ class PairedLine(NamedTuple):
 def pairs_of(
     connection: Connection, selection: PairFilter, limit: int, *, all_named: bool = False
 ) -> list[PairedLine]:
-    """Return the pairs, largest score difference first. Pairs without a defined difference come
-    last.
-
-    Lines are paired as in a report: by custom_id if both have it and the text is the same, and
-    otherwise by text and label. `all_named` is true if the report has no pair by text. The search
-    for such pairs is then skipped.
-    """
+    """Return the pairs, largest score difference first. Pairs without a difference come last. Lines
+    are paired by custom_id if both have it and the text is the same, otherwise by text and label.
+    `all_named` means that all pairs have a custom_id, so no others are searched."""
     query = _choose_pairs(connection, selection, limit, all_named=all_named)
     return _first_of([PairedLine(*row) for row in connection.execute(query)], limit)
 
@@ -99,7 +95,7 @@ def pairs_of(
 def compared_pairs_of(
     connection: Connection, selection: PairFilter, limit: int, *, all_named: bool = False
 ) -> list[tuple[PairedLine, ComparedJob, ComparedJob]]:
-    """Return the pairs as in `pairs_of`, each with its left and right job."""
+    """Return the pairs as `pairs_of` does, each with its left and right job."""
     query = _choose_pairs(connection, selection, limit, all_named=all_named)
     sides = jobs.alias("left_jobs"), jobs.alias("right_jobs")
     for side, facts in zip(sides, SIDES, strict=True):
@@ -160,7 +156,7 @@ def _sort_key(pair: PairedLine) -> tuple[float, int]:
 def lines_of(
     connection: Connection, tenant: str, batch_id: str, ids: Sequence[str]
 ) -> dict[str, int]:
-    """Return for each job the first line of the batch that has its result."""
+    """Return, for each job, the first line of the batch that has its result."""
     facts = result_facts.c
     query = (
         select(facts.job_id, func.min(facts.line))
@@ -171,12 +167,11 @@ def lines_of(
 
 
 class UnpairedLine(NamedTuple):
-    """A result that has no counterpart in the other batch.
+    """A result that has no match in the other batch, with the reason.
 
-    `conflicts`: the other batch has its custom_id with another text. `is_told`: the hash of its
-    text is known. `is_taken`: the other batch has its text and label, but all those results are
-    paired by custom id. `is_decided_otherwise`: the other batch has its text only with another
-    label.
+    `conflicts`: the other batch has the custom_id with another text. `is_told`: the hash of the
+    text is known. `is_taken`: the matching results are already paired by custom id.
+    `is_decided_otherwise`: the other batch has the text only with another label.
     """
 
     line: int
@@ -191,8 +186,8 @@ class UnpairedLine(NamedTuple):
 def unpaired_of(
     connection: Connection, selection: PairFilter, index: int, limit: int
 ) -> list[UnpairedLine]:
-    """Return the results of one batch that a comparison leaves out, by line. `index` is 0 for the
-    left batch and 1 for the right one."""
+    """Return the results of one batch that have no match in the other. `index` is 0 for the left
+    batch and 1 for the right one."""
     mine, theirs_side = _side(selection, index), _side(selection, 1 - index)
     free = _free(theirs_side, mine)
     one_text = free.c.text_key == mine.c.text_key, free.c.label == mine.c.label
@@ -342,7 +337,7 @@ def _select_pairs(selection: PairFilter, rows: Sequence[Row[Any]], of: int) -> S
 
 @dataclass(frozen=True)
 class ComparedJob:
-    """One side of a pair. `request` holds the stored fields of the request."""
+    """The job on one side of a pair. `request` holds the stored fields of the request."""
 
     id: str
     request: Mapping[str, Any] = field(default_factory=dict)
@@ -350,7 +345,7 @@ class ComparedJob:
 
 
 def jobs_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, ComparedJob]:
-    """Return the tenant's existing jobs by id."""
+    """Return the tenant's jobs by id. Deleted jobs are left out."""
     query = select(jobs.c.id, jobs.c.request, jobs.c.result).where(
         jobs.c.id.in_(ids), jobs.c.tenant == tenant
     )

@@ -1,4 +1,4 @@
-"""Progress of review queues."""
+"""Progress of review queues (results that people judge one by one)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from shared.ledger.judgements import judgements
 
 @dataclass(frozen=True)
 class ReviewProgress:
-    """The progress of one reviewer or of all reviewers. `left` is the number of lines that the
-    reviewer, or anybody, may still get. `seconds` is the median time per judgement in the queue."""
+    """The progress of one reviewer, or of all together. `left` is the number of lines that can
+    still be assigned. `seconds` is the median time per judgement."""
 
     done: int
     skipped: int

@@ -1,6 +1,6 @@
-"""Queues of results that people judge, one line at a time. A queue's lines are fixed when it is
-created. Each line has as many places as it needs judgements. A reviewer reserves a place for ten
-minutes, after which it is free again. No reviewer judges a line twice."""
+"""Review queues: results that people judge, one line at a time. The lines are fixed when the queue
+is created. A line is reserved for a reviewer for ten minutes. It may need judgements by several
+people. Nobody judges a line twice."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ITEMS = review_items.c
 
 @dataclass(frozen=True)
 class ReviewQueue:
-    """A queue and its settings."""
+    """A review queue and its settings."""
 
     id: str
     tenant: str
@@ -98,9 +98,10 @@ class UnknownQueue(NotThere):
 def make(
     connection: Connection, selection: ResultFilter, order: ResultOrder, values: Mapping[str, Any]
 ) -> ReviewQueue:
-    """Create a queue over the filtered results. If its key is known, return the existing queue.
-    `values` holds the fields of the queue's row with `key`, and `most`, the number of lines. Raises
-    BadInput if no result is left, KeyReused for a key of a different queue, QuotaExceeded."""
+    """Create a review queue from the filtered results, or return the existing queue with the same
+    `key`. `values` holds the queue's fields, its `key`, and the number of lines, `most`. Raises
+    BadInput if no result is left, KeyReused if the key belongs to a different queue, QuotaExceeded.
+    """
     fields = dict(values)
     most, key = fields.pop("most"), fields.get("key")
     if key is not None:  # a second request at the same time waits here for the first
@@ -185,7 +186,7 @@ def find(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
 
 
 def check_tenant(connection: Connection, tenant: str, queue_id: str) -> None:
-    """Raises BadInput if this tenant has no such queue."""
+    """Raise BadInput if this tenant has no such queue."""
     try:
         find(connection, queue_id, tenant)
     except UnknownQueue as error:
@@ -199,7 +200,7 @@ def page_of(
     after: str | None = None,
     batch_id: str | None = None,
 ) -> tuple[list[ReviewQueue], bool]:
-    """Return (queues, newest first, and True if more follow)."""
+    """Return a page of queues, newest first, and True if more follow."""
     query = select(*SHOWN).where(review_queues.c.tenant == tenant)
     if batch_id is not None:
         query = query.where(review_queues.c.batch_id == batch_id)
@@ -241,7 +242,8 @@ def is_free(reviewer: str) -> ColumnElement[bool]:
 
 
 def finished_positions(queue_id: str, reviewer: str) -> Select[Any]:
-    """Return a statement that selects the positions that this reviewer has judged or skipped."""
+    """Return an SQL statement that selects the lines of a queue that this reviewer has judged or
+    skipped."""
     other = review_items.alias("other")
     return select(other.c.position).where(
         other.c.queue_id == queue_id,
@@ -253,14 +255,15 @@ def finished_positions(queue_id: str, reviewer: str) -> Select[Any]:
 
 
 def take_turn(connection: Connection, queue: ReviewQueue, reviewer: str) -> None:
-    """Serialise the requests of this reviewer to the queue until the transaction ends."""
+    """Wait for other requests of this reviewer to the same queue. They are handled one at a time
+    until the transaction ends."""
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"{queue.id} {reviewer}", 0))
     connection.execute(select(turn))
 
 
 def finish(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: str) -> bool:
     """Record that the reviewer has judged this line. Return False if the reservation expired and
-    other reviewers filled all places. Raises BadInput if the queue has no such line."""
+    others have judged the line instead. Raises BadInput if the queue has no such line."""
     take_turn(connection, queue, reviewer)  # or a double click would take two places
     mine = (ITEMS.queue_id == queue.id, ITEMS.job_id == job_id)
     again = select(ITEMS.place).where(*mine, ITEMS.who == reviewer, ITEMS.done_at.is_not(None))
@@ -287,7 +290,7 @@ def finish(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: st
 
 
 def release(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: str) -> None:
-    """Reserve the line for the reviewer again after the judgement was withdrawn."""
+    """Reserve the line for the reviewer again, after the judgement was withdrawn."""
     connection.execute(
         update(review_items)
         .where(ITEMS.queue_id == queue.id, ITEMS.job_id == job_id, ITEMS.who == reviewer)
@@ -296,7 +299,7 @@ def release(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: s
 
 
 def skip(connection: Connection, queue: ReviewQueue, position: int, reviewer: str) -> None:
-    """Record that the reviewer must not get this line again. Raises BadInput if the queue has no
+    """Record that this reviewer must not get the line again. Raises BadInput if the queue has no
     such line."""
     held = update(review_items).where(
         ITEMS.queue_id == queue.id, ITEMS.position == position, ITEMS.done_at.is_(None)

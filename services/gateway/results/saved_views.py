@@ -1,4 +1,4 @@
-"""Saved views of a tenant: the filters of a results table, or the column mapping of a file."""
+"""Stores a tenant's saved views: filters of a results table, or the column mapping of a file."""
 
 from __future__ import annotations
 

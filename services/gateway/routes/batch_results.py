@@ -1,6 +1,4 @@
-"""The results of a batch: its report as JSON, plot or HTML file, and its lines as CSV. POST creates
-the report, and GET returns it. If the scheduler has not yet written all rows of the results table,
-a request writes the missing rows as far as time allows."""
+"""The API routes for a batch's report (as JSON, plots or HTML) and its CSV file."""
 
 from __future__ import annotations
 
@@ -125,8 +123,8 @@ async def get_batch_report(
 
 
 async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
-    """Return the job that reports on this batch. Wait up to `seconds` for its end. Raises
-    NoReport."""
+    """Return the job that computes the report on this batch. Wait up to `seconds` for its end.
+    Raises NoReport."""
     if not batch.is_final:
         raise NoReport(
             f"the batch is {batch.status}; POST /v1/reports reports on its current results"
@@ -146,8 +144,8 @@ async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
 async def lines_report_job(
     batch: Batch, gateway: State, owner: Owner, selection: ResultFilter, seconds: int = 0
 ) -> Job:
-    """Return the job that reports on these lines, after waiting for its end for `seconds`. Raises
-    NoReport if none of them has a result, QuotaExceeded, TooCostly, Unavailable."""
+    """Return the job that computes a report on these lines. Wait up to `seconds` for its end.
+    Raises NoReport if no line has a result, QuotaExceeded, TooCostly, Unavailable."""
     ids = await gateway.in_ledger(lambda connection: result_pages.job_ids(connection, selection))
     if batch.metric not in reported() or not ids:
         raise NoReport("none of the lines has a result")
@@ -159,7 +157,7 @@ async def lines_report_job(
 
 
 def job_response(job: Job, seconds: int) -> JSONResponse:
-    """Return a response with the job, with status 200 if the job has ended and 202 otherwise.
+    """Return a response with the job. The status is 200 if the job has ended and 202 otherwise.
     `seconds` is how long the caller has waited."""
     headers = {"Location": f"/v1/jobs/{job.id}"}
     if seconds:
@@ -170,7 +168,7 @@ def job_response(job: Job, seconds: int) -> JSONResponse:
 
 
 def plot_response(report: dict[str, Any], name: str, kind: str) -> Response:
-    """Return one of the report's charts. Raises UnknownPlot."""
+    """Return a chart of the report as a file. Raises UnknownPlot."""
     plot = find_plot(report, name)
     content = plot.svg if kind == SVG else base64.b64decode(plot.png_base64)
     return Response(content, media_type=kind)
@@ -197,8 +195,8 @@ async def as_html(
     selection: ResultFilter | None = None,
     most: int = WORST,
 ) -> Response:
-    """Return the finished report as an HTML file. `selection` selects the lines to include. The
-    default is the most surprising lines."""
+    """Return the finished report as an HTML file. `selection` selects the lines to include, by
+    default the most surprising ones."""
     await write_facts(gateway, batch)
     higher = surprising_rules(batch.metric).higher_is_better
     view = selection or ResultFilter(tenant=batch.tenant, batch_id=batch.id)
@@ -223,7 +221,7 @@ async def as_html(
 async def as_csv(
     batch: Batch, gateway: State, chunks: CsvChunks = batch_csv.csv_chunks
 ) -> Response:
-    """Return the CSV file, streamed from the ledger. Raises NoReport, Unavailable."""
+    """Return the batch's CSV file as a stream. Raises NoReport, Unavailable."""
     check_final(batch)
     pieces = chunks(gateway.engine, batch, reported().get(batch.metric))
     first = await run_in_threadpool(lambda: [next(pieces, b""), next(pieces, b"")])
@@ -235,15 +233,14 @@ async def as_csv(
 
 
 def check_final(batch: Batch) -> None:
-    """Raises NoReport unless the batch is final."""
+    """Raise NoReport unless the batch has ended."""
     if not batch.is_final:
         raise NoReport(f"the batch is {batch.status}; its results are not all there yet")
 
 
 async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -> bool:
-    """Write the missing rows of the results table for at most `seconds`. Return True if all rows
-    are written. If another process is writing rows, wait for it, since the caller needs all rows.
-    """
+    """Add results that the results table still lacks, for at most `seconds`. Return True if it is
+    then complete."""
 
     def step(connection: Connection) -> int:
         return result_facts.write_of_lines(connection, fact_plan, AT_ONCE, batch.id)

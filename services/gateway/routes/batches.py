@@ -174,8 +174,8 @@ async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONRes
     responses={200: {"model": BatchSchema}, **views.error_responses(403, 404, 409)},
 )
 async def cancel_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """Running lines may still end within ten minutes. The output file has all results so far.
-    Cancelling again changes nothing."""
+    """Cancels the batch; cancelling twice changes nothing. Lines may run for ten more minutes. The
+    output file has all results."""
     batch = await gateway.in_ledger(
         lambda connection: batches.cancel(connection, validate_id(batch_id), tenant=caller.tenant)
     )

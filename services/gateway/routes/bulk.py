@@ -1,5 +1,5 @@
-"""The route POST /v1/scores:batchCreate, which creates up to 1,000 jobs in one call. Its form
-follows Google's AIP-233. All jobs of a call are committed in one transaction, or none."""
+"""The route POST /v1/scores:batchCreate, which creates up to 1,000 jobs in one call. The call
+creates all of them or none."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ MOST_FAULTS = 100  # that are listed
 
 
 class BulkRequest(Message):
-    """Base of the body of every metric's `:batchCreate`."""
+    """The base class for bodies of `:batchCreate`."""
 
     metric: str
     requests: tuple[Any, ...]
@@ -103,8 +103,8 @@ def _check_count(requests: tuple[JobRequest, ...]) -> tuple[JobRequest, ...]:
 
 
 async def answer_list(accepted: AcceptedJobs, call: Call) -> Response:
-    """Return a response with the committed jobs. If the caller prefers to wait, wait for the jobs
-    to end first."""
+    """Return a response with the new jobs. If the caller prefers to wait, wait for them to end
+    first."""
     gateway, tenant, seconds = call.gateway, call.caller.tenant, call.seconds
     headers = {"Idempotent-Replayed": "true"} if accepted.replayed else {}
     if not seconds:
@@ -165,7 +165,8 @@ def _first_errors(raw: bytes) -> list[dict[str, str]]:
 
 
 def invalid_requests(faults: Sequence[tuple[int, BadInput]]) -> InvalidBody:
-    """Return the error of the whole call. `faults` holds (index of a request, its error)."""
+    """Return the error for a call with invalid requests. `faults` holds (index of a request, its
+    error)."""
     kind = type(faults[0][1])
     if any(type(fault) is not kind for _, fault in faults):
         kind = BadInput
@@ -274,8 +275,7 @@ async def create_scores(call: Calling) -> Response:
 
 
 async def take_several(contract: ServiceContract, asked: JobRequest, call: Call) -> Response:
-    """Handle a request of a service whose requests may create several jobs. Return one job or a
-    list of jobs."""
+    """Handle a request that may create several jobs. Return one job or a list of jobs."""
     jobs = contract.several(asked) if contract.several else ()
     if not jobs:
         return await take_one(contract, asked, call)

@@ -1,9 +1,6 @@
-"""The routes GET /v1/jobs/{id}/events and /v1/batches/{id}/events: progress as server-sent events.
-
-Source: HTML Standard, section 9.2. An `end` event means that no more events follow. A browser still
-reconnects with the last event's id. It then gets status 204, which stops it. Periodic comments keep
-proxies from closing the connection.
-"""
+"""The routes GET /v1/jobs/{id}/events and /v1/batches/{id}/events, which report progress as
+server-sent events (HTML Standard, section 9.2). After an `end` event, no more events follow. A
+browser that reconnects then gets status 204, which stops it."""
 
 from __future__ import annotations
 
@@ -40,8 +37,7 @@ LastEventId = Annotated[
 
 
 def responses(event: str) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI responses for a stream of these events. OpenAPI 3.1 describes a stream as
-    an array (its media type registry, Server-Sent Events)."""
+    """Return the OpenAPI responses for a stream of these events."""
     events = {"type": "array", "items": {"$ref": TEMPLATE.format(model=event)}}
     stream = {"type": "string", "contentMediaType": "text/event-stream", "contentSchema": events}
     return {
@@ -80,7 +76,7 @@ async def _batch_stream(gateway: Gateway, caller: Batcher) -> AsyncIterator[None
 async def job_events(
     job_id: str, gateway: Gateway, caller: Reader, last_event_id: LastEventId = None
 ) -> Response:
-    """Sends `job.queued`, `job.running` per attempt, `job.succeeded` or another end, `end`."""
+    """Streams events: `job.queued`, `job.running`, `job.succeeded` or similar, then `end`."""
     look = with_key_check(caller, gateway, lambda: find_job(job_id, gateway, caller.tenant))
     return await stream(look, job_id, gateway, last_event_id)
 
@@ -103,8 +99,8 @@ async def batch_events(
 
 
 async def stream(look: Look, watched: str, gateway: State, last_event_id: str | None) -> Response:
-    """Return a stream of the events after this id, past and future. Return status 204 if no event
-    can follow. Raises NotThere, Unavailable."""
+    """Return a stream of the events after this id. The status is 204 if there can be no more
+    events. Raises NotThere, Unavailable."""
     state = await look()  # what is not there is a 404, not an empty stream
     last_id = last_event_id or ""
     last = (

@@ -80,7 +80,7 @@ async def create_file(
     caller: Batcher,
     idempotency_key: IdempotencyKey = None,
 ) -> JSONResponse:
-    """Stores the bytes before the file is listed."""
+    """Stores a file, the input of a batch."""
     key = key_of(idempotency_key)
     limit, owner = most_bytes(gateway, caller), caller.owner(gateway.settings)
     declared = declared_bytes(request, limit=limit)
@@ -118,9 +118,9 @@ def most_bytes(gateway: State, caller: Caller) -> int:
 async def keep(
     content: BinaryIO, new: NewFile, gateway: State, owner: Owner, limit: int
 ) -> tuple[File, bool]:
-    """Store the file's content, then its row in the ledger. Return the file, and True if an earlier
-    request with the same key created it. Raises FileStoreAway, QuotaExceeded, BodyTooLarge, and
-    KeyReused if the key was used for another file."""
+    """Store a file and its database entry. Return it, and True if an earlier request with the same
+    key created it. Raises FileStoreAway, QuotaExceeded, BodyTooLarge, and KeyReused if the key was
+    used for another file."""
     size = await gateway.file_store.call(store_file, content, gateway.files, new.id, limit=limit)
 
     def write(connection: Connection) -> File:
@@ -222,7 +222,7 @@ async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> S
     responses={200: {"model": Deleted}, **views.error_responses(403, 404, 409)},
 )
 async def delete_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """The row is deleted first, then the bytes."""
+    """Deletes the file and its content."""
     file = await find_file(file_id, gateway, caller.tenant)
     if not await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id])):
         raise FileInUse("an unfinished batch reads it; cancel the batch, or wait for its end")

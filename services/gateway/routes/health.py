@@ -1,4 +1,4 @@
-"""The routes for the state of the service: process, stores, counters and models."""
+"""The routes that show the health of the service, its Prometheus counters, and its models."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ async def get_health() -> JSONResponse:
     responses={200: {"model": ReadinessSchema}, 503: {"model": ProblemSchema}},
 )
 async def get_readiness(gateway: Gateway) -> JSONResponse:
-    """Status 503 lists the stores that do not respond. Jobs are accepted without a ready worker, as
-    `workers` shows. Only batches need the file store; `files` says if they wait."""
+    """Status 503 lists the stores that do not respond. `workers` shows if workers are ready; jobs
+    are accepted without them. `files` says if batches wait for the file store."""
     away = []
     try:
         await gateway.in_ledger(lambda connection: connection.execute(text("SELECT 1")).all())
@@ -141,7 +141,7 @@ async def get_readiness(gateway: Gateway) -> JSONResponse:
 
 @router.get("/metrics", operation_id="metrics", summary="Prometheus", include_in_schema=False)
 async def metrics(gateway: Gateway) -> Response:
-    """Return the Prometheus counters. Raises NotThere if they have a separate port, or if keys are
+    """Return the Prometheus counters. Raises NotThere if they have another port, or if keys are
     required."""
     if gateway.settings.metrics_port is not None or await requires_key(gateway):
         raise NotThere("the counters are only available on TOUCHSTONE_METRICS_PORT")

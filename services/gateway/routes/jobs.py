@@ -160,8 +160,7 @@ async def list_jobs(
 
 
 def decision_column() -> ColumnElement[Any]:
-    """Return an expression for the explained decision, from the elicitation, the request, or else
-    the result."""
+    """Return an SQL expression for the decision that a job's explanation explains."""
     whens = []
     for name, contract in reported().items():
         facts = FactPaths() if contract.facts is None else contract.facts
@@ -217,7 +216,7 @@ async def wait_for_all(ids: Sequence[str], gateway: State, tenant: str, seconds:
     },
 )
 async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
-    """Repeating the request changes nothing. A result that arrives later is dropped."""
+    """Cancels the job. Cancelling twice changes nothing. Later results are dropped."""
     job = await gateway.in_ledger(
         lambda connection: jobs.cancel(connection, validate_id(job_id), tenant=caller.tenant)
     )
@@ -234,8 +233,8 @@ async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
     responses={200: {"model": Deleted}, **views.error_responses(404, 409)},
 )
 async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
-    """Deletes the job's request, result, judgements and table row. Batch lines that share the job
-    are deleted, too, and blank in the batch's files."""
+    """Deletes the job with its result and judgements. Batch lines that share the job are deleted
+    too, and blank in the batch's files."""
     selected = await gateway.in_ledger(
         lambda connection: erasure.of_job(connection, validate_id(job_id), caller.tenant)
     )
@@ -252,8 +251,8 @@ async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
     openapi_extra={"parameters": [METADATA_PARAMETER | {"required": True}]},
 )
 async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> JSONResponse:
-    """Deletes each job as `DELETE /v1/jobs/{id}` does, and batch lines without a job. Open jobs,
-    and jobs of open batches, stay; `open` counts them."""
+    """Deletes the ended jobs with this metadata, and batch lines without a job. Open jobs, and jobs
+    of open batches, stay; `open` counts them."""
     check_filters(request)
     metadata = metadata_filter(request)
     if not metadata:

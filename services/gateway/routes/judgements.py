@@ -91,12 +91,11 @@ async def create_judgements(
         ),
     ] = None,
 ) -> JSONResponse:
-    """A single judgement is JSON and needs the scope `review`. A person's second judgement of a
-    subject supersedes the first, which is kept. An equal judgement returns the first.
+    """Stores a judgement, which is JSON and needs the scope `review`. It replaces the person's
+    earlier judgement, which is kept. An equal judgement returns the first.
 
-    Up to 5,000 JSON Lines import judgements from another system. Each has `job_id` and `reviewer`,
-    and the call needs the scope `batch` and `source`. All or none are imported. Existing judgements
-    stay.
+    Up to 5,000 JSON Lines import judgements from another system, all or none. Each has `job_id` and
+    `reviewer`. The call needs the scope `batch` and a `source`. Existing judgements stay.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in (LINES, BYTES, "application/x-ndjson"):
@@ -115,7 +114,7 @@ async def create_judgements(
 async def take_in(
     request: Request, gateway: State, caller: Caller, source: str | None
 ) -> JSONResponse:
-    """Import the lines of the body."""
+    """Import the judgements in the body."""
     if source is None:
         raise BadInput("say in `source` where the judgements come from", pointer="/source")
     lines = judgement_files.read(await http_requests.read_body(request, limit=IMPORT_BYTES))
@@ -129,7 +128,7 @@ async def take_in(
 async def judge(
     gateway: State, job_id: str, fields: JudgementFields, origin: Origin
 ) -> tuple[ReviewerJudgement, bool]:
-    """Store the judgement and mark its queue's line as done. Return (judgement, True if it existed
+    """Store a judgement, and record it in its review queue. Return (judgement, True if it existed
     already). Raises UnknownJob, UnknownQueue, BadInput."""
     values = fields.model_dump(mode="json", exclude={"reviewer", "queue", "job_id"})
     values["queue_id"] = fields.queue
@@ -178,9 +177,9 @@ async def list_judgements(
     limit: Limit = 20,
     after: AfterJudgement = None,
 ) -> Response:
-    """A page of judgements. Files have all matches, as JSON Lines, CSV or Label Studio tasks. A
-    task has text, explanation, our spans as predictions and the judgements as annotations. Tasks of
-    a queue include lines without a judgement."""
+    """Lists judgements. Files have all matches, as JSON Lines, CSV or Label Studio tasks. A task
+    has text, explanation, evidence as predictions and judgements as annotations. Tasks of a queue
+    include lines without a judgement."""
     http_requests.check_filters(request)
     selection = JudgementFilter(
         caller.tenant, job, batch, queue, reviewer, verdict, history=history
@@ -206,8 +205,8 @@ async def list_judgements(
 async def withdraw_judgement(
     judgement_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
-    """Also deletes its note. A key with a reviewer can withdraw only that reviewer's judgements.
-    Other keys can withdraw judgements sent without such a key, and keys of scope `admin` all."""
+    """Withdraws a judgement and its note. A reviewer's key can only withdraw that reviewer's
+    judgements, an `admin` key all. Other keys can withdraw those sent without a reviewer's key."""
     if not JUDGEMENT_ID.fullmatch(judgement_id):
         raise UnknownJudgement(f"there is no judgement {judgement_id[:64]!r}")
     of_key = None if caller.key is None else caller.key.reviewer
@@ -235,7 +234,7 @@ def withdraw(connection: Connection, old: ReviewerJudgement, origin: Origin) -> 
 
 
 async def as_file(gateway: State, selection: JudgementFilter, form: FileFormat) -> Response:
-    """Return the judgements as a file, streamed from the ledger. Raises UnknownQueue."""
+    """Return the judgements as a file. Raises UnknownQueue."""
 
     def ids(connection: Connection) -> list[str]:
         if selection.queue_id is None:

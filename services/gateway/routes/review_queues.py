@@ -88,8 +88,8 @@ async def create_review_queue(
 async def make(
     body: ReviewQueueRequest, gateway: State, caller: Caller, key: str | None = None
 ) -> ReviewQueue:
-    """Create the queue, or return the queue that was created with the same key. Raises
-    UnknownBatch, NoReport, BadInput."""
+    """Create the review queue, or return the one created with the same key. Raises UnknownBatch,
+    NoReport, BadInput."""
     batch = await find_batch(body.batch, gateway, caller.tenant)
     if not batch.is_final or batch.metric not in metrics():
         raise NoReport("the batch has no results to judge, or not all of its results yet")
@@ -175,8 +175,8 @@ async def get_review_queue(queue_id: str, gateway: Gateway, caller: Reader) -> J
 async def lease_review_item(
     queue_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
-    """Returns the item reserved for this person, or else a free item that this person has not
-    judged. `skip` is a line that this person does not get again; others may still get it."""
+    """Reserves the next line for this person. `skip` is a line that this person does not get again;
+    others may still get it."""
     body = await http_requests.parse(request, LeaseRequest, limit=gateway.settings.max_body_bytes)
     who = origin_of(request, caller, body.reviewer).reviewer
     queue = await find_queue(queue_id, gateway, caller)
@@ -198,7 +198,7 @@ async def lease_review_item(
     responses={200: {"model": ReviewQueueSchema}, **views.error_responses(403, 404)},
 )
 async def close_review_queue(queue_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """The queue's judgements are kept. Repeating the request changes nothing."""
+    """Closes the queue and keeps its judgements. Closing twice is allowed."""
     queue = await gateway.in_ledger(
         lambda connection: review_queues.close(connection, validate_id(queue_id), caller.tenant)
     )
@@ -216,8 +216,8 @@ async def close_review_queue(queue_id: str, gateway: Gateway, caller: Batcher) -
 async def create_review_agreement(
     queue_id: str, gateway: Gateway, caller: Reader, prefer: Prefer = None
 ) -> JSONResponse:
-    """Returns the job of a report on the queue's lines, with `agreement`. Without a new
-    judgement it is the same job."""
+    """Returns the job of a report with the reviewers' `agreement`. Without a new judgement it is
+    the same job."""
     queue = await find_queue(queue_id, gateway, caller)
     seconds = parse_wait(prefer)
     return job_response(await agreement_job(queue, gateway, caller, seconds), seconds)
@@ -233,7 +233,7 @@ async def find_queue(queue_id: str, gateway: State, caller: Caller) -> ReviewQue
 async def agreement_job(
     queue: ReviewQueue, gateway: State, caller: Caller, seconds: int = 0
 ) -> Job:
-    """Return the job that reports on the queue's judgements so far. Raises NoReport."""
+    """Return the job that computes a report on the queue's judgements so far. Raises NoReport."""
     ids = await gateway.in_ledger(lambda connection: review_queues.jobs_of(connection, queue))
     judged = Judged(queue=queue.id, random=queue.is_sample)
     selection = {"jobs": tuple(ids), "judged": judged}
@@ -244,8 +244,8 @@ async def agreement_job(
 async def batch_agreement_job(
     batch: Batch, state: JudgementState, gateway: State, caller: Caller
 ) -> Job:
-    """Return the job that reports on all judgements of a batch, with or without a queue. These are
-    not a random sample. Raises NoReport."""
+    """Return the job that computes a report on all judgements of a batch. They are not a random
+    sample. Raises NoReport."""
     selection = {"batch": batch.id, "judged": Judged()}
     return await _report_job(batch.metric, selection, state, gateway, caller)
 

@@ -1,4 +1,4 @@
-"""The route that returns JSON schemas for models that write explanations."""
+"""The route that returns a JSON schema for models that write explanations."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ router = APIRouter(tags=["scores"])
     responses=error_responses(),
 )
 async def get_explanation_schema(_: Reader) -> dict[str, Any]:
-    """Ask your model for an answer in this schema and send it as the `explanation`. Its fields are
-    then used directly."""
+    """Returns the schema of an explanation. Ask your model for an answer in this form and send it
+    as `explanation`."""
     return schema_for_models()

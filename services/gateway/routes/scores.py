@@ -1,5 +1,5 @@
-"""The routes that create jobs: POST /v1/scores/{metric}, /v1/reports and questions to models. A
-route commits a job, sends its message, and then answers 202 or waits for the end of the job."""
+"""The routes that create jobs: POST /v1/scores/{metric}, /v1/reports and questions to models. They
+answer 202 at once, or wait for the job to end."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ LOCATION = ("Location",)
 
 @dataclass(frozen=True)
 class Call:
-    """The parts of a request that creates jobs, except its body. `seconds` is how long to wait for
-    the jobs to end."""
+    """A request that creates jobs, except its body. `seconds` is how long to wait for the jobs to
+    end."""
 
     request: Request
     gateway: State
@@ -83,7 +83,7 @@ Take = Callable[[ServiceContract, JobRequest, Call], Awaitable[Response]]
 
 
 async def take_one(contract: ServiceContract, asked: JobRequest, call: Call) -> Response:
-    """Handle a parsed request: commit its job, and wait for the end if the caller prefers to."""
+    """Create the job for a parsed request. Wait for its end if the caller prefers to."""
     gateway, seconds = call.gateway, call.seconds
     asked, owner = call.caller.apply_defaults(asked), call.caller.owner(gateway.settings)
     check_request(contract, asked, gateway)
@@ -102,14 +102,14 @@ async def take_one(contract: ServiceContract, asked: JobRequest, call: Call) -> 
 
 def retry_header(job: jobs.Job) -> dict[str, str]:
     """Return the `Retry-After` header for an open job. It is a tenth of the job's age, between 1
-    and 30 s, so that a backlog is not polled every second."""
+    and 30 seconds."""
     age = (datetime.now(UTC) - job.created_at).total_seconds()
     return {"Retry-After": str(round(min(max(age / 10, 1), MOST_RETRY_SECONDS)))}
 
 
 def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
-    """Check what can be checked without the ledger: model, amount of work, privacy. Raises BadInput
-    for errors, and Unavailable if no worker serves the metric."""
+    """Check the request's model, amount of work, and privacy. This needs no database. Raises
+    BadInput for errors, and Unavailable if no worker serves the metric."""
     gateway.check_served(contract)
     check_encryption_key(asked)
     if isinstance(asked, ExplainableRequest) and asked.explain is not None:
@@ -128,9 +128,8 @@ def _check_service(service: ServiceContract, request: JobRequest, gateway: State
 async def commit(
     contract: ServiceContract, asked: JobRequest, gateway: State, key: str | None, owner: Owner
 ) -> Accepted:
-    """Write the job to the ledger. From then on it cannot be lost. Call `check_request` first.
-    Raises BadInput if the request refers to an object of another owner, TooCostly, QuotaExceeded.
-    """
+    """Store the job in the database. Call `check_request` first. Raises BadInput if the request
+    refers to an object of another owner, TooCostly, QuotaExceeded."""
     limit = gateway.settings.work_limit
     request = asked.model_dump(mode="json")
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
@@ -159,9 +158,8 @@ async def commit(
 async def find_or_commit(
     contract: ServiceContract, asked: JobRequest, gateway: State, owner: Owner, of: str = ""
 ) -> Accepted:
-    """Commit the job like `commit`. If an identical request already has a job, return that job, at
-    the cost of one statement. `of` holds further values that distinguish requests. The idempotency
-    key is derived from the request, and no caller can send it in a header."""
+    """Store the job, or return the existing job for an identical request. `of` holds further values
+    that must be equal."""
     request = asked.model_dump(mode="json")
     key = f"{OWN_KEY} {jobs.fingerprint(contract.name, request)} {of}".strip()
     existing = await gateway.in_ledger(
@@ -174,7 +172,7 @@ async def find_or_commit(
 
 
 async def wait_for_job(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
-    """Send the job's message. Return the job when it has ended, or after `seconds`."""
+    """Put the job into its queue. Return the job when it has ended, or after `seconds`."""
     job = accepted.job
     if not accepted.replayed and not seconds:
         gateway.messages.add(job.metric, job.id)
@@ -199,7 +197,7 @@ async def set_within(event: asyncio.Event, seconds: float) -> None:
 
 
 def metric_in(body: Any, known: Mapping[str, T]) -> T:
-    """Return the entry for the metric that the body names. Raises BadInput."""
+    """Return the entry in `known` for the metric that the body names. Raises BadInput."""
     metric = body.get("metric") if isinstance(body, dict) else None
     if not isinstance(metric, str) or metric not in known:
         raise BadInput(f"name one of these metrics: {', '.join(sorted(known))}", pointer="/metric")
@@ -208,7 +206,7 @@ def metric_in(body: Any, known: Mapping[str, T]) -> T:
 
 @cache
 def report_requests() -> dict[str, type[BatchReportRequest]]:
-    """Return the request type of each metric's report."""
+    """Return the type of a report request for each metric."""
     return {
         name: _report_request((name,), contract.batch.request)
         for name, contract in reported().items()
@@ -216,7 +214,7 @@ def report_requests() -> dict[str, type[BatchReportRequest]]:
 
 
 def described_report_request() -> type[BatchReportRequest]:
-    """Return the body of a report request as the API's description shows it."""
+    """Return the type of a report request as the API's description shows it."""
     requests = {contract.batch.request for contract in reported().values()}
     fields = [
         request.model_fields["options"] for request in requests if "options" in request.model_fields
@@ -237,7 +235,7 @@ def _report_request(
 
 
 async def report(call: Calling) -> Response:
-    """Means with intervals and the metric's own tables over a batch or over listed jobs."""
+    """Creates a report on a batch or on listed jobs: means and the metric's own tables."""
     limit = max(call.gateway.settings.max_body_bytes, LISTED_JOBS_BYTES)
 
     def chosen(body: Any) -> type[BatchReportRequest]:
@@ -258,7 +256,7 @@ def job_responses(component: str, *refusals: int) -> Json:
 
 
 def add_scores(router: APIRouter) -> None:
-    """Add the two operations that exist for all metrics."""
+    """Add the two routes that exist for all metrics."""
 
     async def score(
         call: Calling, metric: str = Path(json_schema_extra={"enum": sorted(metrics())})
@@ -309,7 +307,7 @@ def add_scores(router: APIRouter) -> None:
 
 
 def add_service(router: APIRouter, contract: ServiceContract, take: Take, responses: Json) -> None:
-    """Add the operation of a service that is not a metric."""
+    """Add the route of a service that is not a metric."""
 
     async def ask(call: Calling) -> Response:
         limit = call.gateway.settings.max_body_bytes

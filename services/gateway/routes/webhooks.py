@@ -209,8 +209,8 @@ def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
 def with_secret(
     endpoint: Endpoint, secret: str, new: str, headers: dict[str, str], status: int = 200
 ) -> JSONResponse:
-    """Return a response with the endpoint and its secret. `new` is the secret that this request
-    created. It is not used if an earlier request with the same key created another."""
+    """Return a response with the endpoint and its secret. `new` is the secret to show, unless an
+    earlier request with the same key created the endpoint."""
     if secret != new:
         headers = headers | {"Idempotent-Replayed": "true"}
     return JSONResponse(endpoint_json(endpoint) | {"secret": secret}, status, headers)
@@ -308,7 +308,7 @@ async def _find(endpoint_id: str, gateway: State, tenant: str) -> Endpoint:
 async def change(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
-    """Absent and null fields are unchanged."""
+    """Changes all fields that are not null."""
     body = await http_requests.parse(request, EndpointChange, limit=gateway.settings.max_body_bytes)
     endpoint = await _find(endpoint_id, gateway, caller.tenant)
     if body.url is not None:
@@ -338,7 +338,7 @@ async def change(
     responses=views.error_responses(403, 404),
 )
 async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> Response:
-    """The endpoint's deliveries are deleted, too."""
+    """Deletes the endpoint and its deliveries."""
     await gateway.in_ledger(
         lambda connection: webhooks.delete_endpoint(
             connection, validate_id(endpoint_id), caller.tenant
@@ -364,7 +364,7 @@ async def rotate(
         str | None, key_header("repeating the key of the last rotation returns its secret again")
     ] = None,
 ) -> JSONResponse:
-    """The previous secret also signs until the overlap ends."""
+    """Creates a secret. The old one stays valid for a while."""
     body = await http_requests.parse(
         request, RotationRequest, limit=gateway.settings.max_body_bytes
     )
@@ -425,19 +425,20 @@ async def _wait_for_test(test_id: str, event: asyncio.Event, gateway: State) -> 
 
 
 def sealer_of(gateway: State) -> Sealer:
-    """Return the object that encrypts secrets. Raises WebhooksOff."""
+    """Return the object that encrypts webhook secrets. Raises WebhooksOff."""
     if gateway.sealer is None:
         raise WebhooksOff("the operator has not set TOUCHSTONE_WEBHOOK_KEYS")
     return gateway.sealer
 
 
 def sealed(gateway: State, authorization: str | None) -> str | None:
-    """Return the encrypted value that the database stores, or None."""
+    """Return the authorization value encrypted, as the database stores it, or None."""
     return sealer_of(gateway).seal(authorization) if authorization else None
 
 
 def missing_reason(endpoint: Endpoint) -> str | None:
-    """Return why scores did not reach the endpoint if their requests lack a field, or None."""
+    """Return why scores may not reach the endpoint, or None. Its format needs a field that requests
+    may lack."""
     wants = FORMATS[endpoint.format].wants if endpoint.format in FORMATS else ()
     if not endpoint.untraced or not wants:
         return None
@@ -469,8 +470,7 @@ def check_push(body: EndpointRequest | EndpointChange, name: EndpointFormat) -> 
 
 
 async def check_url(gateway: State, url: str, name: EndpointFormat) -> None:
-    """Raise BadInput if the URL, or the address of its host, is not allowed. Each delivery attempt
-    uses the same rule."""
+    """Raise BadInput if the URL or the address of its host is not allowed."""
     if name != STANDARD and "?" in url:
         raise BadInput(
             "the format adds its own path and query; leave the query out of `url`", pointer="/url"
@@ -578,7 +578,7 @@ async def list_deliveries(
 async def replay(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
-    """Resends with the same webhook-id and a new schedule. Ended deliveries are deleted after some
+    """Sends deliveries again with the same webhook-id. Ended deliveries are deleted after some
     days."""
     limit = gateway.settings.max_body_bytes
     delivery = (await http_requests.parse(request, ReplayRequest, limit=limit)).delivery

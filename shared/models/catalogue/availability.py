@@ -1,12 +1,10 @@
 """The models of a process, each loaded once by one thread, and their states.
 
-A model that fails does not affect others. A caller of a failed model gets the reason at once, so
-that no thread is spent on it again. A caller waits, as long as the process allows, while another
-thread loads its model.
+A model that fails does not affect others. A caller of a failed model gets the reason at once. A
+caller waits, as long as the process allows, while another thread loads its model.
 
-`StatusSender` reports the states to the gateway. Each process writes them into a Redis hash that
-expires. Nothing depends on these reports: without them the gateway does not know the states until
-the next reports. Times are those of Redis, because machines' clocks differ. Source: specs "models"
+`StatusSender` reports the states to the gateway, in a Redis hash that expires. Nothing depends on
+these reports. Times are those of Redis, because machines' clocks differ. Source: specs "models"
 §2.4.
 
 Deviates: the specs use a table of the ledger. States change every few seconds and are useless
@@ -41,9 +39,8 @@ Model = TypeVar("Model")
 
 
 class LoadingError(ScoringError):
-    """A model cannot be loaded, for a reason with its own state. `again` is True if a retry may
-    succeed. Otherwise the model is retried only after `models.toml` was reloaded with another entry
-    or other files."""
+    """A model cannot be loaded. `again` is True if a retry may succeed. Otherwise the model is
+    retried only after `models.toml` was reloaded with another entry or other files."""
 
     slug = "model-not-ready"
     title = "The model is not ready"
@@ -194,7 +191,7 @@ _noted: ContextVar[Callable[[Placement], None] | None] = ContextVar("noted", def
 
 
 def placed(placement: Placement) -> None:
-    """Record the placement of the model that this thread is loading. Loaders call this."""
+    """Record the size, device and dtype of the model that this thread is loading."""
     if (note := _noted.get()) is not None:
         note(placement)
 
@@ -320,7 +317,7 @@ class StatusSender:
         threading.Thread(target=self._run, name="model-board", daemon=True).start()
 
     def report(self) -> None:
-        """Send one report. Raises RedisError."""
+        """Send a report on this process's models to Redis. Raises RedisError."""
         now = float(board_client().time()[0])
         states: dict[Any, Any] = {
             f"{self._holder} {name}": ModelStatus(
@@ -364,7 +361,7 @@ class ModelStatus(Message):
 
 
 class Status(Message):
-    """A model's state in the process where it is closest to ready."""
+    """A model's best state among all processes."""
 
     state: ModelState
     reason: str

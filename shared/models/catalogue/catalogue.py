@@ -154,8 +154,8 @@ class Catalogue:
         raise BadInput(f"no model {name!r} is configured; choose one of: {names}", pointer="/model")
 
     def of_kind(self, name: str, *kinds: ModelKind) -> ModelEntry:
-        """Return the model of this name. Raises BadInput as `entry`, and also for a model of
-        another kind."""
+        """Return the model of this name. Raises BadInput if it is unknown, invalid or of another
+        kind, and ModelNotReady if its folder is missing."""
         entry = self.entry(name)
         if entry.kind not in kinds:
             raise BadInput(
@@ -184,9 +184,8 @@ class Catalogue:
     def check_request(
         self, contract: ServiceContract, name: str | None, request: JobRequest | None = None
     ) -> None:
-        """Check that the named or default model is configured and suits the request. Labels are
-        checked if this process knows them. Raises BadInput, and ModelCannot if a server lacks an
-        ability that the request needs."""
+        """Check that the requested or default model is configured and suits the request. Raises
+        BadInput. Raises ModelCannot if a server lacks an ability that the request needs."""
         for other in contract.further(request) if contract.further and request else ():
             is_same = request is not None and other.request.model == request.model is not None
             with pointing_to("/model" if is_same else other.pointer):
@@ -290,8 +289,7 @@ class Catalogue:
         return labels
 
     def work(self, contract: ServiceContract, request: JobRequest) -> Sequence[Work]:
-        """Return the work of this request, computed from its sizes
-        (`shared.contracts.request_cost`)."""
+        """Return an estimate of the work of this request (`shared.contracts.request_cost`)."""
         name = request.model or contract.default_model
         entry = next((entry for entry in self.entries if entry.name == name), None)
         embedded = (
@@ -305,7 +303,7 @@ class Catalogue:
         return contract.server_cost(request, reads)
 
     def folder(self, entry: ModelEntry) -> Path | None:
-        """Return the folder of the weights on this disk, or None for other sources."""
+        """Return the folder of the weights on this disk, or None if the weights are elsewhere."""
         if entry.scheme == "embedded" and entry.source != BASE:
             return EMBEDDED / entry.location
         return self.root / entry.location if entry.scheme == "path" else None
@@ -347,8 +345,8 @@ class Catalogue:
         return (*(mapping.warnings if mapping else ()), *_extra_labels(entry))
 
     def revision(self, entry: ModelEntry) -> str:
-        """Return the pinned commit, an embedded model's revision, the name at a server, or
-        `local`."""
+        """Return the version of the weights: a hub model's commit, an embedded model's revision, or
+        the model's name on its server. For a local folder it is `local`."""
         if entry.source == BASE:
             return BASE_REVISION
         if entry.is_served:
@@ -359,12 +357,9 @@ class Catalogue:
     def describe(
         self, loaded: Mapping[str, str] = NOTHING_LOADED, *, hashed: bool = True
     ) -> list[ModelCard]:
-        """Return every model's public card in the order of the file, invalid entries last.
-
-        `loaded` maps names to the hash of the weights that a worker uses. Weights on this disk may
-        be newer. They are hashed only if no worker has loaded them and `hashed` is True, because
-        hashing reads all files.
-        """
+        """Return every model's public card in the order of the file, invalid entries last. `loaded`
+        maps names to the hash of the weights that a worker uses. Other weights are hashed only if
+        `hashed` is True, because hashing reads all files."""
         cards = []
         for entry in self.entries:
             sha256 = loaded.get(entry.name) or entry.sha256
@@ -431,7 +426,7 @@ class Catalogue:
 
 
 def prompt_label_fields(entry: ModelEntry) -> dict[str, Any]:
-    """Return the provenance of labels in a causal model's prompt."""
+    """Return provenance fields that describe the labels in a causal model's prompt."""
     task = task_of(entry.prompt, entry.task)
     verbalizers = entry.prompt.verbalizers if entry.prompt else None
     first = first_label(task, tuple(verbalizers or CANONICAL[task] or CANONICAL["hate"]))

@@ -72,7 +72,7 @@ class PassageStandings(Message):
 
 
 class PlacementStandings(Message):
-    """How strongly passages of many texts stand out, measured with the judge with these weights."""
+    """Measurements of how strongly passages of many texts stand out, for one model's weights."""
 
     adapter_sha256: Sha256
     languages: tuple[Language, ...] = Field(
@@ -83,8 +83,8 @@ class PlacementStandings(Message):
 
 @lru_cache(maxsize=8)
 def placement_standings(adapter_sha256: str, language: str) -> tuple[PassageStandings, ...]:
-    """Return how strongly passages of other texts stand out, measured for these embedded weights
-    and this language, or ()."""
+    """Return how strongly passages of other texts stand out for these embedded weights in this
+    language, or () if not measured."""
     for path in EMBEDDED.glob(f"*/{STANDINGS}"):
         measured = PlacementStandings.model_validate_json(path.read_bytes())
         if measured.adapter_sha256 == adapter_sha256 and language in measured.languages:
@@ -123,7 +123,7 @@ def e5_path() -> Path:
 
 
 def verify_weights(folder: Path) -> Path:
-    """Return the folder. Raises ValueError if its weights are not the expected ones."""
+    """Check that the folder has the expected weights, and return it. Raises ValueError if not."""
     sha256 = file_sha256(folder / "model.safetensors")
     if sha256 != BASE_SHA256:
         raise ValueError(
@@ -215,7 +215,8 @@ def demand_files(folder: Path) -> None:
 
 
 def read_checkpoint(folder: Path) -> Checkpoint | None:
-    """Return the checkpoint, or None without `config.json`. Raises ValueError if it is invalid."""
+    """Return the checkpoint in this folder, or None if it has no `config.json`. Raises ValueError
+    if it is invalid."""
     demand_files(folder)
     try:
         text = (folder / "config.json").read_text("utf-8")
@@ -279,7 +280,7 @@ def hub_folder(repository: str, commit: str) -> Path:
 
 
 def hub_cache() -> Path:
-    """Return the hub client's cache. It is the same folder for every way to run the service."""
+    """Return the folder of the hub client's cache."""
     return settings().models_dir.absolute() / "hub"
 
 

@@ -73,7 +73,7 @@ class KserveTensors(Message):
 
 
 class ServerKeys(Message):
-    """The entry keys of models behind another server."""
+    """The keys of a `models.toml` entry for a model behind another server."""
 
     served_name: str | None = Field(
         default=None, min_length=1, max_length=200, description="the server's name for the model"
@@ -351,8 +351,8 @@ class EncoderTexts:
         self._table = table
 
     def of(self, example: Example) -> tuple[Side, ...]:
-        """Return one or two sequences. Raises BadInput if the model reads pairs and the example is
-        none, or the reverse."""
+        """Return the model's one or two input sequences for an example. Raises BadInput if the
+        model reads pairs and the example is a single text, or the reverse."""
         if self._table is None:
             pair = example.text_pair
             text = Side((TemplatePart(example.text, "text"),))

@@ -34,8 +34,8 @@ NO_FILE = (
 
 @dataclass(frozen=True)
 class InvalidEntry:
-    """An entry that was left out, with the model's name and the reason. `missing` is its folder, if
-    the folder does not exist. A missing disk says nothing about the model."""
+    """An entry of `models.toml` that was left out, with the model's name and the reason. `missing`
+    is its folder, if the folder does not exist."""
 
     name: str
     reason: str
@@ -201,7 +201,8 @@ BY_NAME = ("prompt", "input")  # tables that are overridden key by key
 
 
 class Preset(Message):
-    """A file of presets. Its `entry` is checked as part of an entry."""
+    """A file with a preset, a named set of keys for an entry of `models.toml`. `entry` holds the
+    keys."""
 
     version: str = Field(min_length=1, description="increased with every change of `entry`")
     source: str = Field(min_length=1, description="document that states these keys")
@@ -225,7 +226,7 @@ def preset(name: str) -> Preset:
 
 
 def with_version(name: str | None) -> str | None:
-    """Append the version, as in `name@version`."""
+    """Return the preset's name with its version, as in `name@version`."""
     return name and f"{name}@{preset(name).version}"
 
 

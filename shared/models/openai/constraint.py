@@ -45,14 +45,14 @@ CONSTRAINTS: tuple[Constraint, ...] = (
 
 @dataclass(frozen=True)
 class LabelRequest:
-    """A question that can be asked again with other fields."""
+    """A question to a server that can be asked again with other fields."""
 
     ids: Callable[[Sequence[str]], Sequence[int]]  # first tokens of these words; empty: unknown
     first: Callable[[Json], LogprobEntry | None]  # first position with these fields; None: rejected
 
 
 class MissingLabels:
-    """The constraints that one server supports, learned from its answers. Thread-safe."""
+    """Learns from a server's answers how it can be limited to certain labels. Thread-safe."""
 
     def __init__(self) -> None:
         self._constraints = CONSTRAINTS
@@ -60,8 +60,8 @@ class MissingLabels:
     def find(
         self, listed: LabelPosition, verbalizers: Verbalizers, asking: LabelRequest
     ) -> LabelPosition:
-        """Add the probabilities of missing labels. The position is unchanged if the server supports
-        no constraint."""
+        """Add the probabilities of labels that the server did not list. Nothing changes if the
+        server cannot be limited to labels."""
         for constraint in self._constraints:
             position = _find(constraint, listed, verbalizers, asking)
             if position is not None:

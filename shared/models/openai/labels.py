@@ -43,7 +43,7 @@ OF_THE_SERVER = frozenset({"template_kwargs", "add_generation_prompt"})
 
 @dataclass(frozen=True)
 class Question:
-    """A prompt with labels. The string `prefix` is written before the label."""
+    """A prompt whose answer is a label. The string `prefix` is written before the label."""
 
     prompt: Prompt
     verbalizers: Mapping[str, tuple[str, ...]]  # label → strings that mean it
@@ -52,7 +52,7 @@ class Question:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels, in the column order of every answer."""
+        """The labels, in the order of an answer's columns."""
         return tuple(self.verbalizers)
 
     @property
@@ -62,7 +62,8 @@ class Question:
 
 
 def make_question(example: Example, entry: ModelEntry | None = None) -> Question:
-    """Return the question. Raises BadInput if neither the example nor the entry has a prompt."""
+    """Return the question about an example's label. Raises BadInput if neither the example nor the
+    entry has a prompt."""
     if example.template is not None:
         if example.text_pair is not None:
             raise BadInput(
@@ -112,8 +113,8 @@ def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
 
 
 def prompt_sha256(entry: ModelEntry, request_prompt: PromptKeys | None = None) -> str | None:
-    """Return the SHA-256 of the turns around an empty text and of the answer's prefix, as JSON.
-    Returns None without a prompt. The server's chat template is not included. Raises BadInput."""
+    """Return the SHA-256 of the model's prompt, or None if it has none. The server's chat template
+    is not included. Raises BadInput."""
     table = _table(Example(text="", prompt=request_prompt), entry)
     if table is None or table.verbalizers is None:
         return None
@@ -142,7 +143,7 @@ Verbalizers = Mapping[str, Sequence[str]]  # label → strings that mean it
 
 @dataclass(frozen=True)
 class LabelPosition:
-    """The position of the answer from which labels are read."""
+    """The place in a model's answer from which the label is read."""
 
     place: int
     shares: dict[str, float]  # label → probability of its listed tokens; unlisted: 0
@@ -152,7 +153,8 @@ class LabelPosition:
 
     @property
     def uncertainty(self) -> float:
-        """The largest error of a label probability that missing labels can cause, [0, 1]."""
+        """The largest possible error of a label probability because some labels are not listed, [0,
+        1]."""
         unlisted = len(self.missing) * self.smallest
         listed = sum(self.shares.values())
         return unlisted / (listed + unlisted) if unlisted else 0.0
@@ -184,8 +186,8 @@ def from_position(listed: LabelPosition) -> Judgement:
 def find_position(
     choice: ServerChoice, verbalizers: Verbalizers, prefix: str = ""
 ) -> LabelPosition | Judgement:
-    """Return the position with the labels, or an unread judgement with the reason why there is
-    none."""
+    """Find where the answer states its label. If that fails, return an unread judgement with the
+    reason."""
     labels = tuple(verbalizers)
     if choice.cut_by_reasoning:
         detail = "the model was still reasoning when its tokens were used up"
@@ -229,8 +231,9 @@ def _are_probabilities(logprobs: Collection[float]) -> bool:
 
 
 def label_shares(tops: Mapping[str, float], verbalizers: Verbalizers) -> dict[str, float]:
-    """Return the total probability of the tokens that begin a verbalizer of exactly one label, by
-    label. `tops` maps tokens to natural logarithms. Case and surrounding blanks are ignored."""
+    """Return each label's total probability among the listed tokens. A token counts if it begins a
+    word for exactly one label. `tops` maps tokens to natural logarithms. Case and surrounding
+    blanks are ignored."""
     shares = dict.fromkeys(verbalizers, 0.0)
     for token, logprob in tops.items():
         labels = match_labels(token, verbalizers)
@@ -240,7 +243,7 @@ def label_shares(tops: Mapping[str, float], verbalizers: Verbalizers) -> dict[st
 
 
 def match_labels(token: str, verbalizers: Verbalizers) -> list[str]:
-    """Return the labels with a verbalizer that begins with this token."""
+    """Return the labels that have a word beginning with this token."""
     begun = token.strip().casefold()
     if not begun:
         return []

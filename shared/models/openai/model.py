@@ -80,9 +80,9 @@ def _cached_model(entry: str) -> ServedLanguageModel:
 
 
 class ServedLanguageModel(ServerModel):
-    """The port `shared.models.ports.LanguageModel` over a server. Raises Unavailable if the server
-    is unreachable, ModelCannot for values that no server returns, and BadInput if this server
-    rejects the request."""
+    """A language model behind a server. Raises Unavailable if the server is unreachable,
+    ModelCannot for values that no server returns, and BadInput if this server rejects the request.
+    """
 
     def __init__(self, entry: ModelEntry) -> None:
         super().__init__(entry)
@@ -95,8 +95,9 @@ class ServedLanguageModel(ServerModel):
 
     @property
     def use(self) -> ModelUse:
-        """The model for the provenance. Only the server knows its weights' hash, device and dtype.
-        Asks the server once whether it serves the model, and raises Unavailable otherwise."""
+        """The model's identity, for the provenance of a score. Only the server knows its weights'
+        hash, device and dtype. Asks the server once whether it serves the model, and raises
+        Unavailable otherwise."""
         _ = self._findings.run(lambda: self.server.owner)
         revision = self.server.served
         return ModelUse(
@@ -112,13 +113,9 @@ class ServedLanguageModel(ServerModel):
         )
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return a completion of each prompt. The seed of each prompt is derived from `sampling`'s
-        seed and the prompt's index.
-
-        Batching may change a log-probability by rounding, and thus a sampled token. A text with
-        missing tokens is scored afterwards with the server's tokenizer. It has no tokens if the
-        server cannot score text.
-        """
+        """Return a completion of each prompt. Each prompt's seed is derived from `sampling`'s seed
+        and the prompt's index. A text whose tokens are missing is scored afterwards. It has no
+        tokens if the server cannot score text."""
         return self._findings.run(lambda: self._generated(prompts, sampling))
 
     def _generated(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
@@ -142,13 +139,13 @@ class ServedLanguageModel(ServerModel):
         )
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
-        """Return the labels of the example's template, or of the entry's prompt."""
+        """Return the labels of the example's template or, if it has none, of the entry's prompt."""
         return make_question(example, self._entry).labels
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
         """Return one probability per label for each example. With a template this is the softmax
-        over the labels of the summed log-probabilities of each verbalizer's tokens, after `prefix +
-        text + suffix`. With the entry's prompt see `judgements`."""
+        over the labels' log-probabilities after `prefix + text + suffix`. With the entry's prompt
+        see `judgements`."""
         if any(example.template is None for example in examples):
             return [np.array(judgement.unwrap()) for judgement in self.judgements(examples)]
         return self._findings.run(lambda: self._by_template(examples))
@@ -164,7 +161,8 @@ class ServedLanguageModel(ServerModel):
         return [softmax(np.array(row)) for row in scores]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """Return label probabilities for each example, with their mass, uncertainty and reading."""
+        """Return label probabilities for each example, with their total, uncertainty and the way
+        they were read."""
         questions = [make_question(example, self._entry) for example in examples]
         results = self._findings.run(lambda: self._judged(examples, questions))
         return [
@@ -386,7 +384,7 @@ def _with_missing(
 def with_categories(
     server: LanguageServer, pairs: Sequence[tuple[Question, Judgement]]
 ) -> list[Judgement]:
-    """Add the categories that a guard's own answer names to the judgements."""
+    """Add the categories that a guard model names in its own answer to the judgements."""
     indices = [
         index
         for index, (question, judged) in enumerate(pairs)

@@ -38,8 +38,8 @@ def is_ollama(connection: Connection) -> bool:
 
 
 def native_body(body: Json) -> Json:
-    """Convert an OpenAI request to Ollama's format. The model continues a last turn of the
-    assistant, and a raw text."""
+    """Convert an OpenAI request to Ollama's format. A raw text, or an unfinished turn of the
+    assistant, is continued by the model."""
     native: Json = {name: body[name] for name in SAME if name in body}
     if "prompt" in body:  # `logprobs` of a completion is the number listed
         listed = native.pop("logprobs", 0)
@@ -52,7 +52,7 @@ def native_body(body: Json) -> Json:
 
 
 def to_openai(answer: Any) -> Any:
-    """Convert Ollama's answer to OpenAI's format. Answers of another shape stay unchanged."""
+    """Convert Ollama's answer to OpenAI's format. Other answers stay unchanged."""
     with suppress(AttributeError, KeyError, TypeError):
         message = answer.get("message") or {"content": answer["response"]}
         logprobs = answer.get("logprobs")

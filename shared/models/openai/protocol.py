@@ -81,7 +81,8 @@ class Dialect:
         return frozenset(self._left_out)
 
     def complete_chat(self, bodies: Sequence[Json]) -> list[ServerChoice]:
-        """Return the answers to conversations. `bodies` have `max_tokens` for every server."""
+        """Return the answers to conversations. `bodies` are requests with the field
+        `max_tokens`."""
         return self.complete(CHAT, bodies)
 
     def complete(self, path: str, bodies: Sequence[Json]) -> list[ServerChoice]:
@@ -228,7 +229,7 @@ class LogprobEntry(BaseModel):
 
 
 class Logprobs(BaseModel):
-    """Log-probabilities in either of two shapes."""
+    """Log-probabilities in either of two formats."""
 
     content: list[LogprobEntry] | None = None
     tokens: list[str] | None = None
@@ -237,7 +238,7 @@ class Logprobs(BaseModel):
 
     @property
     def positions(self) -> list[LogprobEntry]:
-        """The positions in the newer shape: each token with the alternatives listed for it."""
+        """The answer's tokens in one format, each with the alternatives listed for it."""
         if self.content is not None:
             return self.content
         tops = self.top_logprobs or [None] * len(self.tokens or ())
@@ -301,7 +302,7 @@ class ServerChoice(BaseModel):
 
     @property
     def reasoning_field(self) -> str | None:
-        """The name of the field with the reasoning, or None without reasoning."""
+        """The name of the field with the reasoning, or None if there is none."""
         if self.message is None or not self.reasoning:
             return None
         if self.message.reasoning:
@@ -374,7 +375,7 @@ def without_surrogates(value: Any) -> Any:
 
 
 def parse_response(answer: Any) -> ServerResponse:
-    """Parse an answer. Raises AnswerUnread for another shape."""
+    """Parse an answer. Raises AnswerUnread if its format is unknown."""
     try:
         return ServerResponse.model_validate(without_surrogates(answer))
     except RecursionError as error:

@@ -94,12 +94,7 @@ class Echo(Completions):
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
         """Read the completion's tokens by count if ids are known, otherwise by offsets in the
-        repeated text.
-
-        Raises ScoringError if a token was written but none is listed after the prompt.
-        llama-cpp-python (0.3.36) does this for models without a token before the text. Every
-        log-probability then belongs to the next token.
-        """
+        repeated text. Raises ScoringError if no token is listed after the prompt."""
         pieces = choices[0].pieces or []
         if _lacks_what_was_written(asked, choices[0]):
             raise AnswerUnread("the server's log-probabilities belong to other positions")
@@ -140,7 +135,7 @@ class Prefill:
     def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
     ) -> list[ServerChoice]:
-        """Send the requests without `served`, because such a server has only one model."""
+        """Send the requests without the model's name, because such a server has only one model."""
         answers = connection.post_at_root("/generate", bodies)
         return [parse_response(_to_openai(answer)).choices[0] for answer in answers]
 
@@ -171,9 +166,9 @@ def _completion_tokens(asked: TokenizedPrompt, pieces: Sequence[ServerToken]) ->
 
 
 class Forced(Completions):
-    """Forces each token of the completion after all tokens before it. llama.cpp leaves out tokens
-    that hold only part of a character. Their log-probability is then read from the list of the
-    whole vocabulary, while the token `whole`, which has only whole characters, is forced."""
+    """Scores text by forcing each token of the completion after all tokens before it. llama.cpp
+    leaves out tokens with only part of a character. They are read from its list of the whole
+    vocabulary, while the token `whole` is forced."""
 
     def __init__(self, whole: int) -> None:
         self._whole = whole
@@ -212,8 +207,8 @@ class Forced(Completions):
 def find_scoring_method(
     connection: Connection, served: str, probe: TokenizedPrompt
 ) -> ScoringMethod | None:
-    """Return the first method that works, or None. `probe` is the constant PROBE, with its tokens
-    if known. Raises Unavailable if the server is unreachable."""
+    """Return the first method that works, or None. `probe` is a short test text, with its tokens if
+    known. Raises Unavailable if the server is unreachable."""
     methods: list[ScoringMethod] = [PromptLogprobs()] if probe.ids else []
     methods.append(Echo())
     for method in methods:

@@ -92,7 +92,8 @@ class LanguageServer:
 
     @property
     def endpoint(self) -> LabelEndpoint | None:
-        """The label endpoint. None if the server has none, or returns no tokens."""
+        """The server's endpoint for probabilities of labels. None if the server has none, or
+        returns no tokens."""
         with self._trying:
             if not self._tried_endpoint:
                 first, second = self._probe(PROBE).ids, self._probe(OTHER).ids
@@ -118,7 +119,7 @@ class LanguageServer:
 
     @property
     def continues(self) -> bool:
-        """Return True if the server continues a last turn of the assistant."""
+        """Return True if the server continues an unfinished turn of the assistant."""
         if self._continues is None:
             turns = [
                 {"role": "user", "content": "Count to nine."},
@@ -183,7 +184,8 @@ class LabelEndpoint(Protocol):
         """Return the requests for one prompt of at least two tokens."""
 
     def parse_scores(self, answers: Sequence[Any]) -> list[float]:
-        """Return one probability per label's token. Raises ScoringError for another shape."""
+        """Return one probability per label's token. Raises ScoringError if the format is
+        unknown."""
 
 
 class _Item(BaseModel):
@@ -243,7 +245,8 @@ def find_label_endpoint(
 def call_label_endpoint(
     connection: Connection, served: str, endpoint: LabelEndpoint, asked: Sequence[tuple[Ids, Ids]]
 ) -> list[list[float]]:
-    """Return one probability per label for each (prompt, labels)."""
+    """Ask the endpoint for the probabilities of labels. `asked` holds (prompt, labels); the result
+    has one probability per label."""
     bodies = [endpoint.build_requests(prompt, labels) for prompt, labels in asked]
     flat = [{"model": served, **body} for row in bodies for body in row]
     answers = iter(connection.post_at_root(endpoint.path, flat))

@@ -78,9 +78,8 @@ class ServerTokenizer:
         return self._offered
 
     def read(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[TokenizedPrompt]:
-        """Return the prompts with their completions, tokenized. A completion whose start would
-        merge with the prompt's end is tokenized separately. Raises BadInput for a conversation that
-        the server cannot render."""
+        """Return the prompts with their completions, tokenized. Raises BadInput for a conversation
+        that the server cannot render."""
         if not self.is_available:
             return [
                 TokenizedPrompt(_plain(prompt), written, None)
@@ -183,9 +182,8 @@ def generate(
     """Return a completion of each prompt. Conversations use the server's chat template.
 
     `finish` is the reason that the server gives. A text has no tokens if the server did not return
-    all of them. Servers may reject or omit log-probabilities, and llama.cpp omits tokens with parts
-    of characters. Reasoning is separate from the text. Raises AnswerCut if a chat was cut before
-    its answer.
+    all of them. Reasoning is separate from the text. Raises AnswerCut if a chat was cut before its
+    answer.
     """
     bodies = [
         {

@@ -147,7 +147,7 @@ def render(spec: dict[str, Any], table: ChartTable, *, title: str, summary: str)
 def render_plot(
     spec: dict[str, Any], *, name: str, title: str, inches: tuple[float, float]
 ) -> Plot | None:
-    """Return a plot of exactly this size in both formats, or None if drawing fails."""
+    """Return a plot of exactly this size as SVG and PNG, or None if drawing fails."""
     try:
         svg = report_painter().draw(_with_defaults(spec, background=PAPER))
         for variable, colour in LIGHT.items():
@@ -224,7 +224,7 @@ class Engine:
 
 
 class Painter:
-    """Draws for all threads, one chart at a time, and caches SVGs."""
+    """Draws charts for all threads, one at a time, and caches them."""
 
     def __init__(self, program: Path = PROGRAM, seconds: float = SECONDS) -> None:
         self._program, self._seconds = program, seconds
@@ -297,6 +297,6 @@ def painter() -> Painter:
 
 @lru_cache(maxsize=1)
 def report_painter() -> Painter:
-    """Return the painter of batch reports. It has a longer time limit, because no page waits for
-    it."""
+    """Return the object that draws the charts of batch reports. Its time limit is longer, because
+    no page waits for it."""
     return Painter(seconds=REPORT_SECONDS)

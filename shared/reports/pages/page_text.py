@@ -29,7 +29,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A piece of text between two mark borders, and every mark that covers it."""
+    """A piece of a text, and all marked passages that cover it."""
 
     text: str
     marks: tuple[Mark, ...] = ()
@@ -44,8 +44,8 @@ class MarkedText:
 
 
 def pieces(text: str, marks: Iterable[Mark]) -> list[MarkedText]:
-    """Return the text as consecutive pieces, each with its marks. Marks may overlap. A mark is cut
-    off at the end of the text. An empty mark is ignored."""
+    """Split a text into consecutive pieces, each with the marks that cover it. Marks may overlap. A
+    mark is cut off at the end of the text. An empty mark is ignored."""
     inside = [mark for mark in marks if mark.start < min(mark.end, len(text))]
     cuts = {0, len(text), *(cut for m in inside for cut in (m.start, min(m.end, len(text))))}
     opening = sorted(inside, key=lambda mark: mark.start)
@@ -92,7 +92,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class TokenRun:
-    """Stretches that share one outline, or have none."""
+    """Stretches of a heat map that share one outline, or have none."""
 
     stretches: tuple[Stretch, ...]
     outlined: bool
@@ -123,7 +123,7 @@ def runs(text: str, tokens: Iterable[Warm]) -> tuple[TokenRun, ...]:
 
 
 def stretches(lines: Iterable[TokenRun]) -> int:
-    """Return the number of elements that a page needs for these runs."""
+    """Return the number of HTML elements that a page needs for these runs."""
     return sum(run.outlined + sum(1 for stretch in run.stretches if stretch.level) for run in lines)
 
 
@@ -233,7 +233,7 @@ def thousands(count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ResponseTable:
-    """The table of an answer's rows on the page of a result."""
+    """A table on the page of a result, with the rows of the model's answer."""
 
     lead: str  # the first sentence
     field: str = ""  # the report's list with these rows

@@ -96,7 +96,7 @@ class HistogramBars:
 
     @property
     def mark_place(self) -> float | None:
-        """Return the position of the mark, [0, 1]."""
+        """Return where the marked value lies on the axis, in [0, 1], or None."""
         if self.mark is None:
             return None
         low, high = self.bounds
@@ -165,7 +165,7 @@ def stacked_bar(
     filters: Mapping[str, Pair] = NO_FILTERS,
     **fields: Any,
 ) -> CountBars:
-    """Return a bar of shares of one whole, in the given order."""
+    """Return a stacked bar that shows counts as shares of one whole, in the given order."""
     return CountBars(title, _counts(counts), note, filters=filters, stacked=True, **fields)
 
 
@@ -191,7 +191,8 @@ def forest(
 
 
 def facet_filters(facet: str, words: Mapping[str, str]) -> dict[str, Pair]:
-    """Return one filter per bar. It selects the results with the bar's word in this facet."""
+    """Return one table filter per bar. It selects the results with the bar's word for the property
+    `facet`."""
     return {name: ("facet", f"{facet}={word}") for name, word in words.items()}
 
 

@@ -56,7 +56,7 @@ class ResultTally:
 def sentences(
     contract: MetricContract | None, tally: ResultTally, report: Mapping[str, Any]
 ) -> list[str]:
-    """Return the finding as sentences. `report` is JSON, or {} before it is stored."""
+    """Summarise a batch report in sentences. `report` is JSON, or {} before it is stored."""
     without = tally.results - tally.scored
     begins = () if contract is None else contract.facts.caveats
     warnings = [text for text in map(str, report.get("warnings", ())) if text.startswith(begins)]

@@ -36,9 +36,9 @@ class WordChange:
 def changes(
     before: str, after: str, old: Sequence[Mark] = (), new: Sequence[Mark] = ()
 ) -> tuple[WordChange, ...]:
-    """Return the changes from `before` to `after`. `old` and `new` are marks of `before` and
-    `after`; an unchanged passage has both. Unchanged and deleted passages together are `before`.
-    Unchanged and added passages together are `after`."""
+    """Return the word changes from `before` to `after`. `old` and `new` are passages to mark in the
+    two texts. An unchanged passage has the marks of both. Unchanged and deleted passages together
+    are `before`; unchanged and added passages are `after`."""
     result = []
     for how, of_before, of_after in _word_changes(before, after):
         if how != "added":

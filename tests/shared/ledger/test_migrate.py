@@ -37,7 +37,10 @@ def test_migrating_twice_is_migrating_once(migrated: Engine) -> None:
     ("change", "said"),
     [
         ("UPDATE alembic_version SET version_num = '0026_old'", "0026_old"),
-        ("ALTER TABLE batch_lines DROP COLUMN request CASCADE", "batch_lines lacks the columns request"),
+        (
+            "ALTER TABLE batch_lines DROP COLUMN request CASCADE",
+            "batch_lines lacks the columns request",
+        ),
     ],
 )
 def test_a_schema_of_another_version_is_refused(migrated: Engine, change: str, said: str) -> None:

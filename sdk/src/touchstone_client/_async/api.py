@@ -1,4 +1,4 @@
-"""Calls with retries, streams of events, and waiting for the end of jobs."""
+"""Sends API calls with retries, reads event streams, and waits for jobs to end."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ See = Callable[[Fields], object]
 
 
 class StreamLost(Exception):
-    """The event stream is broken. Poll the object instead."""
+    """The event stream is broken. Ask for the state of the job or batch instead."""
 
 
 class AsyncApi:
-    """Connection to one service. `patience` is how many seconds to wait for a service that is
+    """A connection to one service. `patience` is how many seconds to wait for a service that is
     unavailable."""
 
     def __init__(self, http: AsyncHttp, *, patience: float, timeout: float) -> None:
@@ -65,8 +65,8 @@ class AsyncApi:
         await self._http.close()
 
     async def ask(self, request: Request, *, patience: float = 0.0, again: bool = True) -> Answer:
-        """Return the response to a request that succeeded. `again` is true if the call may be
-        repeated after a lost response. Raises ApiError, ConnectionFailed."""
+        """Send a request and return its successful response. `again` means that the call may be
+        repeated if a response is lost. Raises ApiError, ConnectionFailed."""
         request = replace(request, seconds=max(request.seconds, self._timeout))
         tries = Tries(patience)
         while True:
@@ -86,15 +86,15 @@ class AsyncApi:
             await self._http.sleep(pause)
 
     async def get(self, path: str, *, patience: float = 0.0, **params: Any) -> Answer:
-        """Send a GET request. Parameters that are None are left out."""
+        """Send a GET request. `params` that are None are left out."""
         sent = {name: str(value) for name, value in params.items() if value is not None}
         return await self.ask(Request("GET", path, params=sent), patience=patience)
 
     async def post(
         self, path: str, body: Any, *, wait: float = 0.0, patience: float = 0.0, key: str = ""
     ) -> Answer:
-        """Send a POST request. It is safe to repeat, since all retries use the same key. `wait` is
-        how many seconds the service may wait before it responds."""
+        """Send a POST request. It is safe to repeat, since all retries use the same idempotency
+        key. `wait` is how many seconds the service may wait before it responds."""
         headers = {"Idempotency-Key": key or new_key()}
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         if seconds > 0:
@@ -106,7 +106,7 @@ class AsyncApi:
 
     @asynccontextmanager
     async def open(self, request: Request) -> AsyncIterator[AsyncStream]:
-        """Yield a response as a stream. Raises ApiError, ConnectionFailed."""
+        """Send a request and yield its response as a stream. Raises ApiError, ConnectionFailed."""
         async with self._http.open(request) as stream:
             if not 200 <= stream.status < 300:
                 raise refusal(stream.status, stream.headers, await stream.read())
@@ -115,8 +115,8 @@ class AsyncApi:
     async def events(
         self, path: str, deadline: float | None = None
     ) -> AsyncIterator[ServerSentEvent]:
-        """Yield events up to the last one. `deadline` is a time of `time.monotonic`. Raises
-        StreamLost if no events arrive, or if the deadline is near."""
+        """Yield the events of a stream. `deadline` is a time of `time.monotonic`. Raises StreamLost
+        if no events arrive, or if the deadline is near."""
         parser = EventParser()
         broken = 0
         while broken < MOST_BROKEN:
@@ -159,8 +159,8 @@ class AsyncApi:
         return await self._ended(f"/v1/jobs/{job_id}", seconds, ENDED, unseen, DETAILS)
 
     async def ended_batch(self, batch_id: str, seconds: float | None, see: See) -> dict[str, Any]:
-        """Wait until the batch has ended and return it. `see` gets intermediate states. Raises the
-        exceptions of `ended_job`."""
+        """Wait until the batch has ended and return it. `see` is called with its states meanwhile.
+        Raises TimedOut, ApiError, ConnectionFailed."""
         return await self._ended(f"/v1/batches/{batch_id}", seconds, BATCH_ENDED, see, NOTHING)
 
     async def _ended(
@@ -216,7 +216,7 @@ class AsyncApi:
 
 
 def unseen(_found: Fields) -> None:
-    """Ignore an intermediate state."""
+    """Do nothing with the state of a batch."""
 
 
 def _silence(deadline: float | None) -> float:

@@ -1,4 +1,4 @@
-"""Handles of jobs and batches, used to wait for them, watch them and cancel them."""
+"""Jobs and batches as objects that can be waited for, watched and cancelled."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SPLIT = b"\n"
 
 
 class AsyncJob(Generic[R]):
-    """A job. R is the type of its result. Its fields are as of the last call."""
+    """A job, with its fields as of the last call. R is the type of its result."""
 
     def __init__(self, api: AsyncApi, data: JobMessage, sent: Fields = NOTHING) -> None:
         self._api = api
@@ -50,7 +50,8 @@ class AsyncJob(Generic[R]):
 
     @property
     def metric(self) -> str:
-        """The name of a metric, `inference`, `similarity`, or a metric's name with `-report`."""
+        """The name of the metric, or else `inference`, `similarity`, or a metric's name with
+        `-report`."""
         return self.data.metric
 
     @property
@@ -60,7 +61,7 @@ class AsyncJob(Generic[R]):
 
     @property
     def is_final(self) -> bool:
-        """Return True if the job is in a final state."""
+        """Return True if the job has ended."""
         return self.data.status in ENDED
 
     @property
@@ -72,7 +73,7 @@ class AsyncJob(Generic[R]):
         return result
 
     async def refresh(self) -> AsyncJob[R]:
-        """Update the fields and return the job."""
+        """Ask the service for the job's current state and return the job."""
         answer = await self._api.get(f"/v1/jobs/{self.id}", **DETAILS)
         self.data = job_of(json.loads(answer.body))
         return self
@@ -135,12 +136,12 @@ class AsyncBatch(BatchFields):
 
     @property
     def is_final(self) -> bool:
-        """Return True if the batch is in a final state."""
+        """Return True if the batch has ended."""
         return self.status in BATCH_ENDED
 
     @property
     def faults(self) -> list[tuple[int, str]]:
-        """Return (line, message) for each error in the batch's input file. Line 0 stands for the
+        """Return the errors in the batch's input file as (line, message). Line 0 stands for the
         file as a whole."""
         return [
             (error.line or 0, _sentence_of(error))
@@ -148,7 +149,7 @@ class AsyncBatch(BatchFields):
         ]
 
     async def refresh(self) -> AsyncBatch:
-        """Update the fields and return the batch."""
+        """Ask the service for the batch's current state and return the batch."""
         return self._updated(json.loads((await self._api.get(f"/v1/batches/{self.id}")).body))
 
     async def wait(
@@ -186,7 +187,7 @@ class AsyncBatch(BatchFields):
             yield models.Batch.model_validate(last)
 
     async def results(self) -> AsyncIterator[BatchLine]:
-        """Stream the lines that have a result."""
+        """Yield the lines that have a result."""
         if self.output_file_id is not None:
             async for raw in _lines(self._api, self.output_file_id):
                 yield answer_of(raw)
@@ -200,9 +201,9 @@ class AsyncBatch(BatchFields):
     async def save(self, target: Place, *, form: Form | None = None) -> int:
         """Save all results to a file or fsspec URL and return their number.
 
-        The format follows from the name unless `form` is set. Raises ValueError for an unknown
-        ending. CSV, TSV, Parquet and Arrow have one row per line, including lines without a result.
-        JSON Lines have the lines with a result, as the service wrote them.
+        The format follows from the file's name unless `form` is set. CSV, TSV, Parquet and Arrow
+        have one row per line, including lines without a result. JSON Lines have only lines with a
+        result. Raises ValueError for an unknown ending.
         """
         form = form or target_form(target)
         file_ids = [self.output_file_id, *([] if form == "jsonl" else [self.error_file_id])]
@@ -236,7 +237,7 @@ class AsyncBatch(BatchFields):
         return answer.body
 
     async def items_csv(self) -> str:
-        """Return all lines as CSV, with all numbers of their results."""
+        """Return all lines as CSV, with the numbers of their results."""
         path, headers = f"/v1/batches/{self.id}/report", {"Accept": "text/csv"}
         answer: Answer = await self._api.ask(Request("GET", path, headers=headers))
         return answer.body.decode()
@@ -263,6 +264,6 @@ async def _lines(api: AsyncApi, file_id: str) -> AsyncIterator[bytes]:
 
 
 async def report_at(api: AsyncApi, path: str, timeout: float | None) -> Any:
-    """Return the report that a POST to this path creates."""
+    """Create a report with a POST request to this path, and return it."""
     answer = await api.post(path, {}, wait=MOST_WAIT_SECONDS, patience=api.patience)
     return await AsyncJob[Any](api, job_of(json.loads(answer.body))).wait(timeout)

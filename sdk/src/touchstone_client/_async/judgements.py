@@ -1,4 +1,4 @@
-"""Judgements of scores by people, and review queues."""
+"""People's judgements of scores, and queues of results to judge."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class AsyncJudgements(AsyncResource):
     async def give(
         self, job_id: str, verdict: str, /, **fields: Unpack[_requests.JudgementRequest]
     ) -> models.ReviewerJudgement:
-        """Judge a score. `verdict` is agree, disagree or unsure. Raises NotFound, BadRequest."""
+        """Store a person's judgement of a score. `verdict` is agree, disagree or unsure. Raises
+        NotFound, BadRequest."""
         body = {**fields, "job_id": job_id, "verdict": verdict}
         answer = await self._api.post("/v1/judgements", body)
         return read(models.ReviewerJudgement, answer)
@@ -49,7 +50,7 @@ class AsyncJudgements(AsyncResource):
         reviewer: str | None = None,
         verdict: Literal["agree", "disagree", "unsure"] | None = None,
     ) -> AsyncPages[models.ReviewerJudgement]:
-        """Return judgements, newest first. Superseded and withdrawn judgements are left out."""
+        """Return judgements, newest first. Replaced and withdrawn judgements are left out."""
         return self._pages(
             "/v1/judgements",
             models.ReviewerJudgement.model_validate,
@@ -73,7 +74,7 @@ class AsyncJudgements(AsyncResource):
         batch: str | None = None,
         queue: str | None = None,
     ) -> P:
-        """Export judgements to a file and return `target`. `format` is jsonl, csv or
+        """Save judgements to the file `target` and return it. `format` is jsonl, csv or
         label-studio."""
         headers = {"Accept": KINDS[format]}
         filters = fields_of(None, {"batch": batch, "queue": queue})
@@ -88,8 +89,8 @@ class AsyncJudgements(AsyncResource):
         self, lines: str | PathLike[str] | Iterable[Mapping[str, Any]], source: str
     ) -> models.Import:
         """Import up to 5,000 judgements with `job_id`, `reviewer` and `verdict`, all or none.
-        Existing judgements are unchanged. `lines` is a JSON Lines file or the judgements
-        themselves. `source` says where they come from. Raises BadRequest."""
+        `lines` is a JSON Lines file or the judgements themselves. `source` says where they come
+        from. Existing judgements stay. Raises BadRequest."""
         if isinstance(lines, str | PathLike):
             with opened(lines) as stream:
                 body = stream.read()
@@ -109,12 +110,13 @@ class AsyncJudgements(AsyncResource):
 
 
 class AsyncReviewQueues(AsyncResource):
-    """The operations of `/v1/review-queues`: lines of a batch that people judge one by one."""
+    """The operations of `/v1/review-queues`: results of a batch that people judge one by one."""
 
     async def create(
         self, batch: str, name: str, /, **fields: Unpack[_requests.ReviewQueueRequest]
     ) -> models.ReviewQueue:
-        """Create a queue of lines of a batch that has ended. Raises NotFound, Conflict."""
+        """Create a review queue from the results of a batch that has ended. Raises NotFound,
+        Conflict."""
         body = {**fields, "batch": batch, "name": name}
         return models.ReviewQueue.model_validate(await self._once("POST", QUEUES, body))
 
@@ -130,9 +132,8 @@ class AsyncReviewQueues(AsyncResource):
         self, queue_id: str, *, reviewer: str | None = None, skip: int | None = None
     ) -> models.NextReview:
         """Return the next line to judge, reserved for ten minutes. Its `item` is None if no line is
-        left. Judge the line with `judgements.give(item.job_id, …, queue=queue_id)`. `skip` is the
-        position of a line that this reviewer does not want again. Other reviewers may still judge
-        it."""
+        left. Judge it with `judgements.give(item.job_id, …, queue=queue_id)`. `skip` is the
+        position of a line that this reviewer does not want again; others may still get it."""
         body = fields_of(None, {"reviewer": reviewer, "skip": skip})
         return read(models.NextReview, await self._api.post(f"{QUEUES}/{queue_id}/lease", body))
 
@@ -142,6 +143,6 @@ class AsyncReviewQueues(AsyncResource):
         return read(models.ReviewQueue, answer)
 
     async def agreement(self, queue_id: str, timeout: float | None = None) -> Any:
-        """Return the metric's report on the queue's lines. Its `agreement` compares people with
-        each other and with the metric. Raises Conflict, TimedOut."""
+        """Return the metric's report on the queue's lines. Its `agreement` compares the reviewers
+        with each other and with the metric. Raises Conflict, TimedOut."""
         return await report_at(self._api, f"{QUEUES}/{queue_id}/agreement", timeout)

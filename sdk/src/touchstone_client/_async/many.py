@@ -1,6 +1,5 @@
-"""Scoring of many rows. No row is lost, and no row is scored twice. Up to 1,000 rows are sent to
-`:batchCreate`, with a key that makes repeated calls safe. More rows are sent as a batch. If a call
-fails because of invalid rows, the other rows are sent again."""
+"""Scores many rows without losing a row or scoring one twice. Up to 1,000 rows are sent in one
+call, and more as a batch. If some rows are invalid, the others are sent again without them."""
 
 from __future__ import annotations
 
@@ -53,7 +52,7 @@ class AsyncMany:
         self._done = 0
 
     async def run(self, via: Via, progress: Progress) -> None:
-        """Score all rows and store the results in the table."""
+        """Score all rows and store the results. `via` says how the rows are sent."""
         self._progress = progress
         rows = self._table.rows()
         first = list(islice(rows, MOST_A_CALL + 1)) if via == "auto" else []
@@ -166,13 +165,13 @@ class AsyncMany:
 
 
 def is_too_much(error: ApiError) -> bool:
-    """Return True if fewer rows might be accepted."""
+    """Return True if the service might accept fewer rows."""
     full = isinstance(error, RateLimited) and "open-jobs" in error.policies
     return full or error.status == TOO_LARGE
 
 
 def faults_by_row(error: ApiError) -> dict[int, BadRequest]:
-    """Return the errors of each row of the call, by its index."""
+    """Return the errors of a call by the index of the row."""
     by_row: dict[int, list[dict[str, str]]] = {}
     for fault in error.errors:
         if match := ROW_POINTER.fullmatch(fault.pointer):
@@ -193,7 +192,7 @@ def _own_problem(error: ApiError, faults: list[dict[str, str]]) -> dict[str, obj
 
 
 def chunks(rows: Iterable[TableRow], most: int, most_bytes: int) -> Iterator[list[TableRow]]:
-    """Yield the rows in order, in groups of at most `most` rows and `most_bytes` bytes."""
+    """Yield the rows in groups of at most `most` rows and `most_bytes` bytes, in order."""
     several: list[TableRow] = []
     size = 0
     for row in rows:
@@ -208,8 +207,8 @@ def chunks(rows: Iterable[TableRow], most: int, most_bytes: int) -> Iterator[lis
 
 
 def files(rows: Iterable[TableRow], endpoint: str) -> Iterator[BinaryIO]:
-    """Yield files of batch lines whose custom_id is the row's index. Only one row is in memory at a
-    time."""
+    """Yield batch files made from the rows. The custom_id of a line is the row's index. Only one
+    row is in memory at a time."""
     with ExitStack() as stack:
         file = stack.enter_context(TemporaryFile())
         count = 0

@@ -1,5 +1,5 @@
 # Made by sdk/generate.py from _async/api.py; do not edit.
-"""Calls with retries, streams of events, and waiting for the end of jobs."""
+"""Sends API calls with retries, reads event streams, and waits for jobs to end."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ See = Callable[[Fields], object]
 
 
 class StreamLost(Exception):
-    """The event stream is broken. Poll the object instead."""
+    """The event stream is broken. Ask for the state of the job or batch instead."""
 
 
 class Api:
-    """Connection to one service. `patience` is how many seconds to wait for a service that is
+    """A connection to one service. `patience` is how many seconds to wait for a service that is
     unavailable."""
 
     def __init__(self, http: Http, *, patience: float, timeout: float) -> None:
@@ -66,8 +66,8 @@ class Api:
         self._http.close()
 
     def ask(self, request: Request, *, patience: float = 0.0, again: bool = True) -> Answer:
-        """Return the response to a request that succeeded. `again` is true if the call may be
-        repeated after a lost response. Raises ApiError, ConnectionFailed."""
+        """Send a request and return its successful response. `again` means that the call may be
+        repeated if a response is lost. Raises ApiError, ConnectionFailed."""
         request = replace(request, seconds=max(request.seconds, self._timeout))
         tries = Tries(patience)
         while True:
@@ -87,15 +87,15 @@ class Api:
             self._http.sleep(pause)
 
     def get(self, path: str, *, patience: float = 0.0, **params: Any) -> Answer:
-        """Send a GET request. Parameters that are None are left out."""
+        """Send a GET request. `params` that are None are left out."""
         sent = {name: str(value) for name, value in params.items() if value is not None}
         return self.ask(Request("GET", path, params=sent), patience=patience)
 
     def post(
         self, path: str, body: Any, *, wait: float = 0.0, patience: float = 0.0, key: str = ""
     ) -> Answer:
-        """Send a POST request. It is safe to repeat, since all retries use the same key. `wait` is
-        how many seconds the service may wait before it responds."""
+        """Send a POST request. It is safe to repeat, since all retries use the same idempotency
+        key. `wait` is how many seconds the service may wait before it responds."""
         headers = {"Idempotency-Key": key or new_key()}
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         if seconds > 0:
@@ -107,7 +107,7 @@ class Api:
 
     @contextmanager
     def open(self, request: Request) -> Iterator[Stream]:
-        """Yield a response as a stream. Raises ApiError, ConnectionFailed."""
+        """Send a request and yield its response as a stream. Raises ApiError, ConnectionFailed."""
         with self._http.open(request) as stream:
             if not 200 <= stream.status < 300:
                 raise refusal(stream.status, stream.headers, stream.read())
@@ -116,8 +116,8 @@ class Api:
     def events(
         self, path: str, deadline: float | None = None
     ) -> Iterator[ServerSentEvent]:
-        """Yield events up to the last one. `deadline` is a time of `time.monotonic`. Raises
-        StreamLost if no events arrive, or if the deadline is near."""
+        """Yield the events of a stream. `deadline` is a time of `time.monotonic`. Raises StreamLost
+        if no events arrive, or if the deadline is near."""
         parser = EventParser()
         broken = 0
         while broken < MOST_BROKEN:
@@ -160,8 +160,8 @@ class Api:
         return self._ended(f"/v1/jobs/{job_id}", seconds, ENDED, unseen, DETAILS)
 
     def ended_batch(self, batch_id: str, seconds: float | None, see: See) -> dict[str, Any]:
-        """Wait until the batch has ended and return it. `see` gets intermediate states. Raises the
-        exceptions of `ended_job`."""
+        """Wait until the batch has ended and return it. `see` is called with its states meanwhile.
+        Raises TimedOut, ApiError, ConnectionFailed."""
         return self._ended(f"/v1/batches/{batch_id}", seconds, BATCH_ENDED, see, NOTHING)
 
     def _ended(
@@ -217,7 +217,7 @@ class Api:
 
 
 def unseen(_found: Fields) -> None:
-    """Ignore an intermediate state."""
+    """Do nothing with the state of a batch."""
 
 
 def _silence(deadline: float | None) -> float:

@@ -1,5 +1,5 @@
 # Made by sdk/generate.py from _async/client.py; do not edit.
-"""The client: one method per metric, and one object per resource."""
+"""The client of the service: one method per metric, and one object per kind of resource."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ class Touchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.HatexscoreRequest],
     ) -> models.HatexscoreResult:
-        """Does a hate-speech explanation conclude, quote what drives the prediction, name the
-        group, and hang together?"""
+        """Score a hate-speech explanation. Does it conclude, quote what drives the prediction, name
+        the group, and hang together?"""
         result: models.HatexscoreResult = self._score("hatexscore", request, wait, fields)
         return result
 
@@ -123,7 +123,8 @@ class Touchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.IceRequest],
     ) -> models.IceResult:
-        """Do the tokens that an explanation points at matter more than random ones?"""
+        """Test an explanation by changing the text. Do the tokens that it points at matter more
+        than random ones?"""
         result: models.IceResult = self._score("ice", request, wait, fields)
         return result
 
@@ -135,7 +136,7 @@ class Touchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.HafRequest],
     ) -> models.HafResult:
-        """Would a rational human stand by the reasons of a language model?"""
+        """Score the reasons that a language model gives. Would a rational human stand by them?"""
         result: models.HafResult = self._score("haf", request, wait, fields)
         return result
 
@@ -147,7 +148,7 @@ class Touchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.FtcRequest],
     ) -> models.FtcResult:
-        """Does the logic of an explanation hold for a counterfactual?"""
+        """Test if the logic of an explanation holds for a counterfactual."""
         result: models.FtcResult = self._score("ftc", request, wait, fields)
         return result
 
@@ -159,7 +160,7 @@ class Touchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.HlvRequest],
     ) -> models.HlvResult:
-        """Does a judge rank options as humans do?"""
+        """Compare how a judge (usually a language model) and people rank options."""
         result: models.HlvResult = self._score("hlv", request, wait, fields)
         return result
 
@@ -171,7 +172,7 @@ class Touchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.Cot2elRequest],
     ) -> models.Cot2elResult:
-        """Which sentences of a chain of thought speak for and against each option?"""
+        """Find the sentences of a chain of thought that speak for and against each option."""
         result: models.Cot2elResult = self._score("cot2el", request, wait, fields)
         return result
 
@@ -183,7 +184,7 @@ class Touchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.SorRequest],
     ) -> models.SorResult:
-        """What does a statement of reasons leave out, and is it about this post?"""
+        """Find what a statement of reasons leaves out, and if it is about this post."""
         result: models.SorResult = self._score("sor", request, wait, fields)
         return result
 
@@ -195,7 +196,7 @@ class Touchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.ConsistencyRequest],
     ) -> models.ConsistencyResult:
-        """Does a model's own explanation predict its answers?"""
+        """Test if a model's own explanation predicts its answers."""
         result: models.ConsistencyResult = self._score("consistency", request, wait, fields)
         return result
 
@@ -207,7 +208,7 @@ class Touchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.ExplanationsRequest],
     ) -> models.ExplanationsResult:
-        """What does a model decide, how does it explain that, and what do metrics make of it?"""
+        """Ask a model for a decision and an explanation, and score the explanation with metrics."""
         result: models.ExplanationsResult = self._score("explanations", request, wait, fields)
         return result
 
@@ -219,8 +220,8 @@ class Touchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.ExplanationsRequest],
     ) -> list[models.ExplanationsResult]:
-        """Explain `items` (up to 32) with `draws` (up to 16), each in a separate job. Return the
-        results in order. Raises the first exception of `explain`."""
+        """Explain each of `items` (up to 32) with `draws` repetitions (up to 16), each in a
+        separate job. Return the results in order. Raises the first exception of `explain`."""
         begun = time.monotonic()
         sent = fields_of(request, fields)
         answer = self._api.post(endpoint_of("explanations"), sent, wait=0.0)
@@ -233,7 +234,7 @@ class Touchstone:
         return [job.wait(left) for job in jobs]
 
     def explanation_schema(self) -> dict[str, Any]:
-        """Return the JSON schema of an explanation, for a prompt to a model."""
+        """Return the JSON schema of an explanation, to use in a prompt."""
         answer = self._api.get("/v1/schemas/explanation")
         schema: dict[str, Any] = json.loads(answer.body)
         return schema
@@ -269,9 +270,9 @@ class Touchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Any,
     ) -> Any:
-        """Return the metric's result. `request` is a message or a dict. Fields may also be passed
-        by name. `wait` is in seconds, or None for no limit. Raises BadRequest, JobFailed, or
-        TimedOut while the job continues."""
+        """Score one explanation with a metric and return the result. `request` is a message or a
+        dict; fields may also be passed by name. `wait` is in seconds, or None for no limit. Raises
+        BadRequest, JobFailed, or TimedOut while the job continues."""
         return self._score(metric, request, wait, fields)
 
     def _score(
@@ -315,7 +316,7 @@ class Touchstone:
         on_error: OnError = "keep",
         via: Via = "auto",
     ) -> Any:
-        """Score every row once, in order.
+        """Score every row of a table, or every request in an iterable, in order.
 
         A pandas or polars DataFrame, or a Hugging Face `Dataset`, returns a new one with additional
         columns: `score`, `components.*`, `verdict`, `reason`, `warnings`, `job_id` and `error`. Any
@@ -331,8 +332,8 @@ class Touchstone:
 
         `on_error` is "keep" to store the error of a row, or "raise" to raise the first one.
 
-        `via` is "calls" of up to 1,000 rows, "batch", or "auto". The latter uses a batch above
-        1,000 rows, and for `explanations`, which give the columns `elicitation.*` and `scores.*`.
+        `via` is "calls" of up to 1,000 rows, "batch", or "auto". "auto" uses a batch for more than
+        1,000 rows and for `explanations`, whose columns are `elicitation.*` and `scores.*`.
 
         Raises TypeError for other data, and NotFound for an unknown metric.
         """
@@ -356,12 +357,12 @@ class Touchstone:
         by: Sequence[str] = (),
         timeout: float | None = None,
     ) -> models.SystemComparison:
-        """Compare two batches of one metric on the same texts, with intervals. Every difference is
-        `a` minus `b`.
+        """Compare two batches of one metric on the same texts. Every difference is `a` minus `b`,
+        with an interval.
 
         A part of a batch is written as `batch_…:metadata.KEY=VALUE` or `batch_…:model=NAME`. `by`
-        lists the keys of `slices`, such as `metadata.market`. Raises BadRequest if the batches
-        cannot be compared, and ValueError if a part is written in another form.
+        lists keys that split the difference further, such as `metadata.market`. Raises BadRequest
+        if the batches cannot be compared, and ValueError for an invalid name of a part.
         """
         first, other = (part_of(side if isinstance(side, str) else side.id) for side in (a, b))
         batch = self.batches.get(first["batch"]) if isinstance(a, str) else a

@@ -1,5 +1,5 @@
 # Made by sdk/generate.py from _async/handles.py; do not edit.
-"""Handles of jobs and batches, used to wait for them, watch them and cancel them."""
+"""Jobs and batches as objects that can be waited for, watched and cancelled."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SPLIT = b"\n"
 
 
 class Job(Generic[R]):
-    """A job. R is the type of its result. Its fields are as of the last call."""
+    """A job, with its fields as of the last call. R is the type of its result."""
 
     def __init__(self, api: Api, data: JobMessage, sent: Fields = NOTHING) -> None:
         self._api = api
@@ -51,7 +51,8 @@ class Job(Generic[R]):
 
     @property
     def metric(self) -> str:
-        """The name of a metric, `inference`, `similarity`, or a metric's name with `-report`."""
+        """The name of the metric, or else `inference`, `similarity`, or a metric's name with
+        `-report`."""
         return self.data.metric
 
     @property
@@ -61,7 +62,7 @@ class Job(Generic[R]):
 
     @property
     def is_final(self) -> bool:
-        """Return True if the job is in a final state."""
+        """Return True if the job has ended."""
         return self.data.status in ENDED
 
     @property
@@ -73,7 +74,7 @@ class Job(Generic[R]):
         return result
 
     def refresh(self) -> Job[R]:
-        """Update the fields and return the job."""
+        """Ask the service for the job's current state and return the job."""
         answer = self._api.get(f"/v1/jobs/{self.id}", **DETAILS)
         self.data = job_of(json.loads(answer.body))
         return self
@@ -136,12 +137,12 @@ class Batch(BatchFields):
 
     @property
     def is_final(self) -> bool:
-        """Return True if the batch is in a final state."""
+        """Return True if the batch has ended."""
         return self.status in BATCH_ENDED
 
     @property
     def faults(self) -> list[tuple[int, str]]:
-        """Return (line, message) for each error in the batch's input file. Line 0 stands for the
+        """Return the errors in the batch's input file as (line, message). Line 0 stands for the
         file as a whole."""
         return [
             (error.line or 0, _sentence_of(error))
@@ -149,7 +150,7 @@ class Batch(BatchFields):
         ]
 
     def refresh(self) -> Batch:
-        """Update the fields and return the batch."""
+        """Ask the service for the batch's current state and return the batch."""
         return self._updated(json.loads((self._api.get(f"/v1/batches/{self.id}")).body))
 
     def wait(
@@ -187,7 +188,7 @@ class Batch(BatchFields):
             yield models.Batch.model_validate(last)
 
     def results(self) -> Iterator[BatchLine]:
-        """Stream the lines that have a result."""
+        """Yield the lines that have a result."""
         if self.output_file_id is not None:
             for raw in _lines(self._api, self.output_file_id):
                 yield answer_of(raw)
@@ -201,9 +202,9 @@ class Batch(BatchFields):
     def save(self, target: Place, *, form: Form | None = None) -> int:
         """Save all results to a file or fsspec URL and return their number.
 
-        The format follows from the name unless `form` is set. Raises ValueError for an unknown
-        ending. CSV, TSV, Parquet and Arrow have one row per line, including lines without a result.
-        JSON Lines have the lines with a result, as the service wrote them.
+        The format follows from the file's name unless `form` is set. CSV, TSV, Parquet and Arrow
+        have one row per line, including lines without a result. JSON Lines have only lines with a
+        result. Raises ValueError for an unknown ending.
         """
         form = form or target_form(target)
         file_ids = [self.output_file_id, *([] if form == "jsonl" else [self.error_file_id])]
@@ -237,7 +238,7 @@ class Batch(BatchFields):
         return answer.body
 
     def items_csv(self) -> str:
-        """Return all lines as CSV, with all numbers of their results."""
+        """Return all lines as CSV, with the numbers of their results."""
         path, headers = f"/v1/batches/{self.id}/report", {"Accept": "text/csv"}
         answer: Answer = self._api.ask(Request("GET", path, headers=headers))
         return answer.body.decode()
@@ -264,6 +265,6 @@ def _lines(api: Api, file_id: str) -> Iterator[bytes]:
 
 
 def report_at(api: Api, path: str, timeout: float | None) -> Any:
-    """Return the report that a POST to this path creates."""
+    """Create a report with a POST request to this path, and return it."""
     answer = api.post(path, {}, wait=MOST_WAIT_SECONDS, patience=api.patience)
     return Job[Any](api, job_of(json.loads(answer.body))).wait(timeout)

@@ -1,5 +1,5 @@
 # Made by sdk/generate.py from _async/judgements.py; do not edit.
-"""Judgements of scores by people, and review queues."""
+"""People's judgements of scores, and queues of results to judge."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Judgements(Resource):
     def give(
         self, job_id: str, verdict: str, /, **fields: Unpack[_requests.JudgementRequest]
     ) -> models.ReviewerJudgement:
-        """Judge a score. `verdict` is agree, disagree or unsure. Raises NotFound, BadRequest."""
+        """Store a person's judgement of a score. `verdict` is agree, disagree or unsure. Raises
+        NotFound, BadRequest."""
         body = {**fields, "job_id": job_id, "verdict": verdict}
         answer = self._api.post("/v1/judgements", body)
         return read(models.ReviewerJudgement, answer)
@@ -50,7 +51,7 @@ class Judgements(Resource):
         reviewer: str | None = None,
         verdict: Literal["agree", "disagree", "unsure"] | None = None,
     ) -> Pages[models.ReviewerJudgement]:
-        """Return judgements, newest first. Superseded and withdrawn judgements are left out."""
+        """Return judgements, newest first. Replaced and withdrawn judgements are left out."""
         return self._pages(
             "/v1/judgements",
             models.ReviewerJudgement.model_validate,
@@ -74,7 +75,7 @@ class Judgements(Resource):
         batch: str | None = None,
         queue: str | None = None,
     ) -> P:
-        """Export judgements to a file and return `target`. `format` is jsonl, csv or
+        """Save judgements to the file `target` and return it. `format` is jsonl, csv or
         label-studio."""
         headers = {"Accept": KINDS[format]}
         filters = fields_of(None, {"batch": batch, "queue": queue})
@@ -89,8 +90,8 @@ class Judgements(Resource):
         self, lines: str | PathLike[str] | Iterable[Mapping[str, Any]], source: str
     ) -> models.Import:
         """Import up to 5,000 judgements with `job_id`, `reviewer` and `verdict`, all or none.
-        Existing judgements are unchanged. `lines` is a JSON Lines file or the judgements
-        themselves. `source` says where they come from. Raises BadRequest."""
+        `lines` is a JSON Lines file or the judgements themselves. `source` says where they come
+        from. Existing judgements stay. Raises BadRequest."""
         if isinstance(lines, str | PathLike):
             with opened(lines) as stream:
                 body = stream.read()
@@ -110,12 +111,13 @@ class Judgements(Resource):
 
 
 class ReviewQueues(Resource):
-    """The operations of `/v1/review-queues`: lines of a batch that people judge one by one."""
+    """The operations of `/v1/review-queues`: results of a batch that people judge one by one."""
 
     def create(
         self, batch: str, name: str, /, **fields: Unpack[_requests.ReviewQueueRequest]
     ) -> models.ReviewQueue:
-        """Create a queue of lines of a batch that has ended. Raises NotFound, Conflict."""
+        """Create a review queue from the results of a batch that has ended. Raises NotFound,
+        Conflict."""
         body = {**fields, "batch": batch, "name": name}
         return models.ReviewQueue.model_validate(self._once("POST", QUEUES, body))
 
@@ -131,9 +133,8 @@ class ReviewQueues(Resource):
         self, queue_id: str, *, reviewer: str | None = None, skip: int | None = None
     ) -> models.NextReview:
         """Return the next line to judge, reserved for ten minutes. Its `item` is None if no line is
-        left. Judge the line with `judgements.give(item.job_id, …, queue=queue_id)`. `skip` is the
-        position of a line that this reviewer does not want again. Other reviewers may still judge
-        it."""
+        left. Judge it with `judgements.give(item.job_id, …, queue=queue_id)`. `skip` is the
+        position of a line that this reviewer does not want again; others may still get it."""
         body = fields_of(None, {"reviewer": reviewer, "skip": skip})
         return read(models.NextReview, self._api.post(f"{QUEUES}/{queue_id}/lease", body))
 
@@ -143,6 +144,6 @@ class ReviewQueues(Resource):
         return read(models.ReviewQueue, answer)
 
     def agreement(self, queue_id: str, timeout: float | None = None) -> Any:
-        """Return the metric's report on the queue's lines. Its `agreement` compares people with
-        each other and with the metric. Raises Conflict, TimedOut."""
+        """Return the metric's report on the queue's lines. Its `agreement` compares the reviewers
+        with each other and with the metric. Raises Conflict, TimedOut."""
         return report_at(self._api, f"{QUEUES}/{queue_id}/agreement", timeout)

@@ -1,5 +1,5 @@
 # Made by sdk/generate.py from _async/resources.py; do not edit.
-"""The operations of the API, one class per resource. Lists fetch more pages when needed."""
+"""The operations of the API, one class per kind of resource."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class Pages(Generic[T]):
-    """The entries of a list, newest first. Iteration fetches them page by page."""
+    """A list of objects, newest first. Iteration fetches them page by page."""
 
     def __init__(self, api: Api, path: str, entry: Callable[[Any], T], params: Fields) -> None:
         self._api = api
@@ -73,7 +73,7 @@ class Pages(Generic[T]):
 
 
 class Resource:
-    """The base class of resources."""
+    """The base class for the operations on one kind of resource."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -94,8 +94,8 @@ class Jobs(Resource):
     def create(
         self, metric: str, request: BaseModel | Fields | None = None, /, **fields: Any
     ) -> Job[Any]:
-        """Create a job without waiting for it. `metric` may also be `explanations`, `inference` or
-        `similarity`. Raises BadRequest."""
+        """Create a job without waiting for its result. `metric` may also be `explanations`,
+        `inference` or `similarity`. Raises BadRequest."""
         return created_job(self._api, metric, fields_of(request, fields), 0.0)
 
     def get(self, job_id: str) -> Job[Any]:
@@ -115,9 +115,9 @@ class Jobs(Resource):
     def create_many(
         self, metric: str, requests: Sequence[dict[str, Any]], *, key: str = ""
     ) -> Sequence[str]:
-        """Create up to 1,000 jobs, all or none, and return their ids in the order of the requests.
-        `key` is the `Idempotency-Key`. Set it if another process may repeat the call. Raises
-        BadRequest with a pointer (`/requests/17/…`) to each error."""
+        """Create up to 1,000 jobs, all or none, and return their ids in order. `key` is the
+        `Idempotency-Key`, needed if another process may repeat the call. Raises BadRequest with a
+        pointer (`/requests/17/…`) to each error."""
         body = {"metric": metric, "requests": [dict(request) for request in requests]}
         answer = self._api.post("/v1/scores:batchCreate", body, key=key)
         return [str(job["id"]) for job in json.loads(answer.body)["data"]]
@@ -133,7 +133,7 @@ class Jobs(Resource):
         created_before: Time = None,
         metadata: Mapping[str, str] | None = None,
     ) -> Pages[Job[Any]]:
-        """Return jobs, newest first. created_after is inclusive, created_before is not."""
+        """Return jobs, newest first. `created_after` is inclusive, and `created_before` is not."""
 
         def entry(value: Any) -> Job[Any]:
             return Job(self._api, job_of(value))
@@ -163,7 +163,7 @@ class Jobs(Resource):
         return read(models.Deleted, answer)
 
     def delete_where(self, metadata: Mapping[str, str]) -> models.DeletedJobs:
-        """Delete all ended jobs and batch lines with this metadata, with their texts."""
+        """Delete all ended jobs and batch lines with this metadata, including their texts."""
         params = query_of({"metadata": metadata})
         return read(
             models.DeletedJobs,
@@ -177,7 +177,7 @@ class Files(Resource):
     def upload(
         self, file: str | PathLike[str] | BinaryIO, name: str = ""
     ) -> models.StoredFile:
-        """Upload a file of batch lines. The content is streamed."""
+        """Upload a file with the lines of a batch."""
         if isinstance(file, str | PathLike):
             with opened(file) as stream:
                 return self.upload(stream, name or name_of(file))
@@ -191,7 +191,7 @@ class Files(Resource):
         return read(models.StoredFile, self._api.ask(request, patience=self._api.patience))
 
     def get(self, file_id: str) -> models.StoredFile:
-        """Return the description of the file. Raises NotFound."""
+        """Return the name, size and state of a file. Raises NotFound."""
         return read(models.StoredFile, self._api.get(f"/v1/files/{file_id}"))
 
     def list(
@@ -201,7 +201,7 @@ class Files(Resource):
         created_after: Time = None,
         created_before: Time = None,
     ) -> Pages[models.StoredFile]:
-        """Return files, newest first. The times are as in `jobs.list`."""
+        """Return files, newest first. `created_after` is inclusive, and `created_before` is not."""
         return self._pages(
             "/v1/files",
             models.StoredFile.model_validate,
@@ -211,14 +211,14 @@ class Files(Resource):
         )
 
     def content(self, file_id: str) -> Iterator[bytes]:
-        """Yield the content in pieces."""
+        """Yield the file's content in pieces."""
         with self._api.open(Request("GET", f"/v1/files/{file_id}/content")) as stream:
             for piece in stream.pieces():
                 yield piece
 
     def download(self, file_id: str, target: P) -> P:
-        """Download the content to a file and return `target`. The file appears when the download is
-        complete."""
+        """Save the file's content to `target` and return `target`. It appears there when the
+        download is complete."""
         with created(target) as stream:
             for piece in self.content(file_id):
                 stream.write(piece)
@@ -244,11 +244,10 @@ class Batches(Resource):
     ) -> Batch:
         """Create a batch.
 
-        `lines` is a file or folder, an iterable of requests, or a file that `files.upload`
-        returned. Formats are JSON Lines, CSV, TSV, Parquet, Arrow and those of `datasets`. Files
-        may also be fsspec URLs. The custom id of a plain request is its `custom_id`, or `id`, or
-        its number from 1. `columns` is as in `score_many`. Raises ValueError with the number of an
-        unreadable line.
+        `lines` is a file or folder, an iterable of requests, or a file from `files.upload`. Formats
+        are JSON Lines, CSV, TSV, Parquet, Arrow and those of `datasets`. Files may also be fsspec
+        URLs. The custom id of a request is its `custom_id`, or `id`, or its number from 1.
+        `columns` is as in `score_many`. Raises ValueError with the number of an unreadable line.
         """
         endpoint = endpoint_of(metric)
         if isinstance(lines, models.StoredFile):
@@ -276,7 +275,8 @@ class Batches(Resource):
         created_before: Time = None,
         metadata: Mapping[str, str] | None = None,
     ) -> Pages[Batch]:
-        """Return batches, newest first. The times are as in `jobs.list`."""
+        """Return batches, newest first. `created_after` is inclusive, and `created_before` is
+        not."""
         return self._pages(
             "/v1/batches",
             lambda value: Batch(self._api, value),
@@ -318,8 +318,8 @@ class Reports(Resource):
         timeout: float | None = None,
         **fields: Unpack[_requests.BatchReportRequest],
     ) -> Any:
-        """Return the metric's report, a `models.BatchReport`, on `jobs` or on a `batch`, which are
-        given by ids. Raises the exceptions of `Job.wait`."""
+        """Return a metric's report (`models.BatchReport`) on `jobs` or a `batch`, which are given
+        by ids. Raises JobFailed, JobCancelled, TimedOut."""
         sent = {
             name: value for name, value in {"metric": metric, **fields}.items() if value is not None
         }
@@ -328,8 +328,8 @@ class Reports(Resource):
 
 
 class Webhooks(Resource):
-    """The operations of `/v1/webhook-endpoints`. Tests, changes and replays are not repeated if the
-    response is lost."""
+    """The operations of `/v1/webhook-endpoints`. Tests, changes and replays are not tried again if
+    the response is lost."""
 
     def list(self) -> Pages[models.Endpoint]:
         """Return endpoints, newest first."""
@@ -345,15 +345,15 @@ class Webhooks(Resource):
     def create(
         self, url: str, /, **fields: Unpack[_requests.EndpointRequest]
     ) -> models.EndpointWithSecret:
-        """Create an endpoint. Without `events` it receives all events. With a `format` it receives
-        scores in the format of another tool. The secret is only returned once."""
+        """Create an endpoint for webhooks. Without `events` it receives all events. With a `format`
+        it receives scores in the format of another tool. The secret is only returned here."""
         answer = self._once("POST", "/v1/webhook-endpoints", {**fields, "url": url})
         return models.EndpointWithSecret.model_validate(answer)
 
     def change(
         self, endpoint_id: str, /, **changes: Unpack[_requests.EndpointChange]
     ) -> models.Endpoint:
-        """Change these fields of an endpoint."""
+        """Change the given fields of an endpoint."""
         answer = self._once("PATCH", _path_of(endpoint_id), changes)
         return models.Endpoint.model_validate(answer)
 
@@ -364,7 +364,8 @@ class Webhooks(Resource):
     def rotate_secret(
         self, endpoint_id: str, *, overlap_seconds: int = 86_400
     ) -> models.EndpointWithSecret:
-        """Create a new secret. The previous secret also signs for `overlap_seconds`."""
+        """Create a new secret for signatures. The previous secret stays valid for
+        `overlap_seconds`."""
         body = {"overlap_seconds": overlap_seconds}
         answer = self._api.post(f"{_path_of(endpoint_id)}/rotate-secret", body)
         return read(models.EndpointWithSecret, answer)
@@ -380,19 +381,20 @@ class Webhooks(Resource):
         *,
         status: Literal["pending", "succeeded", "failed"] | None = None,
     ) -> Pages[models.Delivery]:
-        """Return deliveries, newest first."""
+        """Return the endpoint's deliveries, newest first."""
         path = f"{_path_of(endpoint_id)}/deliveries"
         return self._pages(path, models.Delivery.model_validate, status=status)
 
     def replay(self, endpoint_id: str, delivery_id: str | None = None) -> int:
-        """Send a delivery again, or all failed ones without `delivery_id`. Return their number."""
+        """Send a delivery again, or all failed ones if `delivery_id` is None. Return their
+        number."""
         body = fields_of(None, {"delivery": delivery_id})
         answer = self._once("POST", f"{_path_of(endpoint_id)}/replay", body)
         return cast(int, answer["replayed"])
 
 
 def not_found(kind: str, name: str) -> NotFound:
-    """Return the service's error for an unknown id."""
+    """Return the error that the service returns for an unknown id."""
     return NotFound(404, {"title": f"No such {kind}", "detail": f"there is no {kind} {name!r}"})
 
 
@@ -408,5 +410,5 @@ def _path_of(endpoint_id: str) -> str:
 
 
 def endpoint_of(metric: str) -> str:
-    """Return the request path of this metric or other service."""
+    """Return the request path of a metric or other service."""
     return f"/v1/{metric}" if metric in OTHERS else f"/v1/scores/{metric}"

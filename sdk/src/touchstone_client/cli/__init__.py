@@ -1,2 +1,2 @@
-"""The command line, `touchstone`. Modules are imported when they are first used, so that the help
-works without extras."""
+"""The command line, `touchstone`. Its modules are imported when first used, so that the help works
+without optional packages."""

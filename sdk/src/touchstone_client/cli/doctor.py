@@ -1,4 +1,4 @@
-"""The command `doctor`, which checks the service and prints every problem with its solution."""
+"""The command `doctor`, which checks the service and prints each problem with its solution."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Finding:
 
 
 def doctor(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Print all findings. Return 1 if there is a fault."""
+    """Check the service and print all findings. Return 1 if there is a fault."""
     findings: list[Finding] = []
     for finding in examined(ts):
         findings.append(finding)
@@ -56,7 +56,8 @@ def doctor(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def examined(ts: Touchstone) -> Iterator[Finding]:
-    """Yield the findings one by one. Checks that depend on a failed check are skipped."""
+    """Check the service and yield the findings one by one. Checks that depend on a failed check are
+    skipped."""
     url = ts.url
     try:
         alive = ts._api.get("/healthz")  # noqa: SLF001 - of this package

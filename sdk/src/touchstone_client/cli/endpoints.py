@@ -1,4 +1,5 @@
-"""The command `webhooks`, which manages endpoints for events and for pushed scores."""
+"""The command `webhooks`, which manages the endpoints to which the service sends events and
+scores."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ PUSHES = ("authorization", "sample", "metric", "parts")
 
 
 def webhooks(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Manage endpoints and failed deliveries."""
+    """Create, list and change webhook endpoints, or send failed deliveries again."""
     if options.action == "list":
         return _list(ts, output)
     if options.action == "create":
@@ -59,8 +60,8 @@ def _create(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def push_of(options: Namespace) -> dict[str, Any]:
-    """Return the options for pushed scores, or an empty dict for other endpoints. Raises WrongUse,
-    OSError."""
+    """Return the command's options for endpoints in the format of another tool. The dict is empty
+    for other endpoints. Raises WrongUse, OSError."""
     values = {name: getattr(options, name) for name in PUSHES}
     fields = {
         name: value for name, value in values.items() if value is not None and value is not False

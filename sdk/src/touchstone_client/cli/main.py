@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run() -> None:
-    """Run the console script. After the first Ctrl-C a second one ends the process at once."""
+    """Run the command line. After the first Ctrl-C, a second one ends the process at once."""
     code = main()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
@@ -93,8 +93,8 @@ def _run_with_service(options: Namespace, output: Output) -> int:
 
 
 def api_key() -> str | None:
-    """Return the key in the file that TOUCHSTONE_API_KEY_FILE names, or None if it is not set.
-    Raises OSError."""
+    """Return the API key from the file that TOUCHSTONE_API_KEY_FILE names, or None if it is not
+    set. Raises OSError."""
     file = os.environ.get("TOUCHSTONE_API_KEY_FILE")
     return Path(file).read_text("utf-8").strip() if file else None
 

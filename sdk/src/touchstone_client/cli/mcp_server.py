@@ -1,6 +1,5 @@
-"""A small MCP server based on the client. It scores and reads, and cannot delete anything or create
-keys. Source: Model Context Protocol, with the official package `mcp`, which the extra `mcp`
-installs."""
+"""A small MCP server (Model Context Protocol), with tools that score explanations and read results.
+It cannot delete anything or create keys. It needs the package `mcp`."""
 
 from __future__ import annotations
 
@@ -21,13 +20,13 @@ PURPOSE = "Scores explanations of moderation decisions, with evidence and a chan
 
 
 def serve(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Serve until stdin ends."""
+    """Run the MCP server until stdin ends."""
     server(ts).run("stdio")
     return DONE
 
 
 def server(ts: Touchstone) -> Any:
-    """Return the server with its four tools. Raises WrongUse if the package `mcp` is not
+    """Return the MCP server with its four tools. Raises WrongUse if the package `mcp` is not
     installed."""
     try:
         from mcp.server import MCPServer
@@ -43,8 +42,8 @@ def server(ts: Touchstone) -> Any:
 
 
 class Tools:
-    """The tools for a model. Results are short: a `text` of at most 2,000 characters, and
-    numbers."""
+    """The tools that the MCP server offers to a language model. Results are short: numbers, and a
+    `text` of at most 2,000 characters."""
 
     def __init__(self, ts: Touchstone) -> None:
         self._ts = ts
@@ -81,7 +80,7 @@ class Tools:
 
 
 def summary(job: Any) -> dict[str, Any]:
-    """Return a short form of a job, without texts of the request."""
+    """Return a short form of a job, without the texts of its request."""
     result = job.result
     if isinstance(result, models.ExplanationsResult):
         elicitation = result.elicitation

@@ -1,5 +1,4 @@
-"""The commands `list`, `get`, `cancel`, `judgements` and `metrics` for the objects of the
-service."""
+"""The commands `list`, `get`, `cancel`, `judgements` and `metrics`."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ def moment(seconds: int | None) -> str:
 
 
 def since(text: str | None) -> int:
-    """Return the unix time that `--since` describes: a span such as `2d` or `1h30m` before now, or
+    """Return the unix time that `--since` describes: a span before now such as `2d` or `1h30m`, or
     a date with or without a time. Times without a zone are local. Raises WrongUse."""
     if text is None:
         return 0
@@ -51,7 +50,7 @@ def since(text: str | None) -> int:
 
 
 def listing(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """List objects, newest first."""
+    """List jobs, batches or other objects, newest first."""
     if options.kind == "files" and (options.metric or options.status):
         raise WrongUse("files have no metric and no status: leave out --metric and --status")
     of = {"jobs": _jobs, "batches": _batches, "files": _files}
@@ -77,7 +76,7 @@ def judgements(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def form_of(target: str) -> str:
-    """Return the format for the file's ending. Raises WrongUse for an unknown ending."""
+    """Return the file format for the ending of a name. Raises WrongUse for an unknown ending."""
     name = target.removesuffix(".gz")
     if Path(name).suffix.lower() not in ("", ".jsonl", ".ndjson", ".csv"):
         raise WrongUse(f"{target!r} ends in no .jsonl or .csv: say --format")
@@ -208,7 +207,7 @@ def _show_batch(batch: Any, output: Output) -> None:
 
 
 def cancel(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Cancel each object. Return 1 if one of them has ended or does not exist."""
+    """Cancel jobs and batches. Return 1 if one of them has ended or does not exist."""
     code, documents = DONE, []
     for id in options.ids:
         try:
@@ -225,7 +224,7 @@ def cancel(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def metrics(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """List the metrics from the service's description."""
+    """List the metrics of the service."""
     described = ts.description()
     listed = described_metrics(described)
     if options.name is None:
@@ -242,7 +241,7 @@ def metrics(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 @dataclass(frozen=True)
 class Described:
-    """The description of a metric, or of another service."""
+    """A metric or other service, as the API's description describes it."""
 
     question: str
     schema: Any  # of its request
@@ -250,8 +249,7 @@ class Described:
 
 
 def described_metrics(described: Any) -> dict[str, Described]:
-    """Return the description of each metric, found through the examples of their common
-    operation."""
+    """Return a description of each metric, taken from the API's description."""
     body = described["paths"]["/v1/scores/{metric}"]["post"]["requestBody"]
     schemas = described["components"]["schemas"]
     examples = body["content"]["application/json"]["examples"]
@@ -275,7 +273,7 @@ def _others(described: Any) -> dict[str, Described]:
 
 
 def needed(schema: Any) -> list[str]:
-    """Return the required fields of a request, each with its alternative if it has one."""
+    """Return the required fields of a request. A field with an alternative is listed with it."""
     alternatives = (
         f"{name} (or {other})" for name, other in schema.get("x-required-unless", {}).items()
     )

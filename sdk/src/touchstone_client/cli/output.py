@@ -1,6 +1,5 @@
-"""Output of commands. Data goes to stdout and messages to stderr. Colours are used only on a
-terminal. Texts from outside are printed without control characters, because a terminal would
-execute them."""
+"""Output of commands: data to stdout and messages to stderr. Colours are used only on a terminal.
+Control characters in texts from outside are not printed."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ class WrongUse(Exception):
 
 
 class Output:
-    """The output of one command. If `is_json`, stdout gets one JSON document and no tables or
-    sentences."""
+    """The output of one command. If `is_json`, stdout gets only one JSON document."""
 
     def __init__(self, is_json: bool) -> None:
         self.is_json = is_json
@@ -64,7 +62,7 @@ class Output:
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Print aligned columns within the width of the terminal. If necessary, the widest column
-        is cut, but never the first, which has the id. An empty `head` is not printed."""
+        except the first is cut. An empty `head` is not printed."""
         if self.is_json:
             return
         width = shutil.get_terminal_size((UNBOUNDED, 24)).columns
@@ -122,7 +120,7 @@ def shown(value: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Replace control characters other than line breaks."""
+    """Return the text with control characters replaced, except line breaks."""
     return "".join(
         character if character == "\n" or unicodedata.category(character)[0] != "C" else "\ufffd"
         for character in text
@@ -151,7 +149,7 @@ def has_ended(batch: Any, output: Output) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """Return the value with messages converted to JSON values."""
+    """Return the value with messages converted to plain JSON values."""
     from touchstone_client._sync.handles import Batch  # which `--help` need not load
 
     if isinstance(value, Batch):

@@ -41,8 +41,8 @@ Parsers: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argp
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that exits with 64 for a wrong command line. Exit code 2 means that explanations
-    became worse."""
+    """A parser that exits with 64 for a wrong command line, since exit code 2 means that
+    explanations became worse."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -50,7 +50,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def runs(module: str, name: str) -> Run:
-    """Return the command's function. Its module is imported when the function runs."""
+    """Return the function that runs a command. It imports the command's module when called."""
 
     def run(*arguments: object) -> int:
         function: Run = getattr(importlib.import_module(f"touchstone_client.cli.{module}"), name)
@@ -198,7 +198,7 @@ def _objects(commands: Parsers) -> None:
 
 
 def group(commands: Parsers, name: str, says: str) -> Parsers:
-    """Add a command that has actions."""
+    """Add a command that has sub-commands."""
     result = commands.add_parser(name, help=says, description=says)
     return result.add_subparsers(dest="action", required=True, metavar="ACTION")
 

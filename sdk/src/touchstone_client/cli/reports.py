@@ -40,7 +40,7 @@ CHANCE = ("control", "chance", "null", "share_beaten", "win_rate")  # what a rep
 
 @dataclass
 class Lines:
-    """The scores of a batch's lines."""
+    """The scores of a batch's lines, for lists of the worst lines."""
 
     scores: dict[str, float | None] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Lines:
 
     @classmethod
     def of(cls, batch: Any) -> Lines:
-        """Return the scores in the batch's output file, which is read line by line."""
+        """Read the scores from the batch's output file."""
         lines = cls()
         for line in batch.results():
             result = line.result
@@ -78,8 +78,7 @@ def target_of(options: Namespace, output: Output) -> Iterator[Any]:
 
 
 def report(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Print the finding, parts, chance level, worst lines and slices of a report, or write it to a
-    file."""
+    """Print a report's conclusion, its numbers and worst lines, or write it to a file."""
     batch = ts.batches.get(options.batch)
     if options.against is not None:
         return _against(ts, options, output)
@@ -195,8 +194,8 @@ def _show_split(split: Any, output: Output) -> None:
 
 
 def sentence_of(report: Any) -> str:
-    """Return the number of scored explanations and their mean as a sentence, for services without a
-    finding."""
+    """Return a sentence with the number of scored explanations and their mean, for reports without
+    a conclusion."""
     defined = report.scored - report.undefined
     sentence = f"{defined} of {report.scored} explanations could be scored"
     if report.undefined:
@@ -211,8 +210,8 @@ def sentence_of(report: Any) -> str:
 
 
 def what_it_can_tell(mean: Any) -> str:
-    """Return sentences about the number of independent lines and the difference that they can
-    detect."""
+    """Return sentences about the number of independent lines, and the difference that they are
+    enough to detect."""
     sentences = []
     if (count := getattr(mean, "effective", None)) is not None and mean.of:
         independent = f"{count:.1f}".removesuffix(".0")
@@ -226,7 +225,7 @@ def what_it_can_tell(mean: Any) -> str:
 
 
 def p_shown(value: float | None) -> str | None:
-    """Return a p-value with three decimals, as on the pages. It is never shown as 0."""
+    """Return a p-value as text with three decimals. It is never shown as 0."""
     if value is None:
         return None
     if value < LEAST_P:
@@ -235,7 +234,8 @@ def p_shown(value: float | None) -> str | None:
 
 
 def beside_people(report: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield the agreement of results with gold labels, marked passages and ratings."""
+    """Yield rows that compare the results with people: correct labels, marked passages and
+    ratings."""
     gold = getattr(report, "gold", None)
     for group in ("labels", "rationales", "ratings"):
         figures = getattr(gold, group, None)
@@ -250,8 +250,8 @@ def _is_interval(value: Any) -> bool:
 
 
 def parts_in(report: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield rows for the score, its parts and the chance level. If there is no score, yield the
-    mean of each metric instead."""
+    """Yield rows for the score, its components and the chance level. If there is no score, yield
+    the mean of each metric."""
     details = report.details or {}
     if "scores" not in details:
         yield ("score", *_ends(report.score))
@@ -280,7 +280,7 @@ def _ends(mean: Any) -> tuple[Any, ...]:
 
 
 def compare(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Print the differences on the same texts, new batch minus baseline."""
+    """Print the differences between two batches on the same texts, new batch minus baseline."""
     rule = None if options.fail_if is None else RULE.fullmatch(options.fail_if)
     if options.fail_if is not None and rule is None:
         raise WrongUse(f"--fail-if {options.fail_if!r} is not a rule, as in 'high < 0'")
@@ -332,8 +332,8 @@ def _without_lines(comparison: Any, options: Namespace) -> str:
 
 
 def plan(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Print the numbers of texts and draws needed to detect an effect, if further texts vary like
-    those of the batch."""
+    """Print how many texts and repetitions are needed to detect an effect. The estimate uses the
+    variation in a batch."""
     if options.effect is None and options.beat_rate is None:
         raise WrongUse("give the effect to detect: --effect, --beat-rate or both")
     batch = ts.batches.get(options.batch)
@@ -384,7 +384,7 @@ def _change(pair: Any) -> dict[str, Any]:
 
 def in_words(comparison: Any, *, is_higher_better: bool) -> str:
     """Return a sentence about which system explains better. It names one only if the interval
-    excludes 0, as on the page."""
+    excludes 0."""
     gap = comparison.differences[0].difference
     if gap.value is None:
         return "no text has a score in both"

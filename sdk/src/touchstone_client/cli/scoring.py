@@ -38,7 +38,7 @@ MOST_UPLOADS = 10  # of a file, each without the lines that were refused so far
 
 @contextmanager
 def goes_on(output: Output, kind: str, id: str, target: str | None = None) -> Iterator[None]:
-    """Exit on Ctrl-C and print how to continue, since the service goes on. `target` is the
+    """On Ctrl-C in the block, print how to continue and exit. The service goes on. `target` is the
     requested output file."""
     try:
         yield
@@ -60,7 +60,8 @@ def score(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def request_of(options: Namespace) -> dict[str, Any]:
-    """Return the fields in a file or stdin, overridden by command line flags. Raises WrongUse."""
+    """Return the fields of the request from a file or stdin. Command line flags take precedence.
+    Raises WrongUse."""
     fields: dict[str, Any] = {}
     if options.request is not None:
         raw = (
@@ -96,7 +97,7 @@ def _unread(options: Namespace, raw: bytes, error: ValueError) -> str:
 
 
 def show_result(output: Output, result: Result | models.ExplanationsResult) -> None:
-    """Print the verdict and score, the sentence, the parts, the chance level and the warnings."""
+    """Print a result: verdict, score and sentence, then its numbers and warnings."""
     if isinstance(result, models.ExplanationsResult):
         show_elicited(output, result)
         return
@@ -122,7 +123,7 @@ def show_result(output: Output, result: Result | models.ExplanationsResult) -> N
 
 
 def show_elicited(output: Output, result: models.ExplanationsResult) -> None:
-    """Print the outcome, the explanation, and one row per metric."""
+    """Print a model's explanation with its outcome, and one row per metric."""
     elicitation = result.elicitation
     probability = (
         ""
@@ -195,9 +196,9 @@ class Submission:
         return self._ts.batches.create(stored, self._metric, metadata=self._metadata)
 
     def send_valid(self, content: BinaryIO, name: str, unread: Mapping[int, str]) -> Batch:
-        """Submit the file without the lines that the service rejects. Print these lines and the
-        unreadable ones in `unread`. The batch fails if no line is left, or if each new upload has
-        more rejected lines."""
+        """Submit the file again without invalid lines, and print these. `unread` holds the
+        unreadable ones. The batch fails if no line is left, or if each new upload has more invalid
+        lines."""
         refused = dict(unread)
         batch = self.send(content, name)
         for _ in range(MOST_UPLOADS):
@@ -214,7 +215,7 @@ class Submission:
 
 
 def faults_when_read(batch: Batch) -> list[tuple[int, str]]:
-    """Wait until the batch's file is validated, and return its errors."""
+    """Wait until the service has validated the batch's file, and return its errors."""
     for now in batch.events():
         if now.status != "validating":
             break
@@ -248,7 +249,7 @@ def _save_errors(batch: Batch, target: str) -> None:
 
 
 def stream_file(batch: Batch, output: Output) -> None:
-    """Write the output file to stdout."""
+    """Write the batch's output file to stdout."""
     if batch.output_file_id is not None:
         for piece in Files(batch._api).content(batch.output_file_id):  # noqa: SLF001 - its own
             output.raw(piece)
@@ -256,7 +257,7 @@ def stream_file(batch: Batch, output: Output) -> None:
 
 
 def say_faults(output: Output, batch: Batch) -> None:
-    """Print the errors, one per line."""
+    """Print the errors in the batch's file, one per line."""
     output.say(f"{batch.id}: the file is not valid:")
     _say_lines(output, batch.faults)
     if not batch.faults:
@@ -273,14 +274,14 @@ def _say_lines(output: Output, faults: Sequence[tuple[int, str]]) -> None:
 
 
 def counted(batch: Any) -> str:
-    """Return the progress of a batch as text. Answered lines may have a null score."""
+    """Return the progress of a batch as text."""
     counts = batch.request_counts
     done = f"{counts.completed} of {counts.total} answered, {counts.failed} failed"
     return f"{batch.id} {batch.status}: {done}"
 
 
 def end_code(batch: Any) -> int:
-    """Return the exit code of an ended batch."""
+    """Return the exit code for an ended batch."""
     if batch.status != "completed":
         return REFUSED
     return SOME_FAILED if batch.request_counts.failed else DONE
@@ -299,8 +300,8 @@ def metric_in(file: str, reading: Reading) -> str:
 
 
 def mapping_of(options: Namespace, metric: str, reading: Reading, output: Output) -> Any:
-    """Return the column mapping, given or guessed. Return None if the lines are already
-    requests."""
+    """Return the mapping from columns to fields, given or guessed. Return None if the lines are
+    already requests."""
     columns = from_words(options.map, options.value, options.field, options.keep)
     if columns is None and not is_table(options.file, reading):
         return None
@@ -333,7 +334,7 @@ def _require_agreement(options: Namespace) -> None:
 
 
 def watch(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Watch each object until it has ended, or with `--until` until it runs."""
+    """Watch jobs or batches until they have ended, or with `--until` until they run."""
     ends: list[Any] = []
     codes = [DONE]
     for id in options.ids:

@@ -1,5 +1,5 @@
-"""Local files, and remote files through fsspec with the caller's credentials. Remote addresses are
-`s3://`, `gs://`, `az://`, `hf://`, and those of other installed filesystems."""
+"""Opens local files, and remote files through fsspec. Remote addresses are `s3://`, `gs://`,
+`az://`, `hf://`, and those of other installed filesystems."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ FORMS: dict[str, Form] = {
 
 
 def is_address(location: object) -> bool:
-    """Return True if the location is an address that fsspec must open."""
+    """Return True if the location is a remote address."""
     return isinstance(location, str) and SCHEME.match(location) is not None
 
 
 def form_of(location: Place) -> Form:
-    """Return the format that the file's name stands for. The default is JSON Lines."""
+    """Return the file format that the name's ending stands for. The default is JSON Lines."""
     return FORMS.get(Path(fspath(location).partition("?")[0]).suffix.lower(), "jsonl")
 
 
 def target_form(location: Place) -> Form:
-    """Return the format to write, determined as in `form_of`. Raises ValueError for an unknown
+    """Return the file format to write, from the name's ending. Raises ValueError for an unknown
     ending."""
     ending = Path(fspath(location).partition("?")[0]).suffix
     if ending and ending.lower() not in FORMS:
@@ -58,8 +58,8 @@ def opened(location: Place) -> Iterator[BinaryIO]:
 
 @contextmanager
 def created(location: Place) -> Iterator[BinaryIO]:
-    """Open a file for writing. A local file only appears when it is complete. Raises the same
-    exceptions as `opened`."""
+    """Open a file for writing. A local file only appears when it is complete. Raises OSError, and
+    ValueError if the filesystem is not installed."""
     if is_address(location):
         with _filesystem(location).open(fspath(location), "wb") as stream:
             yield stream

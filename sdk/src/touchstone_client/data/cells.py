@@ -1,9 +1,8 @@
 """Conversion between the cells of a table and the values of fields.
 
 The cell of a text field is its text, and the cell of any other field is JSON. Some values cannot be
-expressed in a cell: null, an empty string, or a number in a text field. They are stored in the
-column `REST`, so that a request can be read back unchanged. Only our own files have this column,
-and only there a leading apostrophe is a quoting mark.
+written as a cell: null, an empty string, or a number in a text field. They are stored in an
+additional column (`REST`), so that nothing is lost.
 """
 
 from __future__ import annotations
@@ -30,21 +29,21 @@ BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")  # letters and symbols that
 
 @dataclass(frozen=True)
 class Exact:
-    """A value to use unchanged, without parsing it as a cell."""
+    """A value to use as it is, without parsing it as a cell."""
 
     value: Any
 
 
 def request_of(metric: str | None) -> type[BaseModel] | None:
-    """Return the request message of a metric. Return None for an unknown metric."""
+    """Return the request type of a metric, or None for an unknown metric."""
     message = getattr(models, f"{(metric or '').capitalize()}Request", None)
     return message if isinstance(message, type) and metric else None
 
 
 @lru_cache(maxsize=32)
 def field_types(metric: str | None) -> Mapping[str, Types]:
-    """Return the possible types of each field, including parts such as `options.k`. If `metric` is
-    None, return the fields of all metrics together."""
+    """Return the possible types of each field, including nested ones such as `options.k`. If
+    `metric` is None, return the fields of all metrics."""
     if metric is None:
         merged: dict[str, Types] = {}
         for name in METRICS:
@@ -86,12 +85,13 @@ def type_of(value: Any) -> str:
 
 
 def types_of(metric: str | None, field: str) -> Types:
-    """Return the types of a field in the metric, or else its types in any metric, or else text."""
+    """Return the possible types of a field in this metric. If it has no such field, use any metric,
+    or else text."""
     return field_types(metric).get(field) or field_types(None).get(field, TEXT)
 
 
 def put(fields: dict[str, Any], name: str, value: Any) -> None:
-    """Set a field, or a part of a field such as `options.k`."""
+    """Set a field, which may be nested, such as `options.k`."""
     whole, _, part = name.partition(".")
     held = fields.get(whole)
     fields[whole] = {**(held if isinstance(held, dict) else {}), part: value} if part else value
@@ -99,7 +99,7 @@ def put(fields: dict[str, Any], name: str, value: Any) -> None:
 
 @lru_cache(maxsize=256)
 def readings(field: str) -> frozenset[Types]:
-    """Return the sets of types that a field can have, over all metrics."""
+    """Return the types that a field has in the different metrics."""
     return frozenset(types_of(metric, field) for metric in (None, *METRICS))
 
 
@@ -126,7 +126,8 @@ def _refused(constant: str) -> Any:
 
 
 def cell_of(value: Any, field: str) -> str | None:
-    """Return a cell that has exactly this value for every metric, or None if there is none."""
+    """Return a cell that is read as exactly this value for every metric, or None if that is not
+    possible."""
     if value is None:
         return None
     cell = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -152,8 +153,8 @@ def canonical(value: Any) -> str:
 
 
 def holds_nul(value: Any) -> bool:
-    """Return True if a text in the value contains U+0000, which databases and most table formats do
-    not accept."""
+    """Return True if a text in the value contains U+0000. Databases and most table formats do not
+    accept it."""
     if isinstance(value, str):
         return "\0" in value
     if isinstance(value, dict):
@@ -178,7 +179,8 @@ def _is_invisible(character: str) -> bool:
 
 
 def quoted(value: Any) -> str:
-    """Return a CSV cell that no spreadsheet runs as a formula. A number stays a number."""
+    """Return the value as a CSV cell that no spreadsheet runs as a formula. A number stays a
+    number."""
     if value is None:
         return ""
     if isinstance(value, bool | int | float):

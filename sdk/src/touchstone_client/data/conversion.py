@@ -1,5 +1,5 @@
-"""Conversion of files of requests and of results. Converted requests keep every value, their order
-and repetitions, so they can be converted back. Results become a flat table."""
+"""Conversion of files. Files of requests keep every value, so they can be converted back. Files of
+results become a flat table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Record = dict[str, Any]  # a plain request; or a line of a batch, its body besid
 
 @dataclass(frozen=True)
 class Conversion:
-    """One call of `convert`."""
+    """One conversion of a file."""
 
     source: Place
     metric: str | None
@@ -34,8 +34,7 @@ class Conversion:
     how: Reading
 
     def records(self) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) for all rows. Each call starts from the beginning of the file.
-        Raises ValueError."""
+        """Yield (number, record) for all rows of the file. Raises ValueError."""
         with table_of(self.source, self.how) as table:
             take = self._taker(table)
             for number, row in table.rows:
@@ -88,9 +87,9 @@ def convert(
     how: Reading = AS_NAMED,
     form: Form | None = None,
 ) -> int:
-    """Convert `source` to `target` and return the number of rows. The format is that of the
-    target's name, or `form`. `metric` and `columns` describe a table that `convert` did not write,
-    as in `score_many`. Raises ValueError with the number of an invalid line, OSError."""
+    """Convert `source` to `target` and return the number of rows. The format follows from the
+    target's name, or is `form`. `metric` and `columns` describe a table that `convert` did not
+    write, as in `score_many`. Raises ValueError with the number of an invalid line, OSError."""
     conversion = Conversion(source, metric, columns, how)
     target_format = form or target_form(target)
     if conversion.holds_answers():
@@ -145,14 +144,14 @@ def _write_table(conversion: Conversion, stream: Any, form: Form) -> int:
 
 
 def kind_of(field: str) -> Kind:
-    """Return the kind of a Parquet or Arrow column for this field."""
+    """Return the type of the Parquet or Arrow column for this field."""
     types = frozenset().union(*readings(field)) - {"null"}
     return PLAIN_KINDS.get(next(iter(types)), "text") if len(types) == 1 else "text"
 
 
 def row_of_record(record: Record, columns: Mapping[str, Kind], is_csv: bool) -> dict[str, Any]:
-    """Return the cells of a record. The last cell holds the values that no other cell can express.
-    In a CSV file (`is_csv`) numbers stay numbers."""
+    """Return the cells of a record. An additional last cell holds the values that no cell can
+    express. In a CSV file (`is_csv`) numbers stay numbers."""
     row: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     for name, value in record.items():
@@ -178,8 +177,7 @@ def _fits(cell: Any, kind: Kind) -> bool:
 
 
 def decoded(row: Mapping[str, Any], metric: str | None) -> Record:
-    """Return the record of a row that was written by us, with its fields in the order of the
-    row."""
+    """Return the record from a row that `convert` wrote. Its fields are in the order of the row."""
     return {
         name: value_of(cell, types_of(metric, name))
         for name, cell in row.items()
@@ -188,8 +186,8 @@ def decoded(row: Mapping[str, Any], metric: str | None) -> Record:
 
 
 def flat_line(line: Mapping[str, Any], number: int) -> Record:
-    """Return a line of JSON Lines as a record. The body of a batch line is merged into the
-    record."""
+    """Return a line of JSON Lines as a flat record. If it is a batch line, the fields of its body
+    are included."""
     body = line.get("body")
     is_batch_line = set(line) == BATCH_LINE and isinstance(body, dict)
     if is_batch_line and line["method"] == "POST" and not {ID, "url"} & set(body or ()):

@@ -1,5 +1,5 @@
 """Tables in memory: pandas and polars DataFrames, and the `Dataset` of Hugging Face. Their
-libraries are not imported here. If the caller has such an object, its library is already loaded."""
+libraries are not imported here."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Frame(Protocol):
     length: int
 
     def rows(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows, with only these columns."""
+        """Yield the rows with only the named columns."""
         ...
 
     def extended(self, columns: Mapping[str, list[Any]]) -> Any:
-        """Return a new table of the same kind, with these columns appended."""
+        """Return a copy of the table with these columns appended."""
         ...
 
 
@@ -63,7 +63,8 @@ class PolarsFrame:
 
 
 class HuggingFaceDataset:
-    """A map-style `Dataset`. Its rows are read from its file one at a time."""
+    """A Hugging Face `Dataset` with random access. Its rows are read from its file one at a
+    time."""
 
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset
@@ -94,7 +95,7 @@ KINDS = (
 
 
 def frame_of(data: object) -> Frame | None:
-    """Return a table of one of these kinds as a Frame. Return None for an iterable of requests."""
+    """Return a DataFrame or Dataset as a Frame. Return None for an iterable of requests."""
     for module, name, kind in KINDS:
         type_of_frame = getattr(sys.modules.get(module), name, None)
         if type_of_frame is not None and isinstance(data, type_of_frame):
@@ -103,7 +104,8 @@ def frame_of(data: object) -> Frame | None:
 
 
 def one_kind(values: list[Any]) -> list[Any]:
-    """Return the values as floats if all are numbers, and as text if their kinds differ."""
+    """Return the values as floats if all are numbers, and as texts if they are of different
+    kinds."""
     types = {type(value) for value in values if value is not None}
     if types <= {bool} or types <= {str}:
         return values

@@ -4,8 +4,8 @@
      "decision": {"column": "flag", "values": {"1": "hateful", "0": "non-hateful"}},
      "metadata": ["model", "market"], "seed": {"value": 7}}
 
-Columns that are not named are not sent. Without a mapping, columns of gold labels, marked passages
-and ratings become metadata for batch reports.
+Columns that are not named are not sent. Without a mapping, columns with human labels, marked
+passages and ratings become metadata for batch reports.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ EXPLAINED = ("explanation",)  # fields that only `explain` stands in for
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """A mapping from rows to requests. `guessed` maps each field to the column that was found by a
-    synonym."""
+    """A mapping from table columns to request fields. `guessed` maps fields to the columns that
+    were found by a synonym."""
 
     columns: Columns
     metric: str | None = None
@@ -54,9 +54,9 @@ class ColumnMapping:
 
     @classmethod
     def of(cls, columns: Columns | None, metric: str | None, names: Sequence[str]) -> ColumnMapping:
-        """Return the mapping for a table with these column names. If `columns` is None, map all
-        columns that the upload page would map. Required fields that are not mapped are guessed.
-        Raises ValueError."""
+        """Return the mapping for a table with these column names. If `columns` is None, the mapping
+        is guessed as on the upload page. Otherwise only missing required fields are guessed. Raises
+        ValueError."""
         request = request_of(metric)
         if request is None and columns is None:
             problem = (
@@ -121,8 +121,8 @@ class ColumnMapping:
         return fields
 
     def unclear(self, fields: Mapping[str, Any]) -> str:
-        """Return an error message for a request that is ambiguous, or an empty string. A number in
-        a text field is ambiguous, for example a class label in a Parquet file."""
+        """Return why a request is ambiguous, or an empty string. For example, a number in a text
+        field may be a class label."""
         for field, source in self.columns.items():
             value = fields.get(field)
             is_number = isinstance(value, int | float) and math.isfinite(value)
@@ -179,7 +179,7 @@ def _value(row: Mapping[str, Any], field: str, source: Any) -> Any:
 
 
 def gold_columns(names: Sequence[str]) -> list[str]:
-    """Return the columns with gold labels, marked passages and ratings."""
+    """Return the columns with human labels, marked passages and ratings."""
     return [name for name in names if is_gold(name)][:MOST_METADATA]
 
 
@@ -208,8 +208,7 @@ def _translated(cell: Any, source: Mapping[str, Any]) -> Any:
 
 
 def is_empty(cell: Any) -> bool:
-    """Return True for None, NaN, pandas' NA and an empty text. A list is never empty in this
-    sense."""
+    """Return True for None, NaN, pandas' NA and an empty text. A list is never empty."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(cell, str):

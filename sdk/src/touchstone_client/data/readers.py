@@ -1,6 +1,6 @@
-"""Readers of files and folders, which yield a few rows at a time. The formats are JSON Lines, CSV
-and TSV, Parquet, Arrow, and those of Hugging Face `datasets`. CSV follows RFC 4180 and is read
-strictly. The first violation is reported with its line."""
+"""Reads files and folders a few rows at a time: JSON Lines, CSV and TSV, Parquet, Arrow, and those
+of Hugging Face `datasets`. CSV follows RFC 4180 strictly. The first violation is reported with its
+line."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ NEEDED = "Parquet and Arrow need pyarrow: pip install 'path/to/sdk[data]'"
 
 @dataclass(frozen=True)
 class Reading:
-    """Options for reading that do not follow from the file's name. `delimiter` is for CSV, and
-    `split` for a folder. `refused` collects the reasons of skipped lines by line number. If it is
-    None, an invalid line is an error."""
+    """Options for reading a file. `delimiter` is for CSV, and `split` for a folder. If `refused` is
+    a dict, invalid lines are skipped and their reasons stored there by line number. If it is None,
+    they are errors."""
 
     form: Form | None = None
     delimiter: str | None = None
@@ -63,8 +63,7 @@ class Reading:
 @dataclass(frozen=True)
 class Table:
     """An open file. `names` holds its column names, or None for JSON Lines. `rows` yields (number,
-    row), counting lines of the file or rows of Parquet and Arrow from 1. `is_ours` is true if the
-    file has the column that `convert` writes."""
+    row), counted from 1. `is_ours` is true if `convert` wrote the file."""
 
     names: Sequence[str] | None
     rows: Iterator[tuple[int, Row]]
@@ -79,7 +78,7 @@ AS_NAMED = Reading()
 
 @contextmanager
 def table_of(location: Place | BinaryIO, how: Reading = AS_NAMED) -> Iterator[Table]:
-    """Open a table. Raises ValueError with the number of an invalid line, and OSError."""
+    """Open a file as a table. Raises ValueError with the number of an invalid line, and OSError."""
     if not isinstance(location, str | PathLike):
         yield _table(location, how.form or "jsonl", how)
     elif is_folder(location):

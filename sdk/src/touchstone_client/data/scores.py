@@ -25,8 +25,8 @@ Answers = Callable[
 
 
 def columns_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return score, verdict, sentence and scalar parts of a JSON result. For `explanations` return
-    outcome, decision, and the score of each metric."""
+    """Return the table columns of a JSON result: score, verdict, sentence and other single values.
+    For `explanations`, return outcome, decision, and the score of each metric."""
     return {
         "score": result.get("score"),
         "verdict": result.get("verdict"),
@@ -85,8 +85,7 @@ def row_of(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Summary:
-    """The columns of a file of results. They must be known before the table can be written row by
-    row."""
+    """The columns of a table of results. They must be known before its first row is written."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, set[Kind]] = {}
@@ -94,7 +93,7 @@ class Summary:
         self.rows = 0
 
     def see(self, line: Mapping[str, Any]) -> None:
-        """Record the columns of a line, and its provenance."""
+        """Note the columns of a line, and how its result was made."""
         self.rows += 1
         for name, value in row_of(line).items():
             kinds = self._kinds.setdefault(name, set())
@@ -112,7 +111,7 @@ class Summary:
                 values.append(value)
 
     def columns(self, form: Form) -> dict[str, Kind]:
-        """Return the columns in order, each with its kind."""
+        """Return the columns in order, each with its type."""
         metadata = sorted(name for name in self._kinds if name.startswith(METADATA))
         parts = [name for name in self._kinds if name.startswith(OF_PARTS)]
         listed = [*FIRST, *parts, *LAST, *metadata, *([RESULT] if form in ARROW else [])]
@@ -121,8 +120,8 @@ class Summary:
         }
 
     def notes(self) -> dict[str, str]:
-        """Return the metric, variant and models with their SHA-256. If there are several values,
-        they are JSON."""
+        """Return the metric, variant and models (with SHA-256) of the results. If there are several
+        values, they are written as JSON."""
         return {
             f"touchstone.{name}": values[0]
             if len(values) == 1 and isinstance(values[0], str)
@@ -147,8 +146,7 @@ def _widest(kinds: set[Kind]) -> Kind:
 
 
 def write_answers(answers: Answers, stream: BinaryIO, form: Form) -> int:
-    """Write the results as a table and return the number of rows. The results are read twice, the
-    first time to find the columns."""
+    """Write the results as a table and return the number of rows. The results are read twice."""
     summary = Summary()
     for raw in answers():
         summary.see(json.loads(raw))
@@ -160,7 +158,7 @@ def write_answers(answers: Answers, stream: BinaryIO, form: Form) -> int:
 
 
 def as_table(held: BinaryIO, target: BinaryIO, form: Form) -> int:
-    """Write the results in a local file as a table. See `write_answers`."""
+    """Write the results in a local file as a table and return the number of rows."""
 
     def lines() -> Iterator[bytes]:
         held.seek(0)
@@ -170,7 +168,7 @@ def as_table(held: BinaryIO, target: BinaryIO, form: Form) -> int:
 
 
 def copied(held: BinaryIO, target: BinaryIO) -> int:
-    """Copy the lines and return their number."""
+    """Copy the lines of a file and return their number."""
     held.seek(0)
     count = 0
     for raw in held:

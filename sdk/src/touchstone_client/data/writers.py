@@ -1,4 +1,4 @@
-"""Writers of CSV, TSV, Parquet and Arrow files, which write a few rows at a time."""
+"""Writes CSV, TSV, Parquet and Arrow files, a few rows at a time."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def json_line(value: Any) -> bytes:
 
 
 def reversible(value: Any) -> str:
-    """Return a cell like `quoted`, but also quote texts that begin with an apostrophe, so that the
-    quoting can be undone."""
+    """Return a CSV cell that no spreadsheet runs as a formula. The original text can be restored
+    from it."""
     if isinstance(value, str) and (value.startswith("'") or may_be_formula(value)):
         return f"'{value}"
     return quoted(value)
