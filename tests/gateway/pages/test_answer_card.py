@@ -22,6 +22,7 @@ from services.gateway.results.result_pages import (
     metadata_keys,
     metadata_values,
 )
+from services.hatexscore.contract import HatexscoreRequest
 from services.registry import fact_plan, metrics
 from shared.contracts.checks import ACTIONS
 from shared.contracts.fields import options_of
@@ -154,6 +155,7 @@ def test_a_third_class_that_counts_as_hateful_becomes_a_class_of_its_own(
     lines = client.get(f"/v1/batches/{made.headers['location'].rpartition('/')[2]}").json()
     [content] = client.get(f"/v1/files/{lines['input_file_id']}/content").text.splitlines()
     body = HATEXSCORE.request.model_validate(json.loads(content)["body"])
+    assert isinstance(body, HatexscoreRequest)
     assert body.decision_class == "toxic"
     refused = client.post(f"{path}/again", data=sent | {"metric": "ice", "once": "x" * 32})
     assert (refused.status_code, "takes no labels" in refused.text) == (422, True)
