@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	reference group-names guide docs pictures lock bases clean
 
 help:  ## what there is
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
 
 LOCKS := $(filter-out requirements/dev.lock,$(wildcard requirements/*.lock))
 

@@ -1,18 +1,20 @@
 #!/bin/sh
 # Writes the secrets that docker-compose.yml reads, one file each, and keeps files that exist:
-#   sh cli/secrets.sh [--cluster] [FOLDER]    default: ./secrets
+#   sh cli/secrets.sh [--cluster] [FOLDER]    default: TOUCHSTONE_SECRETS, or ./secrets
 # --cluster also prints the chart's secrets, one for each consumer, for `kubectl apply -f -`. For
 # Redis and PostgreSQL elsewhere, first put your own addresses into redis_url, database_url and
-# scaler_url (the role for KEDA).
+# scaler_url (the role for KEDA). A password file that is missing is taken from its address; if they
+# differ, nothing is printed.
 # POSTGRES_PASSWORD, REDIS_PASSWORD, GRAFANA_PASSWORD, TOUCHSTONE_SECRET_KEYS and
 # TOUCHSTONE_WEBHOOK_KEYS are taken from the environment or .env where they are set.
 # Only the owner can open the folder. The files are readable, as containers run as other users.
 set -eu
 cluster=
 if [ "${1:-}" = --cluster ]; then cluster=1; shift; fi
-folder=${1:-secrets}
-mkdir -p "$folder"
-chmod 700 "$folder"
+fail() {
+	echo "$1" >&2
+	exit 1
+}
 
 word() { head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n'; }
 key() { head -c 32 /dev/urandom | base64 | tr '+/' '-_' | tr -d '\n'; }
@@ -24,6 +26,11 @@ given() {  # VARIABLE: its value in the environment or .env, or nothing
 	fi
 	printf %s "$value"
 }
+
+folder=${1:-$(given TOUCHSTONE_SECRETS)}
+folder=${folder:-secrets}
+mkdir -p "$folder"
+chmod 700 "$folder"
 
 keep() {  # FILE CONTENT
 	if [ -s "$folder/$1" ]; then return; fi
@@ -57,6 +64,18 @@ decoded() {
 		}'
 }
 
+agree() {  # PASSWORD_FILE ADDRESS_FILE HOST: they hold one password, if the server is the bundled one
+	address=$(cat "$folder/$2" 2>/dev/null) || return 0
+	case $address in *"@$3:"*) ;; *) return 0 ;; esac
+	account=${address#*://} account=${account%%@*}
+	password=$(decoded "${account#*:}")
+	keep "$1" "$password"
+	[ "$(cat "$folder/$1")" = "$password" ] ||
+		fail "$folder/$1 and $folder/$2 hold different passwords: delete the file with the wrong one and run this again"
+}
+
+agree postgres_password database_url postgres
+agree redis_password redis_url redis
 made postgres_password POSTGRES_PASSWORD word
 made redis_password REDIS_PASSWORD word
 made grafana_password GRAFANA_PASSWORD word
@@ -66,8 +85,17 @@ keep database_url "postgresql://touchstone:$(encoded "$(cat "$folder/postgres_pa
 keep redis_url "redis://:$(encoded "$(cat "$folder/redis_password")")@redis:6379/0"
 
 [ -n "$cluster" ] || exit 0
+host=postgres.${NAMESPACE:-touchstone}.svc
+agree scaler_password scaler_url "$host"
 made scaler_password SCALER_PASSWORD word
-keep scaler_url "postgresql://scaler:$(encoded "$(cat "$folder/scaler_password")")@postgres.${NAMESPACE:-touchstone}.svc:5432/touchstone?sslmode=disable"
+case $(cat "$folder/database_url") in
+	*@postgres:*)
+		keep scaler_url "postgresql://scaler:$(encoded "$(cat "$folder/scaler_password")")@$host:5432/touchstone?sslmode=disable"
+		grep -qF "@$host:" "$folder/scaler_url" ||
+			fail "$folder/scaler_url is not for $host: set NAMESPACE, or delete the file"
+		;;
+	*) [ -s "$folder/scaler_url" ] || echo "no $folder/scaler_url: KEDA cannot connect to your PostgreSQL" >&2 ;;
+esac
 
 entry() { printf "  %s: '%s'\n" "$1" "$(printf %s "$2" | sed "s/'/''/g")"; }  # KEY VALUE, in YAML
 
@@ -76,13 +104,15 @@ secret() {  # NAME KEY=FILE...: a manifest
 	shift
 	for pair; do entry "${pair%%=*}" "$(cat "$folder/${pair#*=}")"; done
 }
-stores="DATABASE_URL=database_url REDIS_URL=redis_url TOUCHSTONE_SECRET_KEYS=secret_keys"
+models="REDIS_URL=redis_url TOUCHSTONE_SECRET_KEYS=secret_keys"
+stores="DATABASE_URL=database_url $models"
 for name in gateway scheduler; do secret $name $stores TOUCHSTONE_WEBHOOK_KEYS=webhook_keys; done
-for name in metrics models; do secret $name $stores; done
+secret metrics $stores
+secret models $models
 secret migrate DATABASE_URL=database_url
 secret redis REDISCLI_AUTH=redis_password
 secret postgres POSTGRES_PASSWORD=postgres_password SCALER_PASSWORD=scaler_password
-secret scaler connection=scaler_url
+[ ! -s "$folder/scaler_url" ] || secret scaler connection=scaler_url
 # what pg_dump and psql read, taken from database_url
 address=$(cat "$folder/database_url")
 rest=${address#*://}

@@ -23,8 +23,9 @@ from shared.contracts.service import (
     SurprisingRule,
 )
 from shared.process.settings import Settings, settings_or_exit
-from shared.process.settings_sources import QUEUES
+from shared.process.settings_sources import PREFIX, QUEUES
 
+SERVE = f"{PREFIX}SERVE"
 NO_SCORE = SurprisingRule(name="no-score", path="$ ? (@.score == null)", says="it has no score")
 
 
@@ -67,13 +68,18 @@ def all_contracts() -> dict[str, ServiceContract]:
 def process_settings() -> Settings:
     """Return the settings of this process. Exit if they are invalid or name an unknown service."""
     settings = settings_or_exit()
-    services_named = {
-        service for services in settings.queue_servers.values() for service in services
-    }
-    if unknown := sorted(services_named - contracts().keys()):
-        names = ", ".join(contracts())
-        sys.stderr.write(f"{QUEUES}: no such service: {', '.join(unknown)}; there are: {names}\n")
-        raise SystemExit(2)
+    queues = (service for services in settings.queue_servers.values() for service in services)
+    groups = ("metrics", "models")
+    served = (name for name in settings.serve.split() if name not in groups)
+    for variable, named, known in (
+        (QUEUES, queues, contracts()),
+        (SERVE, served, (*groups, *contracts())),
+    ):
+        if unknown := sorted(set(named) - contracts().keys()):
+            names = ", ".join(known)
+            message = f"no such service: {', '.join(unknown)}; there are: {names}"
+            sys.stderr.write(f"{variable}: {message}\n")
+            raise SystemExit(2)
     return settings
 
 

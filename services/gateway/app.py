@@ -136,7 +136,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     with gateway.messages.run():
         async with (
             gateway.job_watcher.listen(),
-            gateway.models.watch(),
+            gateway.models.watch(gateway.served),
             running(gateway.file_store.run(), "file-store"),
         ):
             yield

@@ -94,14 +94,14 @@ class ModelBoard:
                 detail = f"{status.reason}. {advice} `touchstone models reload`"
                 raise ModelUnusable(detail, pointer=pointer)
 
-    def watch(self) -> AbstractAsyncContextManager[None]:
+    def watch(self, services: Sequence[str]) -> AbstractAsyncContextManager[None]:
         """Return a context manager. While its block runs, the states are read regularly."""
-        return running(self._watch_forever(), "model-board")
+        return running(self._watch_forever(services), "model-board")
 
-    async def _watch_forever(self) -> None:
+    async def _watch_forever(self, services: Sequence[str]) -> None:
         while True:
             self._statuses = await run_in_threadpool(read_statuses)
-            self.workers = await run_in_threadpool(worker_board.read, contracts())
+            self.workers = await run_in_threadpool(worker_board.read, services)
             await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -150,12 +150,16 @@ class State:
         """Return the names of the configured models of these kinds."""
         return [entry.name for entry in self.catalogue.entries if entry.kind in kinds]
 
+    @property
+    def served(self) -> list[str]:
+        """The services of this installation. Workers of models are chosen separately."""
+        chosen = {*self.settings.serve.split(), "inference", "similarity"}
+        return [name for name in contracts() if name in chosen or "metrics" in chosen]
+
     def check_served(self, contract: ServiceContract) -> None:
-        """Raise Unavailable if this installation has no worker for the service's jobs."""
-        served = self.settings.serve.split()
-        known = {*served, "inference", "similarity"}  # models' workers are chosen separately
-        if "metrics" not in served and contract.name.removesuffix("-report") not in known:
-            offered = ", ".join(served)
+        """Raise Unavailable if no worker of this installation takes the service's jobs."""
+        if contract.name.removesuffix("-report") not in self.served:
+            offered = ", ".join(self.settings.serve.split())
             raise Unavailable(f"{contract.name} is not served here; choose one of: {offered}")
 
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:

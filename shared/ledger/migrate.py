@@ -13,6 +13,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
 from sqlalchemy import Engine, inspect
+from sqlalchemy.exc import OperationalError
 
 from shared.ledger import partitions, tables
 from shared.ledger.engine import ledger
@@ -69,6 +70,8 @@ def main() -> None:
         migrate(ledger())
     except UnknownSchemaError as error:
         sys.exit(str(error))
+    except OperationalError as error:
+        sys.exit(f"DATABASE_URL: {' '.join(str(error.orig).split())}")
     telemetry.logger(__name__).info("ledger.migrated")
 
 

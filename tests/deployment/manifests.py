@@ -39,10 +39,11 @@ def ours() -> dict[str, Json]:
 
 
 def helm(values: Json) -> subprocess.CompletedProcess[str]:
-    """Run `helm template` with these values."""
+    """Run `helm template` with these values, and a registry."""
     assert HELM is not None
     command = [HELM, "template", "touchstone", str(CHART), "--values", "-"]
-    said = json.dumps(values)
+    image = {"registry": "registry.example"} | values.get("image", {})
+    said = json.dumps(values | {"image": image})
     return subprocess.run(command, input=said, capture_output=True, text=True, check=False)
 
 

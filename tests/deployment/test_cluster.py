@@ -57,8 +57,6 @@ EVERYTHING: Json = MANAGED | {
     "separate": True,
     "monitoring": True,
     "backup": {"url": "s3://acme-touchstone/backup"},
-    "paused": True,
-    "restore": "touchstone-20260301T031700Z.dump",
     "models": {
         "file": "schema = 2\n",
         "pull": True,
@@ -66,6 +64,7 @@ EVERYTHING: Json = MANAGED | {
         "gpu": 1,
     },
 }
+RESTORE: Json = EVERYTHING | {"paused": True, "restore": "touchstone-20260301T031700Z.dump"}
 VARIANTS: dict[str, Json] = {"default": {}, "managed": MANAGED, "everything": EVERYTHING}
 
 pytestmark = needs_helm
@@ -174,16 +173,29 @@ def test_keda_connects_with_the_tls_settings_of_its_own_secret() -> None:
         assert trigger["authenticationRef"] == {"name": "touchstone-scaler"}
 
 
-def test_while_paused_nothing_writes_and_keda_starts_nothing() -> None:
-    assert "paused=true" in helm(EVERYTHING | {"paused": False}).stderr
-    objects = rendered(**EVERYTHING)
-    assert {one["spec"]["replicas"] for one in of_kind(objects, "Deployment").values()} == {0}
-    assert not of_kind(objects, "HorizontalPodAutoscaler")
+def test_while_paused_nothing_writes_and_no_field_of_a_scaler_is_set() -> None:
+    """`replicas: 0` would conflict with the autoscaler, which owns the field, under Helm 4."""
+    assert "paused=true" in helm(RESTORE | {"paused": False}).stderr
+    objects = rendered(**RESTORE)
+    writers = ("Deployment", "HorizontalPodAutoscaler", "ScaledObject")
+    assert len(of_kind(rendered(**EVERYTHING), *writers)) == 5
+    assert not of_kind(objects, *writers)
     assert of_kind(objects, "CronJob")["backup"]["spec"]["suspend"] is True
-    scalers = of_kind(objects, "ScaledObject").values()
-    assert len(scalers) == 3
-    for one in scalers:
-        assert one["metadata"]["annotations"]["autoscaling.keda.sh/paused-replicas"] == "0"
+    restore = of_kind(objects, "Job")["restore-20260301t031700z"]
+    kubernetes_validate.validate(restore, "1.37", strict=True)
+    for kept in ("PersistentVolumeClaim", "ServiceAccount", "Service"):
+        assert of_kind(objects, kept) == of_kind(rendered(**EVERYTHING), kept)
+
+
+def test_a_private_registry_serves_every_image() -> None:
+    stores = {name: f"registry.acme.example/{name}:17" for name in ("redis", "postgres")}
+    image = {"registry": "registry.acme.example", "pullSecrets": ["pull"], **stores}
+    values = {"image": image, "backup": EVERYTHING["backup"], "network": MANAGED["network"]}
+    for spec in pod_specs(rendered(**values)).values():
+        assert spec["imagePullSecrets"] == [{"name": "pull"}]
+        for container in containers(spec):
+            assert container["image"].startswith("registry.acme.example/")
+    assert "image.registry" in helm({"image": {"registry": ""}}).stderr
 
 
 def policies(objects: list[Json]) -> dict[str, Json]:
@@ -249,8 +261,14 @@ def test_egress_opens_declared_networks_and_pods_and_guesses_none() -> None:
         ({"replicas": {"worker": {"max": 2}}}, "worker"),
         ({"metrics": ["sorr"]}, "metrics"),
         ({"stores": {"tls": "required"}}, "stores.tls"),
-        ({"paused": True, "restore": EVERYTHING["restore"]}, "backup.url"),
+        ({"paused": True, "restore": RESTORE["restore"]}, "backup.url"),
         ({"keda": {"enabled": True}, "replicas": {"metrics": {"min": 9}}}, "replicas.metrics.min"),
+        ({"replicas": {"gateway": {"min": 5}}}, "replicas.gateway.min"),
+        ({"replicas": {"gateway": {"min": 0, "max": 3}}}, "/replicas/gateway/min"),
+        ({"replicas": {"scheduler": {"min": 0}}}, "/replicas/scheduler/min"),
+        ({"models": {"nodeSelector": {"gpu": True}}}, "/models/nodeSelector/gpu"),
+        ({"resources": {"models": {"requests": {"cpus": 1}}}}, "cpus"),
+        ({"env": {"TOUCHSTONE_SERVE": "sor"}}, "/env/TOUCHSTONE_SERVE"),
     ],
 )
 def test_values_that_would_leave_a_process_cut_off_are_refused(values: Json, missing: str) -> None:

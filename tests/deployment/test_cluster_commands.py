@@ -41,13 +41,14 @@ class Cluster:
             "DATABASE_URL": chosen.database_url.get_secret_value(),
             "TOUCHSTONE_SECRET_KEYS": new_key(),
         }
+        models = {name: value for name, value in stores.items() if name != "DATABASE_URL"}
         webhooks = {"TOUCHSTONE_WEBHOOK_KEYS": new_key()}
         self._held = {
             "touchstone-migrate": {"DATABASE_URL": stores["DATABASE_URL"]},
             "touchstone-gateway": stores | webhooks,
             "touchstone-scheduler": stores | webhooks,
             "touchstone-metrics": stores,
-            "touchstone-models": stores,
+            "touchstone-models": models,
         }
         self.objects = rendered(models={"file": "schema = 2\n", "claim": {"name": "weights"}})
         self._held["touchstone"] = of_kind(self.objects, "ConfigMap")["touchstone"]["data"]

@@ -27,6 +27,7 @@ from services import worker
 from services.registry import contracts
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.process.settings import Settings
+from shared.process.settings_sources import fields_of, is_secret, variable_of
 from tests.deployment.containers import READY_SECONDS, answers, bare, own_model, they_score
 from tests.deployment.manifests import (
     COMPOSE_FILE,
@@ -47,8 +48,14 @@ SECRETS = {  # file → whose it is
     "grafana_password": {"grafana"},
     "webhook_keys": {"gateway", "scheduler"},
 }
-TOOLS = {"migrate": {"database_url"}, "models": {"redis_url"}}
 OF_OURS = {"redis_url", "database_url", "secret_keys"}
+OF_MODELS = {"redis_url", "secret_keys"}
+FEWER = {
+    "migrate": {"database_url"},
+    "models": {"redis_url"},
+    "model-worker": OF_MODELS,
+    "model-worker-gpu": OF_MODELS,
+}
 RUN = "/run/secrets/"
 DEFAULT = re.compile(r"\$\{\w+:-([^}]*)\}")
 PATIENT = Retry(ConstantBackoff(0.1), 300)  # for a server that starts
@@ -105,6 +112,25 @@ def test_every_service_is_hardened_watched_and_given_time_to_end() -> None:
         if name != "migrate":
             assert "healthcheck" in service, name
             assert "stop_grace_period" in service, name
+
+
+def test_every_setting_reaches_every_process() -> None:
+    fields = fields_of(Settings)
+    variables = {variable_of(name, field) for name, field in fields} - {"HF_ENDPOINT"}
+    secrets = {variable_of(name, field) for name, field in fields if is_secret(field)}
+    files = secrets - {"TOUCHSTONE_QUEUE_REDIS"}
+    own = {"HOST", "PORT", "AUTHENTICATION", "SERVE", "BINDING"}  # what compose itself decides
+    for name, service in ours().items():
+        lacking = variables - files - service["environment"].keys()
+        assert lacking <= {f"TOUCHSTONE_{one}" for one in own}, name
+        with_values = {key for key, value in service["environment"].items() if value is not None}
+        assert "TOUCHSTONE_RETENTION_HOURS" not in with_values  # .env or the shell sets it
+
+
+def test_a_default_start_fits_two_processors() -> None:
+    for name, service in compose()["services"].items():
+        cpus = service["deploy"]["resources"]["limits"]["cpus"]
+        assert float(DEFAULT.sub(r"\1", cpus)) <= 2, name  # the engine refuses more than there are
 
 
 def test_only_the_gateway_and_grafana_are_published_and_only_here() -> None:
@@ -179,7 +205,7 @@ def test_each_secret_is_a_file_that_only_its_processes_have() -> None:
     for name, service in compose()["services"].items():
         own = {one for one, whose in SECRETS.items() if name in whose}
         if service["image"].startswith("touchstone-"):
-            own |= TOOLS.get(name, OF_OURS)
+            own |= FEWER.get(name, OF_OURS)
         assert set(service.get("secrets", ())) == own, name
         said = service.get("environment", {})
         files = {
@@ -211,6 +237,33 @@ def test_secrets_are_made_once_for_every_file_that_is_read(tmp_path: Path) -> No
     assert folder.stat().st_mode & 0o777 == 0o700
     assert {one.stat().st_mode & 0o777 for one in folder.iterdir()} == {0o444}
     assert made_secrets(tmp_path) == made
+
+
+def test_a_password_that_two_files_hold_is_restored_or_refused(tmp_path: Path) -> None:
+    script = ["sh", str(ROOT / "cli" / "secrets.sh"), "--cluster"]
+
+    def ran(**given: str) -> subprocess.CompletedProcess[str]:
+        environment = {"PATH": os.environ["PATH"]} | given
+        return subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    first = ran()
+    for file in ("redis_password", "postgres_password", "scaler_password"):
+        (tmp_path / "secrets" / file).unlink()
+        assert ran().stdout == first.stdout
+        (tmp_path / "secrets" / file).unlink()
+        (tmp_path / "secrets" / file).write_text("another")
+        assert (ran().returncode, ran().stdout.count("kind: Secret")) == (1, 0)
+        assert f"secrets/{file} and secrets/" in ran().stderr
+        (tmp_path / "secrets" / file).unlink()
+    elsewhere = ran(NAMESPACE="other")
+    assert (elsewhere.returncode, elsewhere.stdout) == (1, "")
+    assert "scaler_url is not for postgres.other.svc" in elsewhere.stderr
+    managed = tmp_path / "managed"
+    managed.mkdir()
+    (managed / "database_url").write_text("postgresql://t:word@postgres.acme.example:5432/t")
+    without = ran(TOUCHSTONE_SECRETS="managed")
+    assert "touchstone-scaler" not in without.stdout
+    assert "no managed/scaler_url" in without.stderr
 
 
 def mounted(service: Json, target: str) -> Path:
@@ -266,6 +319,7 @@ def test_the_same_script_makes_every_secret_that_the_chart_requires(tmp_path: Pa
     webhooks = {name for name, data in made.items() if "TOUCHSTONE_WEBHOOK_KEYS" in data}
     assert webhooks == {"touchstone-gateway", "touchstone-scheduler"}
     assert made["touchstone-migrate"].keys() == {"DATABASE_URL"}
+    assert made["touchstone-models"].keys() == {"REDIS_URL", "TOUCHSTONE_SECRET_KEYS"}
     password = made["touchstone-postgres"]["SCALER_PASSWORD"]
     assert f"scaler:{password}@" in made["touchstone-scaler"]["connection"]
     assert (
@@ -370,8 +424,9 @@ def _process(name: str, service: Json, real: dict[str, str], logs: Path) -> Iter
     port = free_port()
     here = f"{logs}/secrets/"
     said = {
-        variable: DEFAULT.sub(r"\1", str(value)).replace(RUN, here)
+        variable: DEFAULT.sub(r"\1", value).replace(RUN, here)
         for variable, value in service["environment"].items()
+        if value is not None
     }
     said |= {variable: value for variable, value in real.items() if variable in said}
     probed = " ".join(service.get("healthcheck", {}).get("test", []))
@@ -384,8 +439,8 @@ def _process(name: str, service: Json, real: dict[str, str], logs: Path) -> Iter
         subprocess.run(words, env=bare() | said, cwd=ROOT, check=True, timeout=SECONDS * busy())
         yield None
         return
-    files = [variable for variable in said if variable.endswith("_FILE")]
-    unset = [f"--unset={variable.removesuffix('_FILE')}" for variable in files]  # of other tests
+    stores = ("DATABASE_URL", "REDIS_URL", "TOUCHSTONE_SECRET_KEYS", "TOUCHSTONE_WEBHOOK_KEYS")
+    unset = [f"--unset={variable}" for variable in stores]  # of other tests
     child = Child(name, ("env", *unset, *words), bare() | said)
     child.start(logs)
     try:

@@ -89,7 +89,9 @@ def contained(
     root.mkdir(exist_ok=True)
     words = [word for mount in mounts(service, sources) for word in mount]
     stated = {
-        name: DEFAULT.sub(r"\1", str(value)) for name, value in service["environment"].items()
+        name: DEFAULT.sub(r"\1", value)
+        for name, value in service["environment"].items()
+        if value is not None
     }
     paths = {"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{ROOT}:{ROOT / 'sdk' / 'src'}"}
     variables = [f"{name}={value}" for name, value in (stated | paths | ports).items()]

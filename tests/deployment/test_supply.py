@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -36,9 +37,8 @@ def base_images() -> Iterator[tuple[str, str]]:
         yield from ((file.name, base) for base, _ in stages_of(file) if base not in stages)
     for name, service in compose()["services"].items():
         yield f"compose: {name}", service["image"]
-    for file in CHART.glob("templates/*"):
-        images = re.findall(r"(?m)^\s*(?:image: )?([a-z]+:[^\s{]+)$", file.read_text("utf-8"))
-        yield from ((file.name, image) for image in images)
+    values = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))["image"]
+    yield from ((f"chart: {name}", values[name]) for name in ("redis", "postgres"))
 
 
 def stages_of(file: Path) -> list[tuple[str, str]]:

@@ -157,10 +157,13 @@ def test_servers_outside_need_tls_each() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    "found",
+    [Settings(queue_redis=SecretStr("icee=redis://one:6379")), Settings(serve="metrics icee")],
+)
 def test_a_service_that_there_is_not_ends_the_start(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    found: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = Settings(queue_redis=SecretStr("icee=redis://one:6379"))
     monkeypatch.setattr("services.registry.settings_or_exit", lambda: found)
     with pytest.raises(SystemExit) as ended:
         process_settings()

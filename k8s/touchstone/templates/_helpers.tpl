@@ -4,21 +4,23 @@ app.kubernetes.io/component: {{ . }}
 {{- end }}
 
 {{- define "touchstone.image" -}}
-{{ .root.Values.image.registry }}/touchstone-{{ .name }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}
-{{- end }}
-
-{{- define "touchstone.postgresImage" -}}
-postgres:17@sha256:d74eeac9a635390a49bc21bd49fccd973de707e2a53a76ac49b552b8712ec46f
+{{ required "image.registry is empty: name the registry with your images" .root.Values.image.registry }}/touchstone-{{ .name }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}
 {{- end }}
 
 {{- define "touchstone.pod" -}}
 automountServiceAccountToken: false
 securityContext:
   runAsNonRoot: true
-  runAsUser: {{ . }}
-  runAsGroup: {{ . }}
-  fsGroup: {{ . }}
+  runAsUser: {{ .user }}
+  runAsGroup: {{ .user }}
+  fsGroup: {{ .user }}
   seccompProfile: {type: RuntimeDefault}
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - {name: {{ . }}}
+  {{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "touchstone.container" -}}

@@ -25,7 +25,7 @@ from services.gateway.results import overview
 from services.gateway.results.overview import ModelHistory
 from services.gateway.state import Gateway, State
 from services.gateway.views import batch_json
-from services.registry import all_contracts, contracts
+from services.registry import all_contracts
 from shared.contracts.errors import Unavailable
 from shared.ledger import batches, jobs
 from shared.ledger.engine import Slice
@@ -158,7 +158,7 @@ async def load_overview(gateway: State, caller: Caller) -> Overview:
     known = gateway.signs.get(caller.tenant)
     queues = await run_in_threadpool(_queue_depths)
     statuses = await run_in_threadpool(read_statuses)
-    workers = await run_in_threadpool(worker_board.read, contracts())
+    workers = await run_in_threadpool(worker_board.read, gateway.served)
 
     def read(connection: Connection) -> Overview:
         recent, _ = jobs.summary_page(connection, JobPage(limit=RECENT_JOBS, tenant=caller.tenant))

@@ -12,14 +12,17 @@ from sqlalchemy import Connection, Engine, func, update
 from services.gateway.pages.home import Overview, QueueDepth
 from services.gateway.results import overview
 from services.gateway.results.overview import LastResponse, ModelHistory
+from services.sor.contract import CONTRACT as SOR
 from shared.ledger import leases
 from shared.ledger.jobs import JobSummary
 from shared.ledger.tables import jobs
 from shared.models.catalogue.availability import Status
 from shared.process import redis_client
+from shared.process.settings import Settings
 from shared.queue.worker_board import WorkerSender
+from tests.gateway.serving import serving
 from tests.gateway.test_scores import GOOD, URL
-from tests.patience import eventually
+from tests.patience import SECONDS, eventually
 
 NOW = datetime.now(UTC)
 JOB = JobSummary("job_1", "ice", "queued", NOW, False, None)
@@ -90,6 +93,15 @@ def test_the_page_of_a_job_says_that_its_worker_is_starting(client: httpx.Client
     WorkerSender(["hatexscore"], lambda: {"worker": "is warming up"}).report()
     job_id = client.post(URL, json=GOOD).json()["id"]
     eventually(lambda: "waiting: its worker is warming up…" in client.get(f"/jobs/{job_id}").text)
+
+
+def test_a_gateway_lists_the_services_that_it_serves_alone(chosen: Settings) -> None:
+    settings = chosen.model_copy(update={"authentication": "none", "serve": "ice ftc"})
+    with serving(settings) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
+        workers = eventually(lambda: client.get("/readyz").json()["workers"])
+        assert workers.keys() == {"ftc", "ice", "inference", "similarity"}
+        refused = client.post("/v1/scores/sor", json=next(iter(SOR.examples.values())))
+        assert (refused.status_code, "choose one of: ice, ftc" in refused.text) == (503, True)
 
 
 def test_a_job_that_waits_for_longer_than_a_minute_needs_eyes(

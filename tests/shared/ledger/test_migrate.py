@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -48,3 +51,13 @@ def test_a_schema_of_another_version_is_refused(migrated: Engine, change: str, s
         connection.execute(text(change))
     with pytest.raises(UnknownSchemaError, match=said):
         migrate(migrated)
+
+
+def test_a_database_that_cannot_be_reached_is_one_line_without_its_password() -> None:
+    address = "postgresql://somebody:secret-word@127.0.0.1:1/x"
+    command = [sys.executable, "-m", "shared.ledger.migrate"]
+    environment = os.environ | {"DATABASE_URL": address}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, len(ran.stderr.splitlines())) == (1, 1)
+    assert ran.stderr.startswith("DATABASE_URL: ")
+    assert "secret-word" not in ran.stderr
