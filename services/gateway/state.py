@@ -152,9 +152,9 @@ class State:
 
     @property
     def served(self) -> list[str]:
-        """The services of this installation. Workers of models are chosen separately."""
-        chosen = {*self.settings.serve.split(), "inference", "similarity"}
-        return [name for name in contracts() if name in chosen or "metrics" in chosen]
+        """The names of the services that this installation runs, including the model services."""
+        names = {*self.settings.serve.split(), "inference", "similarity"}
+        return [name for name in contracts() if name in names or "metrics" in names]
 
     def check_served(self, contract: ServiceContract) -> None:
         """Raise Unavailable if no worker of this installation takes the service's jobs."""

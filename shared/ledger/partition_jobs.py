@@ -3,8 +3,7 @@ deleting rows: `python -m shared.ledger.partition_jobs`.
 
 The service keeps running. Jobs are locked only briefly, no row is copied, and the existing table
 becomes the first partition. A second run does nothing. An interrupted run leaves the ledger
-unchanged and can be repeated. docs/guide/capacity.md describes
-the cost of partitions.
+unchanged and can be repeated. docs/guide/capacity.md describes the cost of partitions.
 
 To go back, stop the service and run `pg_dump --data-only --load-via-partition-root
 --exclude-table=alembic_version`. Migrate an empty database and load the dump with `psql -c 'SET
