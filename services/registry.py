@@ -1,6 +1,6 @@
 """The services: every folder of `services` with a `contract.py`, and the code that shows its
-results. No other module lists the services. Only contracts are imported here; a worker imports the
-code behind them (`service`)."""
+results. No other module lists the services. Only contracts (declared request and result types) are
+imported here; a worker imports the code behind them (`service`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO_SCORE = SurprisingRule(name="no-score", path="$ ? (@.score == null)", says="i
 
 @lru_cache(maxsize=1)
 def contracts() -> dict[str, ServiceContract]:
-    """Return a mapping from each name to its contract, sorted by name."""
+    """Return the contract (declared requests and results) of each service, by name and sorted."""
     folders = sorted(
         folder.name
         for folder in pkgutil.iter_modules(services.__path__)
@@ -45,22 +45,22 @@ def contracts() -> dict[str, ServiceContract]:
 
 @lru_cache(maxsize=1)
 def metrics() -> dict[str, MetricContract]:
-    """Return the contracts of metrics, which score explanations."""
+    """Return the contracts of metrics, which score explanations, by name."""
     items = contracts().items()
     return {name: contract for name, contract in items if isinstance(contract, MetricContract)}
 
 
 @lru_cache(maxsize=1)
 def reported() -> dict[str, ReportedContract]:
-    """Return the contracts with batch reports: the metrics, and some other services."""
+    """Return the contracts of services with batch reports: the metrics, and some other services."""
     items = contracts().items()
     return {name: contract for name, contract in items if isinstance(contract, ReportedContract)}
 
 
 @lru_cache(maxsize=1)
 def all_contracts() -> dict[str, ServiceContract]:
-    """Return a mapping from names to contracts for everything that accepts jobs: the services and
-    the batch reports."""
+    """Return the contract of everything that accepts jobs, by name: the services and the batch
+    reports."""
     batches = [contract.batch for contract in reported().values()]
     return {**contracts(), **{batch.name: batch for batch in batches}}
 
@@ -96,7 +96,7 @@ def service(name: str) -> Service:
 
 @lru_cache(maxsize=64)
 def page(name: str) -> ModuleType | None:
-    """Return the module that shows results of this service, its `page.py`, or None if it has
+    """Return the module that shows this service's results (its `page.py`), or None if it has
     none."""
     module = f"services.{name}.page"
     is_present = name in contracts() and importlib.util.find_spec(module) is not None
@@ -104,7 +104,7 @@ def page(name: str) -> ModuleType | None:
 
 
 def page_details(name: str) -> dict[str, Any]:
-    """Return the fields of a request that only the page of this metric needs."""
+    """Return the fields of a request that only this metric's page needs."""
     details: dict[str, Any] = getattr(page(name), "DETAILS", {})
     return details
 
@@ -119,7 +119,8 @@ def page_file(name: str, file: str) -> Path | None:
 
 
 def surprising_rules(metric: str) -> SurprisingRules:
-    """Return the rules for surprising results: problems, the metric's own rules, and no score."""
+    """Return the rules that find surprising results: general problems, the metric's own rules, and
+    missing scores."""
     contract = reported().get(metric)
     if contract is None:
         return SurprisingRules((NO_SCORE,))
@@ -136,14 +137,14 @@ def surprising_rules(metric: str) -> SurprisingRules:
 
 
 def surprising_words(metric: str) -> dict[str, str]:
-    """Return a mapping from each reason to its words in this metric's tables."""
+    """Return the words for each reason why a result is surprising, for this metric's tables."""
     rules = surprising_rules(metric).listed
     return {**{rule.name: rule.says for rule in rules}, FAILED: "the job failed"}
 
 
 def fact_plan(name: str) -> FactPlan | None:
-    """Return the plan that converts results into rows of the results table, or None for services
-    without such rows."""
+    """Return the plan that converts results of this service into rows of the results table, or None
+    without a plan."""
     contract = reported().get(name)
     if name in all_contracts() and (contract is None or contract.facts is None):
         return None

@@ -1,10 +1,6 @@
 """Runs a worker process: `python -m services.worker [hatexscore ...]`. Without a name it serves
-every service.
-
-`metrics` and `models` stand for every service of that kind, so deployments need no list.
-
-The worker binds the model port to the models of this process and registers the services' tasks.
-"""
+every service. `metrics` and `models` stand for every service of that kind, so deployments need no
+list. The worker gives the services access to models and registers their tasks."""
 
 from __future__ import annotations
 
@@ -65,8 +61,8 @@ def models_for(
     chosen: Settings,
     states: ModelStates | None = None,
 ) -> Models:
-    """Return the models for a worker that serves these services. `states` receives the states of
-    the models it holds."""
+    """Return the models for a worker that serves these services. `states` records the states of
+    models in this process."""
     if not has_local_models(services, chosen):
         return QueueModels(catalogue, states)
     return local(catalogue, chosen.padded_tokens, states, PATIENCE_SECONDS)
@@ -110,9 +106,8 @@ def needed(names: list[str], catalogue: Catalogue) -> list[str]:
 
 
 def warm_up() -> None:
-    """Score each service's examples before any job arrives. Otherwise jobs would wait while
-    language analysers load, which takes seconds under the interpreter's lock. Unavailable models
-    are waited for once, not for each example."""
+    """Score each service's examples before any job arrives, since language analysers take seconds
+    to load. Unavailable models are waited for once, not for each example."""
     with limit_wait(AWAY_SECONDS):
         for task in registered.values():
             # Each by itself: an example's model may be away, or not configured at all.
@@ -143,8 +138,8 @@ class NoTorch(MetaPathFinder):
 
 
 def block_torch() -> None:
-    """Prevent imports of torch in a worker without models. If torch is installed, spaCy would
-    import it, which takes seconds at every start and 150 MB."""
+    """Prevent imports of torch in a worker without models. Otherwise spaCy would import it, which
+    takes seconds at every start and 150 MB."""
     sys.meta_path.insert(0, NoTorch())
 
 
@@ -165,7 +160,7 @@ def parse(arguments: list[str] | None) -> list[str]:
 
 
 def run_worker(names: list[str], chosen: Settings) -> None:
-    """Process jobs and model calls until SIGTERM. Those of batches run in separate threads."""
+    """Process jobs and model calls until SIGTERM. Batches run in separate threads."""
     calls = [f"model.{name}" for name in names if name in MODEL_SERVICES]
     queues = [*calls, *map(broker.task_name, registered)]
     pace = BatchRateLimiter(BATCH_SHARE)
@@ -184,7 +179,7 @@ def run_worker(names: list[str], chosen: Settings) -> None:
 def update_models(
     names: list[str], catalogue: Catalogue, health: Health, changed: list[str]
 ) -> None:
-    """Unload the models that changed, and reload those that are loaded at start."""
+    """Unload the models that changed, and reload those that the worker loads at start."""
     for name in changed:
         health.models.remove(name)
     report_errors(catalogue, health.models)
@@ -221,9 +216,8 @@ def health_of(names: list[str], states: ModelStates, chosen: Settings) -> Health
 
 @contextmanager
 def permanent() -> Iterator[None]:
-    """Keep all objects created in this block until the process ends, so that the garbage collector
-    never scans them. This saves half a second per collection, in which no other thread can compute.
-    """
+    """Keep all objects created in this block until the process ends. The garbage collector never
+    scans them, which saves half a second per collection."""
     gc.disable()
     try:
         yield

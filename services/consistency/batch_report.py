@@ -1,5 +1,5 @@
-"""A report over many results: means of both tests, and how often they beat chance. Pure
-functions."""
+"""Report on many results of the consistency metric: means of both tests, and how often they beat
+chance. Pure functions."""
 
 from __future__ import annotations
 

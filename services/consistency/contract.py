@@ -1,8 +1,6 @@
-"""Consistency: does a model's own explanation predict its answers, and rest on the same words?
-
-Source: Chen et al. (2023), arXiv:2307.08678 (counterfactual simulatability); Parcalabescu & Frank,
-ACL 2024, arXiv:2311.07466 (CC-SHAP). See docs/methods/consistency.md.
-"""
+"""Consistency: does a model's explanation predict its answers, and do the same words drive both?
+Source: Chen et al. (2023), arXiv:2307.08678 (simulatability); Parcalabescu & Frank, ACL 2024,
+arXiv:2311.07466 (CC-SHAP). See docs/methods/consistency.md."""
 
 from __future__ import annotations
 
@@ -118,7 +116,7 @@ def _without_default(schema: dict[str, Any]) -> None:
 
 
 class ConsistencyRequest(ExplainableRequest):
-    """A text, the explanation of a model's answer to it, and that model or its answers."""
+    """A text, a model's explanation of its answer, and that model or its answers."""
 
     text: Annotated[str, Input] = Field(
         min_length=1, max_length=MAX_TEXT, description="the text that the model answered"
@@ -246,8 +244,7 @@ class ConsistencyRequest(ExplainableRequest):
 
     @property
     def way(self) -> Contributions:
-        """Return how contributions are computed: as the request says, or else by the variant's
-        default."""
+        """Return how word contributions are computed, by default as the variant does."""
         return self.contributions or VARIANTS[self.variant].contributions
 
 
@@ -307,8 +304,7 @@ _EXPECTED = {
 
 
 def cost(request: ConsistencyRequest, reads: int) -> Sequence[Work]:
-    """Return the cost of reading edited texts and of computing contributions to the answer and the
-    explanation."""
+    """Estimate the cost of a request: reading edited texts and computing word contributions."""
     texts = sum(len(edit.text) for edit in request.edits)
     characters = len(request.text) + len(request.explanation) + texts
     return (
@@ -342,7 +338,7 @@ def _contribution_rows(request: ConsistencyRequest, words: int) -> int:
 
 
 def server_cost(request: ConsistencyRequest, reads: int) -> Sequence[Work]:
-    """Return the cost if the model is behind a server. Each row is then one request."""
+    """Estimate the cost for a model on a server, which gets one request per text."""
     words = max(1, min(words_of(request.text), reads))
     rows = 1
     if "attribution" in request.parts:
@@ -362,8 +358,7 @@ def needs(request: ConsistencyRequest) -> tuple[str, ...]:
 
 
 def elicited(explanation: ElicitedExplanation) -> dict[str, Any]:
-    """Return a request that scores an elicited explanation with the model that wrote it and the
-    prompt that it answered."""
+    """Return a request to score a generated explanation, with its model and prompt."""
     text = explanation.inputs.get("text")
     fields: dict[str, Any] = {
         "text": text,

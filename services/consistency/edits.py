@@ -1,8 +1,8 @@
 """Edited texts, and the answers that the explanation predicts for them.
 
-The metric's own edits remove the cited words, or random passages of the same lengths. The null
-distribution treats each random passage as the cited one and scores it over the same edits. If the
-request has its own edits, the null distribution permutes their predictions.
+The metric's own edits remove the cited words, or random passages of the same lengths. For
+comparison, each random passage is treated as the cited one. If the request has its own edits, their
+predictions are permuted instead.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ OF_EXPECTED: dict[str, int] = {"changes": CHANGES, "stays": STAYS}
 
 @dataclass(frozen=True)
 class Passages:
-    """The cited passage, and random passages with runs of words of the same lengths."""
+    """The words that an explanation cites, and random words in runs of the same lengths."""
 
     taken: Bools  # (1 + M, n) words of each passage, the cited one first
     others: int  # number of other passages, of which M were drawn
 
 
 def passages(text: TextWords, cited: Places, draws: int, seed: int) -> Passages:
-    """Draw distinct passages uniformly. Their runs of words are as long as those of the cited
-    passage, which is left out."""
+    """Draw distinct random passages in runs of words as long as the cited ones. The cited passage
+    itself is left out."""
 
     lengths = tuple(end - start for start, end in runs_of(cited))
     space = Runs(len(text), lengths)
@@ -58,7 +58,7 @@ def passages(text: TextWords, cited: Places, draws: int, seed: int) -> Passages:
 
 @dataclass(frozen=True)
 class Simulated:
-    """The precision of the explanation's predictions, compared with the precision of random
+    """How often an explanation predicts the model's answers (its precision), compared with random
     predictions."""
 
     precision: Precision
@@ -69,9 +69,9 @@ class Simulated:
 
 
 def simulated_by_rules(passages: Passages, changed: Bools, *, balanced: bool) -> Simulated:
-    """Return the precision of the predictions that follow from the cited passage. `changed` has
-    shape (O, 1 + M) for O operators and M random passages; it is True where an edit changes the
-    answer. Random passages without a defined precision are left out."""
+    """Compare the cited passage with random ones: how often does each predict the model's answers
+    to edits? `changed` is True where an edit changes the answer. Its shape is (O, 1 + M), for O
+    ways to remove words and M random passages."""
     rows = predictions(passages.taken)
     rated = [precision(row, changed, balanced=balanced) for row in rows]
     null = [rating.value for rating in rated[1:] if rating.value is not None]
@@ -81,8 +81,8 @@ def simulated_by_rules(passages: Passages, changed: Bools, *, balanced: bool) ->
 def simulated_by_reader(
     predicted: Predictions, changed: Bools, draws: int, seed: int, *, balanced: bool
 ) -> Simulated:
-    """Return the precision of the K predictions of a reader model. The null distribution permutes
-    the predictions, except unknown ones."""
+    """Compare K predictions, made by a model that read the explanation, with random permutations of
+    them. Unknown predictions stay in place."""
     decided = np.flatnonzero(predicted != UNKNOWN)
     changes = tuple(np.flatnonzero(predicted[decided] == CHANGES).tolist())
     rating = precision(predicted, changed, balanced=balanced)
@@ -101,8 +101,8 @@ def simulated_by_reader(
 def predictions_of_edits(
     text: TextWords, cited: Sequence[int], edits: Sequence[ConsistencyEdit]
 ) -> Predictions:
-    """Return the predictions for K edits: the request's, or else those that follow from the missing
-    cited words. A word is missing if it occurs less often than in the original text."""
+    """Return the predicted answers to edited texts: the request's, or else those that follow from
+    the cited words that an edit removed. A word was removed if it occurs less often than before."""
     folded = [fold(word) for word in text.written]
     before, cited_words = Counter(folded), [folded[word] for word in cited]
     predicted = []
@@ -120,7 +120,7 @@ def predictions_of_edits(
 
 
 def shares_of(taken: Bools) -> Iterator[float]:
-    """Yield the intersection over union of the cited words with each random passage, given as the
-    further rows of `taken`."""
+    """Yield the overlap (intersection over union) of the cited words with each random passage. The
+    first row of `taken` marks the cited words."""
     for row in taken[1:]:
         yield float((row & taken[0]).sum() / (row | taken[0]).sum())

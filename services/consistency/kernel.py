@@ -1,9 +1,8 @@
 """The formulas of `consistency` as pure functions, which return None for an undefined value.
 
-Precision: Chen et al. (2023), arXiv:2307.08678, section 3. It is the share of counterfactuals with
-a prediction on which the model answers as predicted. Agreement: Parcalabescu & Frank, ACL 2024,
-arXiv:2311.07466, section 4. It is the cosine between the input's contributions to the answer and to
-the explanation.
+Precision is the share of predictions of the model's answers that come true: Chen et al. (2023),
+arXiv:2307.08678, section 3. Agreement is the cosine between the words' contributions to answer and
+explanation: Parcalabescu & Frank, ACL 2024, arXiv:2311.07466, section 4.
 """
 
 from __future__ import annotations
@@ -24,12 +23,11 @@ CHANGES, STAYS, UNKNOWN = 1, 0, -1  # predictions of an edit's answer
 
 
 def predictions(cited: Bools) -> Predictions:
-    """Return (K, K) predictions. Row i assumes that passage i is cited; column j is the edit that
-    removes passage j.
+    """Predict the effect of K edits, if each of K passages is the cited one in turn.
 
-    `cited` has shape (K, n) and marks which of n words each passage has. An edit that removes all
-    cited words changes the answer. An edit that removes none leaves it unchanged. Otherwise the
-    prediction is unknown.
+    In the (K, K) result, row i cites passage i and column j removes passage j. `cited`, of shape
+    (K, n), marks the words of each passage. Removing all cited words should change the answer, and
+    removing none should keep it. Otherwise the prediction is unknown.
     """
     counts = cited.astype(np.int64)
     shared, sizes = counts @ counts.T, counts.sum(axis=1)[:, None]
@@ -38,8 +36,8 @@ def predictions(cited: Bools) -> Predictions:
 
 @dataclass(frozen=True)
 class Precision:
-    """The share of predictions that came true. `value` is None if no edit has a prediction. The
-    balanced value is also None if no edit, or every edit, is predicted to change the answer."""
+    """The share of predictions that came true. It is None if no edit has a prediction. The balanced
+    share is also None if no edit, or every edit, is predicted to change the answer."""
 
     value: float | None
     changes: float | None
@@ -48,8 +46,8 @@ class Precision:
 
 
 def precision(predicted: Predictions, changed: Bools, *, balanced: bool) -> Precision:
-    """Return the precision of K predictions. `changed` has shape (K,) or (O, K), for O operators,
-    and is True where the model's answer changes."""
+    """Return the share of K predictions that came true. `changed` is True where the model's answer
+    changes. Its shape is (K,), or (O, K) for O ways to remove words."""
     changed = np.atleast_2d(changed)
     changing, staying = predicted == CHANGES, predicted == STAYS
     changes = float(changed[:, changing].mean()) if changing.any() else None
@@ -65,8 +63,7 @@ def precision(predicted: Predictions, changed: Bools, *, balanced: bool) -> Prec
 
 
 def agreeing(predicted: Predictions, changed: Bools) -> Bools:
-    """Return a boolean array of shape (K,): True where the answer is as predicted, False where the
-    prediction is unknown."""
+    """Return which of K predictions came true. Unknown predictions count as False."""
     return np.asarray((predicted == changed) & (predicted != UNKNOWN))
 
 
@@ -77,7 +74,7 @@ def cosine(first: Floats, second: Floats) -> float | None:
 
 
 def cosines(fixed: Floats, moved: Floats) -> Floats:
-    """Return M cosines of `fixed`, of shape (n,), with each row of `moved`, of shape (M, n). All
+    """Return the cosine of `fixed`, of shape (n,), with each row of `moved`, of shape (M, n). All
     rows must have the same norm."""
     sizes = np.linalg.norm(fixed) * np.linalg.norm(moved, axis=1)
     return np.asarray(np.clip(moved @ fixed / sizes, -1, 1))
@@ -95,21 +92,20 @@ def mean(values: Sequence[float | None]) -> float | None:
 
 
 def occlusion_rows(words: int) -> Bools:
-    """Return a boolean array of shape (1 + n, n) that is True for each word that a row keeps. The
-    first row keeps all n words, each further row all but one."""
+    """Return which of n words to keep in each of 1 + n variations: first all words, then all but
+    one."""
     return np.vstack([np.ones((1, words), dtype=bool), ~np.eye(words, dtype=bool)])
 
 
 def occlusion(values: Floats) -> Floats:
-    """Return (n, T) contributions: the drop of each value without a word. `values` has shape (1 +
-    n, T), in the order of `occlusion_rows`."""
+    """Return each word's contribution to T values: how much they drop without the word. `values`
+    has shape (1 + n, T), in the order of `occlusion_rows`; the result has shape (n, T)."""
     return np.asarray(values[0] - values[1:])
 
 
 def shapley_rows(orders: Sequence[Sequence[int]], words: int) -> Bools:
-    """Return a boolean array of shape (Q (n + 1), n), for Q orders of n words: True for each word
-    that a row keeps. For each order the first row keeps no word, and each further row keeps one
-    more."""
+    """Return which of n words to keep in each variation, as booleans of shape (Q (n + 1), n). For
+    each of Q orders, the first variation keeps no word, and each further one keeps one more."""
     rows = np.zeros((len(orders), words + 1, words), dtype=bool)
     for number, order in enumerate(orders):
         for step, word in enumerate(order, 1):
@@ -118,11 +114,11 @@ def shapley_rows(orders: Sequence[Sequence[int]], words: int) -> Bools:
 
 
 def shapley(values: Floats, orders: Sequence[Sequence[int]]) -> Floats:
-    """Return (n, T) mean marginal contributions of n words. `values` has shape (Q (n + 1), T), in
-    the order of `shapley_rows`.
+    """Return the Shapley values of n words, their mean marginal contributions, of shape (n, T).
+    `values` has shape (Q (n + 1), T), in the order of `shapley_rows`.
 
-    Castro, Gómez & Tejada (2009), Comput. Oper. Res. 36: Shapley values by sampled orders. In each
-    order the contributions sum to the value of all words minus the value of none.
+    In each order the contributions sum to the value of all words minus the value of none. Source:
+    Castro, Gómez & Tejada (2009), Comput. Oper. Res. 36.
     """
     words = len(orders[0])
     steps = np.diff(values.reshape(len(orders), words + 1, -1), axis=1)  # (Q, n, T)
@@ -133,9 +129,9 @@ def shapley(values: Floats, orders: Sequence[Sequence[int]]) -> Floats:
 
 
 def mean_ratios(contributions: Floats) -> Floats:
-    """Return each word's mean share over tokens; tokens to which no word contributes are left out.
-    `contributions` has shape (n, T), for n words and T tokens. A share is a contribution divided by
-    the token's sum of absolute contributions."""
+    """Return each word's mean share of the contributions to a token. `contributions` has shape (n,
+    T), for n words and T tokens. A share is a contribution divided by the token's sum of absolute
+    contributions. Tokens to which no word contributes are left out."""
     sizes = np.abs(contributions).sum(axis=0)
     moved = sizes > 0
     if not moved.any():
@@ -144,7 +140,7 @@ def mean_ratios(contributions: Floats) -> Floats:
 
 
 def permutation_count(strata: Sequence[Sequence[int]]) -> int:
-    """Return the number of permutations that keep each word in its stratum, including the
+    """Return the number of permutations that keep each word in its group (stratum), including the
     identity."""
     return prod(factorial(len(stratum)) for stratum in strata)
 
@@ -152,8 +148,8 @@ def permutation_count(strata: Sequence[Sequence[int]]) -> int:
 def permuted(
     strata: Sequence[Sequence[int]], random: np.random.Generator, most: int
 ) -> NDArray[np.int64]:
-    """Return (M, n) distinct permutations of n words that keep each word in its stratum. The
-    identity is left out. M is `most`, or less if fewer exist."""
+    """Return distinct permutations of n words that keep each word in its group (stratum), without
+    the identity. The shape is (M, n), where M is at most `most`."""
     words = sum(map(len, strata))
     identity = tuple(range(words))
     all_orders = permutation_count(strata) - 1 <= most

@@ -79,7 +79,7 @@ NOTHING = ConsistencyComponents(
 class Consistency(
     Metric[ConsistencyRequest, ConsistencyCollected, ConsistencyResult, ConsistencyVariant]
 ):
-    """Does a model's own explanation predict its answers, and rest on the same words?"""
+    """Measures if a model's explanation predicts its answers, and if the same words drive both."""
 
     contract = CONTRACT
     variants = VARIANTS
@@ -180,7 +180,7 @@ class Consistency(
     def in_force(
         self, request: ConsistencyRequest, collected: ConsistencyCollected
     ) -> Mapping[str, Any]:
-        """Return the prompt that asks for the explanation, also if it is the built-in one."""
+        """Return the prompt that asks for the explanation, even if it is the built-in one."""
         if request.predictions is not None:
             return {}
         return {"explanation_prompt": prompt_of(request).model_dump(mode="json")}
@@ -190,12 +190,9 @@ class Consistency(
 
 
 def _agreed(request: ConsistencyRequest, answers: Answers) -> Agreement | None:
-    """Compare the words' contributions to the answer and to the explanation.
-
-    The null permutes the explanation's contributions among words of the same kind: words of up to
-    three characters, mostly function words, and all others. Without this a text whose answer rests
-    on its content words would agree with every explanation.
-    """
+    """Compare the words' contributions to the answer and to the explanation. For chance, the
+    explanation's contributions are permuted among words of up to three characters, and among all
+    others. Otherwise a text with a few important words would agree with every explanation."""
     answer, explanation = answers.answer, answers.explanation
     if answer is None or explanation is None or "attribution" not in request.parts:
         return None

@@ -1,6 +1,6 @@
-"""The model's answers to the text, to its edits, and to its rows: variations that keep only some
-words. All requests to one model share its calls. One call reads whole texts, and one reads
-variations in words. The log-probabilities of explanations need further calls."""
+"""Calls the model on the text, on edits of it, and on variations that keep only some words. All
+requests to one model share its calls: one for whole texts, and one for variations. The
+log-probabilities of explanations need further calls."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def prompt_of(request: ConsistencyRequest) -> ConsistencyPrompt:
 
 
 def explanation_prompt(request: ConsistencyRequest, label: str, text: str) -> Prompt:
-    """Return the prompt that precedes the explanation, for this variation of the text."""
+    """Return the prompt that asks for the explanation of this variation of the text."""
     template, values = prompt_of(request), {"text": text, "label": label}
     turns = []
     for turn in template.turns:
@@ -75,7 +75,8 @@ def explanation_prompt(request: ConsistencyRequest, label: str, text: str) -> Pr
 
 
 def reading_example(request: ConsistencyRequest, label: str, edited: str) -> Example:
-    """Return the question to a reader model: how would the explained model label an edited text?"""
+    """Return the question for a second model: how would the explained model label an edited
+    text?"""
     return Example(
         text=edited,
         template=Template(
@@ -127,7 +128,8 @@ class Answers:
 
     @property
     def standing(self) -> Bools:
-        """Return a boolean array of shape (R, n) that is True for the words that each row keeps."""
+        """Return which of n words each of R variations keeps, as a boolean array of shape (R,
+        n)."""
         if self.request.way == "occlusion":
             return kernel.occlusion_rows(len(self.text))
         return kernel.shapley_rows(self.orders, len(self.text))
@@ -147,7 +149,7 @@ class Answers:
         return part in self.request.parts and self.obstacle is None
 
     def lacks(self, component: str, code: ReasonCode, detail: str) -> None:
-        """Record the reason why one part of the result is null."""
+        """Record why one part of the result is null."""
         self.reasons.append(NullReason(component=component, code=code, detail=detail))
 
     def collected(self) -> ConsistencyCollected:

@@ -1,4 +1,5 @@
-"""The page of a `consistency` job: citations, predictions, and the words that both rest on."""
+"""The page of a `consistency` job: citations, predictions, and the words that drive answer and
+explanation."""
 
 from __future__ import annotations
 
@@ -76,7 +77,7 @@ class ConsistencyView:
 
 
 def view(request: ConsistencyRequest | None, report: ConsistencyResult) -> ConsistencyView:
-    """Return the view of this report. It has no texts if the request was erased."""
+    """Return the data of the page. It has no texts if the request was erased."""
     text = "" if request is None else request.text
     shown = report.word_values if len(report.word_values) <= MOST_WORDS else ()
     marks = [

@@ -1,4 +1,4 @@
-"""The report of `consistency`. Part of the contract: imports only pydantic."""
+"""The result types of `consistency`. Imports only pydantic."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class ConsistencyEvidence(Evidence):
-    """A passage of the text that the explanation cites, or a quotation without offsets, which is
-    not in the text."""
+    """A passage that the explanation cites. A quotation that is not in the text has no offsets."""
 
     kind: Literal["cited", "quote_not_found"]
 
@@ -54,13 +53,9 @@ class ConsistencyComponents(Message):
 
 
 class ConsistencyNull(Null):
-    """The null distribution of one of the two tests.
-
-    `spans`: other passages of the same lengths take the place of the cited one, over the same
-    edits. `predictions`: the predictions for the request's edits are permuted. `permuted words`:
-    the explanation's contributions are permuted among words, short ones (up to three characters)
-    separately. The draws' scores are cosines.
-    """
+    """Chance scores for one of the two tests. `spans` cites random passages of the same lengths.
+    `predictions` permutes the predictions for the request's edits. `permuted words` permutes the
+    explanation's contributions among words, short ones (up to three characters) separately."""
 
     kind: Literal["spans", "predictions", "permuted words"]
     win_rate: float | None = Field(
@@ -76,7 +71,7 @@ class ConsistencyControl(Message):
 
 
 class ConsistencyEditRow(Message):
-    """Edits of one kind: `random` passages, or those `sent` in the request."""
+    """One kind of edits: `random`, or `sent` in the request."""
 
     of: EditOf
     operator: EditOperator | None = Field(description="null for edits of the request")

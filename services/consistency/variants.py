@@ -1,6 +1,6 @@
-"""The three variants. For simulatability, the released code consists of prompts for commercial
-models that write edits and predict answers. For CC-SHAP, it is the token partition explainer of the
-`shap` package. Neither is available here, so `reference` computes the same as `paper`."""
+"""The three variants of `consistency`. The released code needs commercial models (simulatability)
+and the token partition explainer of the `shap` package (CC-SHAP). Neither is available here, so
+`reference` computes the same as `paper`."""
 
 from __future__ import annotations
 

@@ -64,8 +64,7 @@ def _check(part: str, null: ConsistencyNull) -> Check:
 
 
 def nulls_of(report: ConsistencyResult) -> dict[str, ConsistencyNull]:
-    """Return a mapping from each tested part to its null distribution. Parts without one are left
-    out."""
+    """Return the null distribution of each tested part. Parts without one are left out."""
     control = report.control
     if control is None:
         return {}

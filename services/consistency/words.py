@@ -1,6 +1,5 @@
-"""The words of a text, without punctuation, and the words that an explanation cites. Rules find the
-citations: quotations of the text or, if there are none, words that text and explanation share. Runs
-in linear time."""
+"""The words of a text, without punctuation, and the words that an explanation cites. Citations are
+quotations of the text or, if there are none, words that text and explanation share."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ class TextWords:
         return [self.text[start:end] for start, end in self.spans]
 
     def split(self, written: str) -> list[str]:
-        """Split another text by the same rules."""
+        """Split another text into words by the same rules."""
         return text_words(written, self.language).written
 
     def under(self, passages: Sequence[tuple[int, int]]) -> tuple[int, ...]:
@@ -61,8 +60,8 @@ class TextWords:
 
 
 def row_of(standing: Bools, absent: str | None) -> WordRow:
-    """Return a row that keeps the words where `standing` is True. `absent` replaces the other
-    words; if it is None they are deleted."""
+    """Return a variation of the text that keeps the words where `standing` is True. `absent`
+    replaces the other words; if it is None they are deleted."""
     if absent is None:
         return WordRow(kept=tuple(np.flatnonzero(standing).tolist()))
     removed = np.flatnonzero(~standing).tolist()
@@ -138,9 +137,8 @@ def fold(word: str) -> str:
 
 
 class _SearchedWords:
-    """Finds quotations word by word. Characters between the words are ignored. In scripts without
-    spaces, it falls back to comparing letters, because word boundaries there depend on the context.
-    """
+    """Finds quotations word by word, ignoring characters between the words. In scripts without
+    spaces it compares letters instead, because word boundaries there depend on the context."""
 
     def __init__(self, text: TextWords) -> None:
         self._text = text

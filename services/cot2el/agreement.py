@@ -56,7 +56,7 @@ def group_mean(cell: Cell) -> float:
 
 
 def column_mean(cell: Cell) -> float:
-    """Return the mean of all columns, as in Table 3. Undefined columns are left out."""
+    """Return the mean of all columns, as in the paper's Table 3. Undefined columns are left out."""
     return float(np.mean([value for value in cell.values() if value is not None]))
 
 
@@ -67,8 +67,8 @@ def agreement(
     measures: TextSimilarity,
     mean: Mean,
 ) -> Cot2elAgreement:
-    """Return S_instance in both directions over labels and stances, and the similarities of the
-    best matches."""
+    """Compare parsed explanations with an annotator's. The result has a score for each direction
+    (S_instance in the paper), and the similarities of the best matches."""
     scores: dict[Stance, list[tuple[float, float]]] = {stance: [] for stance in STANCES}
     matches: list[Cell] = []
     for key in keys:

@@ -69,7 +69,7 @@ def explanation_counts(parts: Sequence[Cot2elComponents]) -> Cot2elExplanationCo
 
 
 def option_counts(rows: Rows) -> Cot2elOptionCounts:
-    """Count the options of results that have a parse."""
+    """Count the options in results with parsed explanations."""
     counts: Counter[str] = Counter()
     for row in rows:
         options = getattr(row.request, "options", None)  # absent if no text is kept

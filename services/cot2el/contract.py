@@ -44,7 +44,7 @@ Pairs = Annotated[tuple[Explanation, ...], Field(max_length=MOST_PAIRS)]
 
 
 class Cot2elUnitSpan(Message):
-    """A discourse unit of your own, as from a trained segmenter."""
+    """A discourse unit from your own segmenter."""
 
     start: int = Field(ge=0, description="character offset into `reasoning`")
     end: int = Field(gt=0, description="exclusive")
@@ -57,7 +57,7 @@ class Cot2elUnitSpan(Message):
 
 
 class Cot2elWriting(Message):
-    """Settings of the prompts to reason, parse and structure."""
+    """Settings of the prompts: reason, parse, structure."""
 
     temperature: float = Field(
         default=0.6, ge=0, le=5, description="temperature of reasoning and parse"
@@ -218,9 +218,9 @@ _VALIDATED = _FOUND | {
 
 
 def cost(request: Cot2elRequest, reads: int) -> Sequence[Work]:
-    """Return the cost of aligning explanations, comparing them with people's, and prompting. Every
-    explanation is compared with every unit. The units together contain every character of the
-    reasoning except white space, so the product of both lengths is an upper bound."""
+    """Estimate the cost of prompts and of comparing texts. Every explanation is compared with every
+    unit. The units together contain the reasoning without white space, so the product of both
+    lengths is an upper bound."""
     return (
         *_alignment(request),
         *_polarity(request),
@@ -279,9 +279,8 @@ def _prompts(request: Cot2elRequest) -> Iterator[Work]:
 
 
 def elicited(explanation: ElicitedExplanation) -> dict[str, Any]:
-    """Return a request for the chain of thought that the model wrote before its answer. As in the
-    paper, the model parses its own chain of thought. The options are known only for natural
-    language inference."""
+    """Return a request for the chain of thought that the model wrote before its answer. The model
+    parses it itself, as in the paper. The options are known only for natural language inference."""
     pair = {name: explanation.inputs.get(name) for name in ("premise", "hypothesis")}
     is_inference = all(pair.values())
     answer = {"answer": explanation.answer} if explanation.answer.strip() else {}

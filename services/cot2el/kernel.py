@@ -1,6 +1,6 @@
-"""The formulas of CoT2EL: alignment to discourse units, string similarities, set matching. Source:
-Chen et al., EMNLP 2025, Eqs. 4-12. Pure functions that return None for an undefined value. All
-similarities are in [0, 1]; higher means more alike."""
+"""The formulas of CoT2EL: alignment to discourse units, string similarities, set matching. Pure
+functions that return None for an undefined value. All similarities are in [0, 1]; higher means more
+alike. Source: Chen et al., EMNLP 2025, Eqs. 4-12."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ class Alignment:
 
 
 def ratio(explanation: str, unit: str, *, autojunk: bool = False) -> float:
-    """Return the similarity of Eq. 4, `SequenceMatcher(None, explanation, unit).ratio()`, in [0,
-    1]. It is not symmetric. The released code leaves `autojunk` on. Units of 200 or more characters
-    are then compared without their frequent letters."""
+    """Return the similarity of an explanation and a passage, in [0, 1]. It is
+    `SequenceMatcher(None, explanation, unit).ratio()` (Eq. 4 of the CoT2EL paper), which is not
+    symmetric. The released code leaves `autojunk` on. Units of 200 or more characters are then
+    compared without their frequent letters."""
     return SequenceMatcher(None, explanation, unit, autojunk=autojunk).ratio()
 
 
 class _Counting(SequenceMatcher[str]):
-    """A SequenceMatcher that raises TooCostly after `most_steps` steps. `check` may raise earlier.
-    Its time is cubic for texts that use few distinct letters, and far shorter for prose."""
+    """A SequenceMatcher that raises TooCostly after `most_steps` steps, since its time may be
+    cubic. `check` may raise earlier."""
 
     a: str
     b: str
@@ -114,13 +115,12 @@ def align(
     most_steps: int = MOST_STEPS,
     check: Callable[[], None] = lambda: None,
 ) -> list[Alignment | None]:
-    """Return the most similar unit for each explanation (Eq. 4), the first among equals. Return
-    None for each if there are no units.
+    """Return the most similar unit for each explanation (Eq. 4 of the CoT2EL paper), or None if
+    there are no units. On a tie the first unit wins.
 
-    The ratio is at most that of the longest common subsequence, which is much faster to compute.
-    Units are therefore compared in descending order of this bound, until it falls below the best
-    ratio. The result is the same. Raises TooCostly after `most_steps`. `check` is called between
-    steps and may raise to stop the search.
+    Units are compared in descending order of a fast upper bound, until it is below the best ratio.
+    Raises TooCostly after `most_steps`. `check` is called between steps and may raise to stop the
+    search.
     """
     matcher = _Counting(most_steps, autojunk=autojunk, check=check)
     return [_nearest(explanation, units, matcher) for explanation in explanations]
@@ -147,13 +147,14 @@ def _nearest(explanation: str, units: Sequence[str], matcher: _Counting) -> Alig
 
 
 def levenshtein(a: str, b: str) -> float:
-    """Return 1 - edit distance / length of the longer text, in characters (Eq. 8)."""
+    """Return the similarity of two texts by edit distance, in [0, 1]: 1 - distance / length of the
+    longer text, in characters."""
     return float(Levenshtein.normalized_similarity(a, b))
 
 
 def jaccard(a: Sequence[str], b: Sequence[str], n: int) -> float | None:
-    """Return the number of shared n-grams over all n-grams, of words or tags (Eqs. 5 and 6). Return
-    None if neither text has an n-gram."""
+    """Return the share of n-grams (of words or tags) that both texts have, in [0, 1]. Return None
+    if neither text has an n-gram."""
     grams_a, grams_b = _ngrams(a, n), _ngrams(b, n)
     union = grams_a | grams_b
     return len(grams_a & grams_b) / len(union) if union else None
@@ -165,21 +166,21 @@ def _ngrams(tokens: Sequence[str], n: int) -> set[tuple[str, ...]]:
 
 def euclidean(cosine: float) -> float:
     """Return 1 / (1 + d), in [0, 1], where d is the distance of two unit-length embeddings with
-    this cosine. The paper does not define its "Euc."; this is our reading."""
+    this cosine. It is our reading of the paper's undefined "Euc."."""
     return float(1 / (1 + np.sqrt(max(0.0, 2 - 2 * cosine))))
 
 
 def best_matches(similarities: Floats) -> NDArray[np.intp]:
-    """Return for each row the column of its highest similarity, the first among equals (Eq. 10)."""
+    """Return the column with the highest similarity in each row. On a tie the first column wins."""
     return np.asarray(np.argmax(similarities, axis=1))
 
 
 def set_score(similarities: Floats) -> float:
-    """Return the score of Eq. 11 for one label and stance.
+    """Return how well explanations (rows) match human ones (columns), for one label and stance (Eq.
+    11 of the CoT2EL paper).
 
-    The rows are E explanations, the columns H human ones. The score is the mean over rows of the
-    highest similarity. It is 1 if both sets are empty and 0 if one is. Like precision, it does not
-    penalise extra columns. The transposed matrix gives the other direction.
+    The score is the mean over rows of the highest similarity. It is 1 if both sets are empty and 0
+    if one is. Extra columns are not penalised. The transposed matrix gives the other direction.
     """
     rows, columns = similarities.shape
     if rows == 0 or columns == 0:
@@ -188,7 +189,7 @@ def set_score(similarities: Floats) -> float:
 
 
 def instance_score(set_scores: Sequence[float]) -> float:
-    """Return the mean over labels and stances (Eq. 12)."""
+    """Return the score of an item: the mean over labels and stances."""
     return float(np.mean(set_scores))
 
 

@@ -1,5 +1,5 @@
-"""CoT2EL reasons, parses and structures, then replaces each explanation with a unit of the
-reasoning. Source: Chen et al., EMNLP 2025, section 4."""
+"""The CoT2EL metric: extracts explanations from a chain of thought, and replaces each with the
+passage that it resembles most. Source: Chen et al., EMNLP 2025, section 4."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PROMPTED = ("en",)  # language of the prompts
 
 
 class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]):
-    """Which sentences of the reasoning speak for and against each option?"""
+    """Measures which sentences of the reasoning speak for and against each option."""
 
     contract = CONTRACT
     variants = VARIANTS
@@ -133,7 +133,7 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
         )
 
     def in_force(self, request: Cot2elRequest, collected: Cot2elCollected) -> Mapping[str, Any]:
-        """Return the units, the language, and a model's settings, including defaults."""
+        """Return the settings that applied, including defaults: units, language and model."""
         refinement = collected.refinement
         writing = None if request.model is None else (request.writing or Cot2elWriting())
         return {

@@ -1,6 +1,6 @@
-"""Drafts from a language model, and comparisons by inference models, similarity models and a
-tagger. All requests share one call per similarity model and one per inference model. `stages` calls
-the language model. Part-of-speech tags need an English spaCy model, which is optional."""
+"""Calls the models of CoT2EL: inference models, similarity models and a tagger. All requests share
+one call per model. `stages` calls the language model. Part-of-speech tags need an English spaCy
+model, which is optional."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ Texts = tuple[str, str]
 def refine_drafts(
     aligned: Sequence[AlignedReasoning], requests: Sequence[Cot2elRequest]
 ) -> list[RefinedReasoning]:
-    """Check the polarity of every draft, with one call per inference model for all requests."""
+    """Check that every unit says the same as its explanation. Makes one call per inference model
+    for all requests."""
     polarities = [
         in_force(request, draft) for request, draft in zip(requests, aligned, strict=True)
     ]
@@ -68,8 +69,8 @@ def refine_drafts(
 
 
 def in_force(request: Cot2elRequest, aligned: AlignedReasoning) -> Polarity:
-    """Return the polarity check that applies: the request's, or `cues` if `nli` has no model for
-    the language."""
+    """Return the polarity check to use: the request's, or `cues` if `nli` has no model for the
+    language."""
     polarity = request.polarity or VARIANTS[request.variant].polarity
     if polarity != "nli":
         return polarity
@@ -149,7 +150,7 @@ PREFERRED = ("en_core_web_md", "en_core_web_sm")  # the paper's model first
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cot2elCollected(Collected):
-    """One request's draft, its refinement, and the similarities to human pairs."""
+    """The explanations extracted for one request, and their similarities to human ones."""
 
     draft: ReasoningDraft
     refinement: RefinedReasoning
@@ -158,7 +159,8 @@ class Cot2elCollected(Collected):
 
 
 def draft_and_compare(requests: Sequence[Cot2elRequest]) -> list[Cot2elCollected]:
-    """Draft, refine and compare every request."""
+    """Extract the explanations of every request, align them with units of the reasoning, and
+    compare them with human ones."""
     drafted = write_drafts(requests)
     refinements = refine_drafts([align_draft(draft) for draft in drafted], requests)
     cosines = _cosine_similarity(requests, refinements)

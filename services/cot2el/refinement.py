@@ -1,13 +1,10 @@
 """Discourse-guided refinement: every explanation is replaced with the most similar unit of the
 reasoning.
 
-Source: Chen et al., EMNLP 2025, Eqs. 3-4. Pure functions. There are two controls: the explanations
-with shuffled words, and explanations of other items.
-
-String similarity misses a "not", so polarity is checked separately. With `nli`, an inference model
-reads the unit as premise and the explanation as hypothesis. With `cues`, both texts must have an
-even number of negations, or both an odd number. The lists of cues ignore scope and irony. Small
-inference models miss texts that differ only in a negation, so `nli` uses cues for these.
+Two controls represent chance: the explanations with shuffled words, and explanations of other
+items. String similarity misses a "not", so polarity is checked separately. `nli` asks an inference
+model if the unit contradicts the explanation. `cues` requires an even number of negations in both
+texts, or an odd number in both. Pure functions. Source: Chen et al., EMNLP 2025, Eqs. 3-4.
 """
 
 from __future__ import annotations
@@ -66,13 +63,13 @@ ReadPolarity = Callable[
 
 
 def without_polarity(unit: str, explanation: str) -> PolarityReading | None:
-    """Skip the check, as the paper and the released code do."""
+    """Skip the check of polarity, as the paper and the released code do."""
     return None
 
 
 def by_cues(language: Language) -> ReadPolarity:
-    """Return a check that compares if both texts have an even, or both an odd, number of
-    negations."""
+    """Return a check that counts negations. Both texts must have an even number of them, or both an
+    odd number."""
 
     def read(unit: str, explanation: str) -> PolarityReading:
         same = negations(unit, language) % 2 == negations(explanation, language) % 2
@@ -92,7 +89,7 @@ def is_negated_copy(unit: str, explanation: str, language: Language) -> bool:
 
 
 def by_probability(contradiction: float) -> PolarityReading:
-    """Return the polarity for the probability, in [0, 1], that the unit contradicts the
+    """Return the result of the polarity check, from the probability that the unit contradicts the
     explanation."""
     dropped = contradiction >= CONTRADICTED
     return PolarityReading("contradicted" if dropped else "kept", contradiction)
@@ -103,7 +100,7 @@ RULED: tuple[Language, ...] = get_args(Language)
 
 
 def align_draft(draft: ReasoningDraft) -> AlignedReasoning:
-    """Align the draft's pairs and its controls with the units of the reasoning."""
+    """Find the most similar unit of the reasoning for each explanation and each control text."""
     request, text = draft.request, draft.reasoning or ""
     language = segmented_as(request, text)
     rule = rule_of(request)
@@ -142,8 +139,8 @@ def align_draft(draft: ReasoningDraft) -> AlignedReasoning:
 def word_permutations(
     request: Cot2elRequest, reasoning: str, explanations: Sequence[str]
 ) -> list[str]:
-    """Return the explanations with their words in random order. All explanations of one draw come
-    before the next draw."""
+    """Return the explanations with their words in random order, all of one draw before the next
+    draw."""
     count = request.control_draws
     if VARIANTS[request.variant].matched_control:
         draws = [generator(request.seed, "shuffle", reasoning, index) for index in range(count)]
@@ -154,8 +151,8 @@ def word_permutations(
 
 
 def other_items(request: Cot2elRequest, reasoning: str, explanations: Sequence[str]) -> list[str]:
-    """Return explanations of other items, as many per draw as there are explanations. Return an
-    empty list if the variant has no such control."""
+    """Return random explanations of other items, as many per draw as there are explanations. The
+    list is empty if the variant does not use them."""
     pool = [text for text in request.control_pool or load_pool() if text not in set(explanations)]
     if not pool or not VARIANTS[request.variant].matched_control:
         return []
@@ -172,7 +169,7 @@ def load_pool() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class AlignmentBaseline:
-    """Texts that represent chance, and the units that they were aligned with."""
+    """Texts that represent chance, and the units of the reasoning that resemble them most."""
 
     draws: int
     texts: tuple[str, ...]
@@ -181,7 +178,7 @@ class AlignmentBaseline:
 
 @dataclass(frozen=True)
 class AlignedReasoning:
-    """One draft, aligned with units, before polarity is checked."""
+    """Extracted explanations with the units that resemble them, before polarity is checked."""
 
     text: str  # the reasoning; "" without one
     language: Language
@@ -194,8 +191,8 @@ class AlignedReasoning:
     others: AlignmentBaseline | None
 
     def matching_pairs(self) -> list[tuple[str, str]]:
-        """Return a (unit, explanation) tuple for each pair above the threshold, including
-        controls."""
+        """Return (unit, explanation) tuples with a similarity above the threshold, including those
+        of control texts."""
         groups = [(tuple(pair.explanation for pair in self.pairs), self.alignments)]
         groups += [(row.texts, row.alignments) for row in (self.shuffled, self.others) if row]
         return [
@@ -210,7 +207,8 @@ class AlignedReasoning:
         return self.text[unit.start : unit.end]
 
     def refine(self, read: ReadPolarity, polarity: Polarity = "none") -> RefinedReasoning:
-        """Check the polarity of every pair with `read`. `polarity` is the name of this check."""
+        """Check with `read` that each unit says the same as its explanation. `polarity` is the name
+        of this check."""
         return RefinedReasoning(
             text=self.text,
             language=self.language,
@@ -271,12 +269,12 @@ class RefinedReasoning:
 
     @property
     def parsed(self) -> tuple[Explanation, ...]:
-        """Return the explanations of the parse (the set EL in the paper)."""
+        """Return the explanations that the model listed (the set EL in the paper)."""
         return tuple(row.pair for row in self.refined)
 
     @property
     def aligned(self) -> tuple[tuple[RefinedExplanation, Unit], ...]:
-        """Return each explanation that passed the filter, with its unit."""
+        """Return each accepted explanation, with the unit that replaces it."""
         return tuple(
             (row, self.units[row.alignment.unit])
             for row in self.refined
@@ -285,7 +283,7 @@ class RefinedReasoning:
 
     @property
     def filtered(self) -> tuple[Explanation, ...]:
-        """Return the explanations that passed the filter (the set EL filtered in the paper)."""
+        """Return the accepted explanations (the filtered set EL in the paper)."""
         return tuple(
             row.pair.model_copy(update={"explanation": self.text[unit.start : unit.end]})
             for row, unit in self.aligned
@@ -322,7 +320,7 @@ class RefinedExplanation:
 
 @dataclass(frozen=True)
 class RandomBaseline:
-    """The result of a control: the same numbers as for the explanations."""
+    """The result for texts that represent chance, with the same numbers as for the explanations."""
 
     draws: int
     faithfulness: float  # share kept, [0, 1]
@@ -355,7 +353,8 @@ def align_texts(
 
 
 def rule_of(request: Cot2elRequest) -> RefinementRule:
-    """Return the request's rule for accepting alignments, with the variant's defaults."""
+    """Return the rule for which explanations count as found in the reasoning, with the variant's
+    defaults."""
     variant = VARIANTS[request.variant]
     least = variant.min_similarity if request.min_similarity is None else request.min_similarity
     steps = MOST_STEPS // (1 + 2 * request.control_draws)

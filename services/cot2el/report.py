@@ -1,5 +1,5 @@
-"""The report of CoT2EL. Part of the contract: imports only pydantic. Source: Chen et al., EMNLP
-2025, section 4, Appendix C, Tables 3 and 8."""
+"""The result types of CoT2EL. Imports only pydantic. Source: Chen et al., EMNLP 2025, section 4,
+Appendix C, Tables 3 and 8."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Cot2elRefinedPair(Evidence):
 
 
 class Cot2elDropped(Message):
-    """An explanation without a similar unit in the reasoning, or whose unit says the opposite."""
+    """A dropped explanation: no unit is similar, or the unit says the opposite."""
 
     explanation: str
     label: Key
@@ -56,7 +56,7 @@ class Cot2elDropped(Message):
 
 
 class Cot2elUnplaced(Message):
-    """A part of the structured parse that matches no option."""
+    """Statements under a key that matches no option."""
 
     key: str
     statements: int
@@ -71,7 +71,7 @@ class Cot2elListedPair(Message):
 
 
 class Cot2elSets(Message):
-    """The paper's ablation sets, each in the form that a judge takes (`hlv`, `explanations`)."""
+    """The paper's ablation sets, in the form of the field `explanations` of `hlv`."""
 
     el: tuple[Cot2elListedPair, ...] = Field(description="EL: as parsed")
     el_sup: tuple[Cot2elListedPair, ...] = Field(description="EL-sup: the supporting pairs of EL")
@@ -98,7 +98,7 @@ class Cot2elSimilarities(Message):
 
 
 class Cot2elAgreement(Message):
-    """Agreement by Eq. 12 in both directions."""
+    """Agreement in both directions."""
 
     precision: Share = Field(
         description="Eqs. 9-12 as printed: the parse's explanations among the human ones"
@@ -144,7 +144,7 @@ class Cot2elComponents(Message):
 
 
 class Cot2elOtherItems(Message):
-    """The chance level: explanations of other items, aligned alike."""
+    """The chance level, from explanations of other items."""
 
     draws: int
     faithfulness: Share
@@ -152,7 +152,7 @@ class Cot2elOtherItems(Message):
 
 
 class Cot2elShuffledWords(Message):
-    """The chance level: the same explanations with shuffled words, aligned alike."""
+    """The chance level, from the same explanations with shuffled words."""
 
     draws: int
     faithfulness: Share
@@ -192,7 +192,7 @@ class Cot2elValidated(Message):
 
 
 class Cot2elExplanationCounts(Message):
-    """Counts of explanations over all parses. An item's repeats count once."""
+    """Counts of parsed explanations. An item's repeats count once."""
 
     kept: Count = Field(description="aligned with a unit of the reasoning")
     contradicted: Count = Field(description="dropped: a unit resembles it and says the opposite")
@@ -200,7 +200,7 @@ class Cot2elExplanationCounts(Message):
 
 
 class Cot2elOptionCounts(Message):
-    """Counts of options, by their explanations in the filtered set EL."""
+    """Counts of options, by their explanations after filtering."""
 
     supported: Count = Field(description="options with a supporting explanation")
     opposed: Count = Field(description="options with opposing explanations only")
@@ -209,7 +209,7 @@ class Cot2elOptionCounts(Message):
 
 
 class Cot2elBatchReport(BatchReport):
-    """Faithfulness of parses, agreement with annotators."""
+    """Faithfulness, and agreement with annotators."""
 
     statuses: dict[str, int] = Field(description="results by `status`")
     explanations: Cot2elExplanationCounts | None = Field(

@@ -1,13 +1,9 @@
-"""Discourse units of a chain of thought, each with its offsets, found by rules.
+"""Finds the discourse units of a chain of thought by rules, each with its offsets.
 
-Source: Chen et al., EMNLP 2025, Eq. 3: U = DSeg1(CoT) ∪ DSeg2(CoT). The paper uses a trained
-segmenter; the rules are ours. DSeg1 finds clauses, close to the elementary discourse units of
-Rhetorical Structure Theory. English is split by rules over words, other languages only at strong
-punctuation. DSeg2 finds units that begin with a discourse connective, as in the Penn Discourse
-Treebank, in English only.
-
-Deviates: U also has sentences, since the prompt asks for sentences (`granularity` "edu" leaves them
-out).
+U = DSeg1(CoT) ∪ DSeg2(CoT) (Eq. 3). DSeg1 finds clauses, in English by rules over words, in other
+languages only at strong punctuation. DSeg2 finds units that begin with a discourse connective, in
+English only. Source: Chen et al., EMNLP 2025, who use a trained segmenter. Deviates: U also has
+sentences, since the prompt asks for sentences (`granularity` "edu" leaves them out).
 """
 
 from __future__ import annotations
@@ -39,8 +35,8 @@ class Unit:
 
 
 def segment(text: str, language: Language, granularity: Granularity = "both") -> list[Unit]:
-    """Return the units in document order, by start and then by end, without duplicate spans.
-    Together they contain every character that is not white space."""
+    """Split a text into discourse units, sorted by start and then by end. Together they contain
+    every character that is not white space. No two have the same span."""
     return merge_units(_spans(text, language, granularity))
 
 
@@ -58,7 +54,7 @@ def _spans(
 
 
 def merge_units(spans: Iterable[tuple[Span, UnitSource]]) -> list[Unit]:
-    """Return each distinct span with all its sources."""
+    """Merge equal spans. Each keeps the names of all rules that found it."""
     sources: dict[Span, list[UnitSource]] = {}
     for span, source in spans:
         names = sources.setdefault(span, [])
@@ -228,13 +224,9 @@ def _words(text: str, span: Span) -> int:
 
 
 def verb_end(text: str, start: int) -> int | None:
-    """Return the end of a verb that follows one to five words after `start`, or None.
-
-    The search takes linear time. A backtracking regular expression would not: apostrophes and
-    hyphens can be letters or separators, so it would try every way to divide a run of dashes. A
-    state is a position in the pattern and one in the text. Each state is visited once, in the order
-    of backtracking.
-    """
+    """Return the end of a verb that follows one to five words after `start`, or None. The search
+    takes linear time: it visits each pair of a pattern position and a text position once. A
+    backtracking regular expression would try every way to divide a run of dashes."""
     phrase = PHRASE.match(text, start)
     if phrase:
         return phrase.end()
@@ -309,8 +301,8 @@ LATIN = re.compile(r"[A-Za-z]")
 
 def detect_language(text: str) -> Language:
     """Return the language with the most letters. A syllable or ideograph counts as three letters.
-    Chinese characters in a text with kana count as Japanese. All other languages use the rules for
-    English."""
+    Chinese characters in a text with kana count as Japanese. All other languages count as English.
+    """
     counts = {language: 3 * len(letters.findall(text)) for language, letters in LETTERS}
     if counts["ja"]:
         counts["ja"] += counts.pop("zh")
@@ -342,9 +334,8 @@ def split_at(text: str, span: Span, cuts: Iterable[int]) -> list[Span]:
 
 
 def split_until_stable(text: str, span: Span, cut: Callable[[str], list[Span]]) -> list[Span]:
-    """Apply `cut` to each piece again until no piece changes. Return the pieces in order. After
-    `MOST_CUTS` cuts a piece stays as it is, because a row of punctuation marks may shrink a little
-    with each cut."""
+    """Apply `cut` to each piece again until no piece changes, at most `MOST_CUTS` times. Return the
+    pieces in order."""
     pending, spans = [(span, 0)], list[Span]()
     while pending:
         (start, end), cuts = pending.pop()

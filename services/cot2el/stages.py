@@ -1,9 +1,6 @@
-"""Stages 1 to 3: reasoning, parse and structure, from a language model or from the request.
-
-Source: Chen et al., EMNLP 2025, section 4.1, Tables 6 and 7. The prompts ask for statements on both
-sides of an option. A model that is asked only for support also lists opposing statements (footnote
-6). Footnote 7 mentions a normalisation of keys without describing it, so our rules are our own.
-"""
+"""The three stages of extraction: reasoning, parse and structure, from a language model or from the
+request. The prompts ask for statements on both sides of an option. The rules that normalise keys
+are our own (footnote 7). Source: Chen et al., EMNLP 2025, section 4.1, Tables 6 and 7."""
 
 from __future__ import annotations
 
@@ -58,7 +55,7 @@ Status = Literal["ok", "no_reasoning", "parse_failed"]
 
 @dataclass(frozen=True)
 class ReasoningDraft:
-    """The state of a request between stages."""
+    """The state of a request between the three stages of extraction."""
 
     position: int  # in the batch
     request: Cot2elRequest
@@ -81,8 +78,8 @@ class ReasoningDraft:
 
 
 def write_drafts(requests: Sequence[Cot2elRequest]) -> list[ReasoningDraft]:
-    """Return a draft with reasoning and pairs for every request. A stage that fails sets the
-    draft's `status`."""
+    """Return the reasoning and the extracted explanations for every request. A stage that fails
+    sets `status`."""
     drafts = [
         ReasoningDraft(
             position,
@@ -109,7 +106,7 @@ def write_drafts(requests: Sequence[Cot2elRequest]) -> list[ReasoningDraft]:
 
 
 def split_reasoning(text: str) -> tuple[str | None, str]:
-    """Return the reasoning, or None, and the answer of a model's text. The opening tag may be
+    """Split a model's text into its reasoning, or None, and its answer. The opening tag may be
     missing, because some chat templates write it in the prompt. If the reasoning was cut off, the
     answer is empty."""
     before, closed, after = text.partition(CLOSE)
@@ -229,7 +226,7 @@ SCHEMA = TypeAdapter(Annotated[dict[Statement, Sides], Field(min_length=1, max_l
 
 @dataclass(frozen=True)
 class StructuredParse:
-    """The explanations in a structured parse, and the keys that match no option."""
+    """The explanations in a parsed answer, and the keys that match no option."""
 
     pairs: tuple[Explanation, ...]
     unplaced: tuple[tuple[str, int], ...]  # key, number of statements
@@ -253,7 +250,7 @@ def first_valid_json(raw: str) -> dict[str, Sides] | None:
 
 
 def pairs_of(sides: dict[str, Sides], options: Sequence[Option]) -> StructuredParse:
-    """Return the pairs in the order of `options`; for each option, support comes before
+    """Return the explanations in the order of `options`. For each option, support comes before
     opposition."""
     sides_by_option: dict[str, list[Sides]] = {option.key: [] for option in options}
     unplaced = []
@@ -275,9 +272,9 @@ def pairs_of(sides: dict[str, Sides], options: Sequence[Option]) -> StructuredPa
 
 
 def label_of(name: str, options: Sequence[Option]) -> str | None:
-    """Return the option that a key of the parse refers to, or None if no option or several match.
-    The attempts, in order: an equal key or text, a leading letter ("Option A: ..."), and a text
-    that occurs as whole words."""
+    """Return the option that a key of the parsed answer refers to, or None if no option or several
+    match. A key matches by equal key or text, else by a leading letter ("Option A: ..."), else by a
+    text that occurs as whole words."""
     folded = name.strip().casefold()
     for option in options:
         if folded in (option.key.casefold(), option.text.casefold()):
@@ -308,15 +305,15 @@ def unique_pairs(pairs: Sequence[Explanation]) -> tuple[Explanation, ...]:
 
 
 def reasoning_prompt(request: Cot2elRequest) -> Prompt:
-    """Return the prompt of stage 1 (Table 6), which asks for an option. The model's reasoning
-    before its answer is kept."""
+    """Return the prompt that asks for an option (Table 6 of the CoT2EL paper). The model's
+    reasoning before its answer is kept."""
     return Prompt(turns=(_turn("user", choose(request.question, request.options)),))
 
 
 def parse_prompt(request: Cot2elRequest, reasoning: str, answer: str | None) -> Prompt:
-    """Return the prompt of stage 2 (Table 7): which sentences support and oppose each option?
-    Without an answer, both questions form one turn, since many chat templates require alternating
-    turns."""
+    """Return the prompt that asks which sentences support and oppose each option (Table 7 of the
+    CoT2EL paper). Without an answer, both questions form one turn, since many chat templates
+    require alternating turns."""
     question = choose(request.question, request.options)
     instruction = PARSE.replace("{reasoning}", reasoning)
     if answer is None:
@@ -326,7 +323,8 @@ def parse_prompt(request: Cot2elRequest, reasoning: str, answer: str | None) -> 
 
 
 def structure_prompt(parsed: str) -> Prompt:
-    """Return the prompt of stage 3 (Table 7), which asks for the parse as JSON."""
+    """Return the prompt that asks for the parsed explanations as JSON (Table 7 of the CoT2EL
+    paper)."""
     return Prompt(turns=(_turn("system", STRUCTURE), _turn("user", parsed)))
 
 

@@ -1,4 +1,4 @@
-"""The verdict on a CoT2EL report, which compares it with shuffled words."""
+"""The verdict on a CoT2EL report. Explanations with shuffled words represent chance."""
 
 from __future__ import annotations
 

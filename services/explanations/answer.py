@@ -1,9 +1,6 @@
-"""The answer in a model's output, without its reasoning and without any continuation.
-
-Each family of reasoning models marks its chain of thought differently. Small models often continue
-after their answer, with the prompt and another text or with another turn. Runs in linear time.
-Source: specs "models" §5.1; the marks come from the models' templates.
-"""
+"""Finds the answer in a model's output, without its reasoning and without any continuation. Small
+models often continue after their answer with another text or turn. Runs in linear time. Source:
+specs "models" §5.1; the marks of reasoning come from the models' templates."""
 
 from __future__ import annotations
 
@@ -130,9 +127,9 @@ def answer_of(completion: Completion) -> Answer:
 
 
 def _reasoning(text: str) -> tuple[int, str | None, bool]:
-    """Return the start of the answer, the reasoning before it, and True if the reasoning ends. A
-    chat template may write the opening mark, so that the text has only the closing one. Reasoning
-    after the answer is ignored."""
+    """Return the start of the answer, the reasoning before it, and True if the reasoning ends. The
+    opening mark may be missing, because a chat template wrote it. Reasoning after the answer is
+    ignored."""
     if explains := _EXPLAINS.match(text):
         return explains.end(), explains["thought"].strip(), True
     is_opened = _OPENS.match(text) is not None
@@ -148,12 +145,11 @@ def _reasoning(text: str) -> tuple[int, str | None, bool]:
 
 
 def own_length(text: str, template: str, inputs: Iterable[str]) -> int:
-    """Return the length of the answer in characters, up to where the model continues with another
-    question.
+    """Return the length of the answer in characters, without a continuation that the model invents.
 
-    The continuation begins with a header of the prompt. Between two decisions it may begin with any
-    header of a text. `template` is the prompt, whose headers ("### Text:") small models repeat.
-    `inputs` are the texts after these headers, which an answer may repeat at its start.
+    Small models often repeat a header of the prompt ("### Text:") and continue with another
+    question. `template` is the prompt with these headers. `inputs` are the texts after them, which
+    an answer may repeat at its start.
     """
     headers = _headers(template)
     shown = [" ".join(text.split()).casefold()[:LONGEST_HEADER] for text in inputs]

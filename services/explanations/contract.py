@@ -1,5 +1,5 @@
-"""Explain and score: a model decides about a text and explains why, and metrics score that
-explanation in the same job. Source: specs "models" §7. See docs/methods/explanations.md."""
+"""Explain and score: a model decides about a text and explains why, and metrics score its
+explanation. Source: specs "models" §7. See docs/methods/explanations.md."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class ExplanationsRequest(JobRequest):
 
     @property
     def inputs(self) -> dict[str, str]:
-        """A mapping from each placeholder to its text, for the inputs of the request."""
+        """The texts of the request by placeholder."""
         return given_inputs(self)
 
     @property
@@ -176,12 +176,12 @@ class ExplanationsRequest(JobRequest):
 
     @property
     def parameters(self) -> dict[str, Parameters]:
-        """A mapping from each metric to its parameters, in order."""
+        """The parameters of each metric by name, in order."""
         return self.score if isinstance(self.score, dict) else {name: {} for name in self.score}
 
     @property
     def common(self) -> dict[str, Any]:
-        """The parameters that every metric with such fields gets."""
+        """The parameters that metrics share, such as the seed."""
         language = {} if self.language == "auto" else {"language": self.language}
         return {"seed": self.seed, **language}
 
@@ -210,7 +210,7 @@ class ExplanationsRequest(JobRequest):
 
     def jobs(self) -> Iterator[Self]:
         """Yield one request per job, in the order of items. The draws of an item have the seeds
-        seed, seed + 1, and so on. Raises ValidationError, whose paths point into this request."""
+        seed, seed + 1, and so on. Raises ValidationError."""
         for number, item in enumerate(self.items or (None,)):
             first = self._job(number, item)
             for draw in range(self.draws):

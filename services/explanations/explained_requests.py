@@ -1,6 +1,5 @@
 """Converts a metric's request that has `explain` into a request to `/v1/explanations` with that one
-metric. The converted request is validated, priced and prompted in the same way. Errors point to the
-fields of the metric's request. Source: specs "models" §7."""
+metric. Errors point to the fields of the metric's request. Source: specs "models" §7."""
 
 from __future__ import annotations
 
@@ -43,8 +42,8 @@ def is_explained(request: JobRequest) -> TypeGuard[ExplainableRequest]:
 def as_checked(
     contract: ServiceContract, request: JobRequest
 ) -> Iterator[tuple[ServiceContract, JobRequest]]:
-    """Yield the service and request whose model, abilities and work this block should check. The
-    checks happen before a job is accepted. Raises BadInput."""
+    """Yield the service and request to check before a job is accepted. For a request with `explain`
+    they are those of `/v1/explanations`. Raises BadInput."""
     if contract.several is not None and contract.several(request):
         raise BadInput(ONE_JOB, pointer="")
     if not isinstance(contract, MetricContract) or not is_explained(request):
@@ -71,8 +70,8 @@ def pointing_to_own(contract: MetricContract, request: ExplainableRequest) -> It
 def explanations_request(
     contract: MetricContract, request: ExplainableRequest
 ) -> ExplanationsRequest:
-    """Return the request to `/v1/explanations`. Raises BadInput, whose pointer refers to that
-    request."""
+    """Convert a metric's request into one to `/v1/explanations`. Raises BadInput, with a pointer
+    into the new request."""
     explain = request.explain if isinstance(request.explain, Explain) else Explain()
     if (model := explain.model or request.model) is None:
         raise BadInput("`explain` needs a `model`, which decides and explains", pointer="/model")

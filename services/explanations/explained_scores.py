@@ -1,6 +1,5 @@
-"""Explanation and score in one job of a metric, for a request with `explain`. The metric's worker
-generates, commits and reads the answer as in `service`. Without an answer the report has no score
-and gives the reason."""
+"""Scores requests with `explain`: one job asks a model for an explanation and scores it. Without an
+answer the report has no score and gives the reason."""
 
 from __future__ import annotations
 

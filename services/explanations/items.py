@@ -76,8 +76,8 @@ class ExplanationsItem(Message):
 def fault_of_item(
     number: int, item: ExplanationsItem | None, path: Place, message: str
 ) -> tuple[Place, str]:
-    """Map a validation error of one job's request to the request that creates several jobs. For a
-    field shared by all items the error still names the item, since other items may be valid."""
+    """Make a validation error of one job point into the request that creates several jobs. It names
+    the item, even for a field that all items share."""
     if item is None:
         return path, message
     if not path or path[0] in ExplanationsItem.model_fields:

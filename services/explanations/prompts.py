@@ -1,9 +1,6 @@
-"""Prompts that make a model decide and explain, from versioned files or from requests.
-
-A prompt is a file `prompts/NAME.vVERSION.toml`. Each change is a new version, and old versions
-remain. Values from a request are inserted once; placeholders inside them are not expanded. Source:
-specs "models" §7.
-"""
+"""Prompts that make a model decide and explain, from versioned files or from requests. A prompt is
+a file `prompts/NAME.vVERSION.toml`. Each change is a new version, and old versions remain.
+Placeholders inside a request's texts are not expanded. Source: specs "models" §7."""
 
 from __future__ import annotations
 
@@ -79,9 +76,8 @@ class ElicitationPrompt(ExplanationsOwnPrompt):
         }
 
     def longest(self, values: Mapping[str, str], style: Style) -> int:
-        """Return the length of the longest turn in characters. For the style `raw`, return the
-        length of all turns as one text. Braces count twice, since they are escaped in the filled
-        template."""
+        """Return the length of the longest turn in characters, or of all turns together for the
+        style `raw`. Braces count twice, since they are escaped in the filled template."""
         sizes = {name: len(escape_template(value)) for name, value in values.items()}
         turns = [
             sum(

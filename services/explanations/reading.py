@@ -1,9 +1,9 @@
-"""Outcomes of an answer: a decision, a refusal, or unreadable.
+"""Finds the outcome of a model's answer: a decision, a refusal, or unreadable.
 
-Only the answer is read, without reasoning and continuation (`answer`). A decision stated as data is
-parsed exactly. Prose is read by the metric that the prompt names, with the trained reader. In an
-answer that is cut off, only data counts, since its prose might still change direction. Source:
-specs "models" §5.1, §7; the answers of guards: §3.1.
+A decision in a fixed format is parsed exactly. Prose is read by the trained reader, a small text
+classifier, as the metric of the prompt demands. If an answer is cut off, only the fixed format
+counts, since prose might still change direction. Source: specs "models" §5.1, §7; the answers of
+guards: §3.1.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class AnswerOutcome:
 def read_answer(
     answer: Answer, prompt: ElicitationPrompt, prose: Prose, target_label: str | None = None
 ) -> AnswerOutcome:
-    """Read the decision of an answer. Raises Unavailable if the trained reader is not available.
-    `prose` reads the decision if the answer does not state it as data. `target_label` is the label
-    that the request names."""
+    """Find the decision or refusal in an answer. `prose` reads a decision that has no fixed format.
+    `target_label` is the label that the request names. Raises Unavailable if the trained text
+    classifier is not available."""
     text = answer.own_text
     if answer.cut:
         detail = "the model's tokens were used up by its reasoning: allow more"
@@ -77,7 +77,7 @@ def read_answer(
 def read_decision(
     text: str, prompt: ElicitationPrompt, prose: Prose, *, breaks_off: bool = False
 ) -> StatedDecision | None:
-    """Return the decision that the answer states as data, or else the one in its prose."""
+    """Return the decision in an answer, or None. `prose` reads answers without a fixed format."""
     normalized = normalize(text)
     is_hate = decides_if_hateful(prompt)
     if is_hate and (guard := _GUARD.match(normalized.text)) is not None:
@@ -153,7 +153,8 @@ _ASKS_OTHERWISE = re.compile(
 
 
 def is_asked_if_hateful(prompt: str) -> bool:
-    """True if the prompt has exactly one question, such as "Is this post hateful?"."""
+    """True if the prompt's only question asks whether a text is hateful, such as "Is this post
+    hateful?"."""
     questions: list[str] = _QUESTION.findall(prompt)
     return (
         len(questions) == 1

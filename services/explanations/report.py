@@ -18,7 +18,7 @@ UnscoredCode = Literal["refused", "unparsable", "unfit"]
 
 
 class ExplanationsUnscored(Message):
-    """A metric of the request that did not score."""
+    """A requested metric that gave no score."""
 
     metric: Annotated[str, Word]
     code: UnscoredCode = Field(description="`unfit`: the metric cannot take such an answer")
@@ -94,8 +94,7 @@ class ExplanationsResult(Message):
 
 
 def answers() -> Any:
-    """Return the type of a result in the API description, with `metric` as the discriminator of
-    scores."""
+    """Return the result type for the API description. `metric` tells the types of scores apart."""
     kinds: tuple[Any, ...] = tuple(
         result_type(metric.report, metric.name)
         for metric in metrics().values()

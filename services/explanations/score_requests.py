@@ -1,6 +1,6 @@
-"""Converts an elicited explanation into requests to the metrics that score it. Each metric defines
+"""Converts a model's explanation into requests to the metrics that score it. Each metric defines
 which of its fields come from the explanation (`MetricContract.elicited`). The caller's parameters
-add further fields but may not replace these."""
+may add fields but not replace these."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from shared.contracts.service import ElicitedExplanation, MetricContract
 
 
 def scoring_metric(name: str) -> MetricContract:
-    """Return the metric. Raises ValueError if it cannot score elicited explanations."""
+    """Return the metric of this name. Raises ValueError if it cannot score a model's
+    explanations."""
     scoring = {metric.name: metric for metric in metrics().values() if metric.elicited is not None}
     if name not in scoring:
         raise ValueError(
@@ -29,8 +30,8 @@ def score_request(
     parameters: Mapping[str, Any],
     common: Mapping[str, Any],
 ) -> ScoreRequest:
-    """Return the request as the metric's own route would accept it. Raises ValueError. `common` has
-    the seed and language; values in `parameters` override them."""
+    """Return a request to the metric. `common` has the seed and language; values in `parameters`
+    override them. Raises ValueError for an invalid request."""
     metric = scoring_metric(name)
     fields = metric.elicited(explanation) if metric.elicited else {}
     present = {key: value for key, value in fields.items() if value is not None}

@@ -1,11 +1,6 @@
-"""Explain and score: a model generates an answer, which the metrics of this process score.
-
-The answer is committed before any metric scores it. If a worker is lost, the next attempt takes the
-committed answer and does not call the model again.
-
-Metrics do not depend on this service. The registry returns them, and each is called as by its own
-route. Refusals and unreadable answers are not scored.
-"""
+"""Explain and score: a model generates an answer, which the metrics of this process score. The
+answer is stored before any metric scores it. If a worker is lost, the next attempt takes the stored
+answer and does not call the model again. Refusals and unreadable answers are not scored."""
 
 from __future__ import annotations
 
@@ -112,7 +107,7 @@ class ExplanationsService(ReportedService):
         return SOURCE
 
     def score(self, request: ExplanationsRequest) -> ExplanationsResult:
-        """Generate, commit and read the answer, then score it."""
+        """Generate and store an answer, find its decision, and score its explanation."""
         prompt, texts = request.full_prompt, list(request.inputs.values())
         requested = None if request.language == "auto" else request.language
         language = find_language(texts[0] if texts else "", requested).code

@@ -1,6 +1,6 @@
-"""The verdict on an elicited answer, without quotes of the text, and its columns in tables. An
-answer takes the verdict of the first metric that scored it. Without a score the verdict is "not
-tested", with the reason. The reason names the decision first."""
+"""The verdict on a model's answer, without quotes of the text, and its columns in tables. An answer
+takes the verdict of the first metric that scored it. Without a score the verdict is "not tested",
+with the reason."""
 
 from __future__ import annotations
 
@@ -48,13 +48,12 @@ def _sentence(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ExplanationsContract(ReportedContract):
-    """The contract of this service. Results list the metrics' scores in the order of the
-    request."""
+    """Declares the requests and results of this service. Results list the metrics' scores in the
+    order of the request."""
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """A mapping from each metric that can score answers to the JSON path of its score in a
-        result."""
+        """Return the JSON path of each metric's score in a result, by the name of the metric."""
         return {
             name: f'$.scores[*] ? (@.metric == "{name}").score'
             for name, metric in metrics().items()

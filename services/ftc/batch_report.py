@@ -1,13 +1,10 @@
 """FTC over many explanations: a row per label, with baselines, null distributions and the human
 ceiling.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, sections 3 and 6.4 with Eqs. 2 to 4. LAS, the
-leakage-adjusted simulatability: Hase et al. (2020) with `sim_experiments/compute_sim.py` of the
-released code. Pure functions of results.
-
-A mean of W alone is hard to interpret: always answering "entailment" scores 0.82 on normalised W,
-and embedded-nli with human explanations 0.74. The skill score is therefore (S - B) / (1 - B), for
-score S and baseline B: Murphy (1988), Monthly Weather Review 116.
+The skill is (S - B) / (1 - B), for score S and baseline B (Murphy 1988, Monthly Weather Review
+116), since always answering "entailment" already scores 0.82 on normalised W. Source: Sia et al.,
+AAAI 2023, arXiv:2205.12469, sections 3 and 6.4 with Eqs. 2 to 4. LAS, the leakage-adjusted
+simulatability: Hase et al. (2020) with `sim_experiments/compute_sim.py` of the released code.
 """
 
 from __future__ import annotations
@@ -76,7 +73,7 @@ INPUTS: tuple[Inputs, ...] = ("all", "hypothesis", "premise", "label", "another_
 
 
 def las_of(rows: Sequence[Row], over: Statistics) -> FtcLas | None:
-    """Return the leakage-adjusted simulatability, or None if no simulator predicted from the
+    """Return the leakage-adjusted simulatability (LAS), or None if no simulator predicted from the
     explanation alone."""
     simulations = [
         (row, simulated)
@@ -163,7 +160,8 @@ def _lra(
 
 
 def simulatability_of(rows: Sequence[Row]) -> tuple[FtcSimulatability, ...]:
-    """Return one row for each case and statistic with counterfactuals that people labelled."""
+    """Return tests of scores against people's labels of counterfactuals, one row for each case and
+    statistic."""
     tests = []
     for case, label, kind in CASES:
         voted = [
@@ -208,8 +206,8 @@ def _simulatability(
 
 
 def sensitivity_of(rows: Sequence[Row], over: Statistics) -> tuple[FtcInputScores, ...]:
-    """Return scores for each set of inputs. Differences from the full set pair results with the
-    same premise and hypothesis."""
+    """Return scores for each set of inputs from which explanations were generated. Differences from
+    the full set pair results with the same premise and hypothesis."""
     by_inputs = {
         inputs: [row for row in rows if row.request.study and row.request.study.inputs == inputs]
         for inputs in INPUTS
@@ -271,16 +269,13 @@ def las(sums: Floats) -> Floats:
     """Return the leakage-adjusted simulatability, of shape (R,) and in [-1, 1]. Higher means that
     explanations help the simulator more.
 
-    `sums` has shape (R, 4) and holds sums over results. A simulator's gain is 1[right | x, e] -
-    1[right | x], for input x and explanation e. An explanation leaks if it gives the label away.
-    The columns are: gains without leakage, gains with leakage, count without leakage, count with
-    leakage.
+    A simulator's gain is 1[right | x, e] - 1[right | x], for input x and explanation e. An
+    explanation leaks if it gives the label away. The value is the mean of the mean gains with and
+    without leakage, or one of them if the other group is empty.
 
-    The value is the mean of both groups' mean gains, or the mean gain of one group if the other is
-    empty.
-
-    Deviates: the paper prints 1/n_0 for both groups; the released code divides by each group's own
-    count.
+    `sums`, of shape (R, 4), holds sums over results: gains without leakage, gains with leakage,
+    count without leakage, count with leakage. Deviates: the paper prints 1/n_0 for both groups; the
+    released code divides by each group's own count.
     """
     gains, counts = sums[..., :2], sums[..., 2:]
     means = np.divide(gains, counts, out=np.zeros_like(gains), where=counts > 0)
@@ -288,22 +283,19 @@ def las(sums: Floats) -> Floats:
 
 
 def lra_literal(stable: Floats, gain: Floats) -> Floats:
-    """Return N values of 0 and 1 by Eq. 4 as printed: does 1[f(x) = f(x')] equal the simulator's
-    gain?
+    """Return N values of 0 and 1 by the label-rationale association as printed (Eq. 4 of the FTC
+    paper). The paper describes another test.
 
-    `stable` is 1 where the model's label survives the noise. `gain` is in {-1, 0, 1}. Both have
-    shape (N,).
-
-    A gain of -1 never matches, and a gain of 0 matches a changed label. This is not the test that
-    the paper describes.
+    The value is 1 if 1[f(x) = f(x')] equals the simulator's gain. `stable`, of shape (N,), is 1
+    where the model's label survives the noise. `gain`, of shape (N,), is in {-1, 0, 1}.
     """
     return np.asarray(stable == gain, dtype=np.float64)
 
 
 def lra_stability(stable: Floats, simulated_stable: Floats) -> Floats:
-    """Return N values of 0 and 1 by the test that the paper describes: 1 if label and explanation
-    are both stable or both unstable. `simulated_stable` is 1 where the simulator predicts the same
-    label from (x, e) and (x', e')."""
+    """Return N values of 0 and 1 by the label-rationale association that the FTC paper describes.
+    The value is 1 if label and explanation are both stable or both unstable under noise.
+    `simulated_stable` is 1 where the simulator predicts the same label from (x, e) and (x', e')."""
     return np.asarray(stable == simulated_stable, dtype=np.float64)
 
 
@@ -316,13 +308,12 @@ def majority(votes: Sequence[str]) -> str | None:
 
 
 def rank_sum(agreeing: Floats, disagreeing: Floats) -> tuple[float, float] | None:
-    """Return (rho, p). rho is U/(n m), in [0, 1], where 0.5 is chance. p is from the two-sided
-    Wilcoxon rank-sum test.
+    """Test if scores are higher where people agree with the model. Return (rho, p), or None if a
+    group is empty.
 
-    `agreeing` has the n scores where people agree with the model, `disagreeing` the m scores where
-    they do not.
-
-    Ties count half. The result is None if a group is empty. p is 1 if all scores are the same.
+    `agreeing` has the n scores where people agree, `disagreeing` the m scores where they do not.
+    rho is U/(n m), in [0, 1]; chance is 0.5, and ties count half. p is from the two-sided Wilcoxon
+    rank-sum test. It is 1 if all scores are the same.
     """
     if not agreeing.size or not disagreeing.size:
         return None
@@ -344,7 +335,8 @@ def scores_of(
     keys: Sequence[str],
     over: Statistics,
 ) -> FtcScores:
-    """Return the mean of each statistic. `keys` names the cluster of each value."""
+    """Return the mean of each statistic over `values`. `keys` names the text (cluster) that each
+    value belongs to."""
     means = {
         part: over.mean(f"{name} {part}", [getattr(v, part) for v in values], keys, BOUNDS[part])
         for part in STATISTICS
@@ -488,7 +480,8 @@ def _cases(rows: Sequence[Row], over: Statistics) -> Iterable[FtcCaseScores]:
 
 
 def case_scores(report: FtcResult, case: Case) -> list[FtcSatisfaction]:
-    """Return the result's scores for this case, or [] if it has none."""
+    """Return the result's scores for this case (a label or counterfactual), or [] if it has
+    none."""
     if " " in case:
         return [edited.satisfaction for edited in _of_kind(report, case)]
     return components([report]) if report.counterfactuals else []
@@ -559,7 +552,8 @@ NO_ROOM = "{name} scores {score:.3f} without the explanation: too high to measur
 
 
 def skills_of(rows: Sequence[Row], over: Statistics) -> Iterator[FtcSkill]:
-    """Yield the skill over all labels, weighted equally, and then the skill of each label."""
+    """Yield the skill, which is the gain over the best baseline: first over all labels, weighted
+    equally, then for each label."""
     covered = [row for row in rows if row.report.counterfactuals]
     by_label = {
         label: stratum
@@ -616,8 +610,8 @@ def _mean_of_groups(groups: Sequence[Floats]) -> float:
 
 
 def _baseline_scores(rows: Sequence[Row]) -> dict[UnexplainedAnswer, Floats]:
-    """Return the normalised W scores, of shape (N,), of each answer that ignores the explanation,
-    on the same targets. Answers that are missing for some result are left out."""
+    """Return the normalised W scores, of shape (N,), of each answer that ignores the explanation.
+    Answers that are missing for some result are left out."""
     answers: dict[UnexplainedAnswer, Floats] = {
         "always_entailment": np.eye(3)[0],
         "always_neutral": np.eye(3)[1],

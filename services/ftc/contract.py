@@ -1,5 +1,5 @@
 """FTC: does the logic of an explanation hold for a counterfactual hypothesis built from it? Source:
-Sia et al., AAAI 2023, arXiv:2205.12469. Has the messages and costs. See docs/methods/ftc.md."""
+Sia et al., AAAI 2023, arXiv:2205.12469. See docs/methods/ftc.md."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ _SUPPLIED = {
 
 
 def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
-    """Return an upper bound of the cost. No model is called if no phrase can be extracted."""
+    """Return an upper bound of the cost. No model is called without an extracted phrase."""
     made = 1 if request.sent_decision in ("entailment", "contradiction") else COUNTERFACTUALS
     words = max(1, min(reads, words_of(request.premise) + words_of(request.hypothesis)))
     words += prompt_tokens(request.prompt) if request.prompt else 0

@@ -1,10 +1,9 @@
 """Builds counterfactual hypotheses from a hypothesis and two spans A and B of the explanation, or
 gives a reason to abstain.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4, Table 3 and Proposition 3. One span is
-replaced with the other in the hypothesis, if a phrase of its type fits there. Only the meaning of A
-and B should change, not the syntax. For a neutral label, x[A] states A without B, and x[B] states
-only B.
+One span is replaced with the other in the hypothesis, if a phrase of its type fits there. For a
+neutral label, x[A] states A without B, and x[B] states only B. Source: Sia et al., AAAI 2023,
+arXiv:2205.12469, section 2.4, Table 3 and Proposition 3.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A position in a hypothesis that a phrase can fill. The phrase comes from the explanation or
-    is random."""
+    """A place in a hypothesis that a phrase can fill. The phrase comes from the explanation or is
+    random."""
 
     shape: Shape
     move: Move
@@ -56,7 +55,7 @@ class Slot:
 
     @property
     def target_span(self) -> tuple[int, int] | None:
-        """Return the character offsets of the replaced words, or None if the slot has no window."""
+        """Return the character offsets of the replaced words, or None if these are unknown."""
         words = self.shape.words
         if self.window is not None:
             return words[self.window.first].start, words[self.window.end - 1].end
@@ -129,8 +128,8 @@ def windows(shape: Shape) -> Iterator[Window]:
 
 
 def best_slot(shape: Shape, replaced: Phrase, other: Phrase) -> Slot | None:
-    """Return the slot that best matches `replaced` and also fits `other`. Ties go to the shortest
-    window."""
+    """Return the place in the hypothesis that best matches `replaced` and also fits `other`. Ties
+    go to the shortest window."""
     if (replaced.type == "noun") != (other.type == "noun"):
         return None
     claimed = replaced.stems
@@ -149,7 +148,7 @@ def best_slot(shape: Shape, replaced: Phrase, other: Phrase) -> Slot | None:
 
 
 def find_slot(shape: Shape, held: Phrase) -> Slot | None:
-    """Return the slot that a span has in the hypothesis, or None."""
+    """Return the place of a phrase in the hypothesis, or None."""
     slot = best_slot(shape, held, held)
     if slot is None and held.type in PREDICATES | {"clause"} and shape.who:
         return Slot(shape, "predicate")
@@ -157,7 +156,8 @@ def find_slot(shape: Shape, held: Phrase) -> Slot | None:
 
 
 def predicate_slot(shape: Shape, replaced: Phrase, other: Phrase) -> Slot | None:
-    """Return the slot of the whole predicate if both phrases can be predicates, else None."""
+    """Return the whole predicate as the place to fill, or None unless both phrases can be
+    predicates."""
     if replaced.type in PREDICATES | {"clause"} and other.type in PREDICATES and shape.who:
         return Slot(shape, "predicate")
     return None
@@ -165,7 +165,7 @@ def predicate_slot(shape: Shape, replaced: Phrase, other: Phrase) -> Slot | None
 
 @dataclass(frozen=True, slots=True)
 class EditedHypothesis:
-    """A counterfactual hypothesis, with its slot and the phrase that fills the slot."""
+    """A counterfactual hypothesis, with the place that was changed and the new phrase."""
 
     kind: Kind
     text: str
@@ -198,7 +198,7 @@ def same_words(first: str, other: str) -> bool:
 
 
 def substitute(shape: Shape, a: Phrase, b: Phrase) -> EditedHypothesis | str:
-    """Replace the span that the hypothesis contains with the other span. On a tie, A is
+    """Replace the span that the hypothesis contains, A or B, with the other one. On a tie, A is
     replaced."""
     whole = stems(shape.words)
     shares = [(coverage(a.stems, whole), a, b), (coverage(b.stems, whole), b, a)]
@@ -226,8 +226,8 @@ def substitute(shape: Shape, a: Phrase, b: Phrase) -> EditedHypothesis | str:
 
 
 def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> EditedHypothesis | str:
-    """Return the subject of the hypothesis with B as its predicate. This applies to "A is B" if B
-    is a predicate."""
+    """Return the subject of the hypothesis with B as its predicate. This applies to explanations of
+    the form "A is B"."""
     if shape.subject is None:
         return "the hypothesis has no subject"
     subject = stems(shape.words[shape.subject[0] : shape.subject[1]])
@@ -239,7 +239,8 @@ def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> EditedHypoth
 def neutral_pair(
     shape: Shape, a: Phrase | None, b: Phrase
 ) -> tuple[EditedHypothesis, EditedHypothesis] | str:
-    """Return the hypotheses x[A] and x[B], or the reason why they cannot be built."""
+    """Return the two counterfactuals of a neutral label, or the reason why they cannot be built.
+    x[A] states A without B, and x[B] states only B."""
     who = subject_of(b)  # B does not claim the subject that it is said of
     claimed = (b.stems - who.stems if who else b.stems) or b.stems
     if coverage(claimed, stems(shape.words)) < FOUND:

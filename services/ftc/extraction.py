@@ -1,11 +1,9 @@
 """Builds counterfactuals by rules, sentence by sentence and pattern by pattern, until one passes
 all checks.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4, "Extract and Transform with Regex".
-The patterns are relations that explanations express: Tables 15 to 17, after Camburu et al. (2019),
-with the tables' numbers. We put specific patterns before general ones and merged rows that the
-tables print twice. `X` marks our own additions. A pattern is matched at the beginning of one
-sentence.
+A pattern is a relation that explanations express, matched at the beginning of a sentence. Its
+number is that of Tables 15 to 17, after Camburu et al. (2019); `X` marks our own. Source: Sia et
+al., AAAI 2023, arXiv:2205.12469, section 2.4, "Extract and Transform with Regex".
 """
 
 from __future__ import annotations
@@ -85,7 +83,7 @@ def _candidates(
 
 def _normalize_space(text: str) -> tuple[str, list[int]]:
     """Collapse runs of white space, and return the original position of each remaining character.
-    Otherwise the patterns would try every way to divide a run of spaces."""
+    This keeps pattern matching fast."""
     blank = [character.isspace() and character != "\n" for character in text]
     positions = [i for i in range(len(text)) if not (i and blank[i] and blank[i - 1])]
     return "".join(text[i] for i in positions), positions

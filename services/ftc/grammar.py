@@ -1,5 +1,5 @@
-"""Grammar of edited sentences: verb forms, articles, agreement, joints, and a check that a text is
-a sentence. Inflections come from the lemminflect library. Every function returns None if the phrase
+"""Grammar of edited sentences: verb forms, articles, agreement, and a check that a text is a
+sentence. Inflections come from the lemminflect library. Every function returns None if the phrase
 cannot take the form."""
 
 from __future__ import annotations
@@ -155,8 +155,8 @@ def _predicate(words: Words, head: int, plural: bool) -> str | None:
 
 
 def noun_into(shape: Shape, window: tuple[int, int, int], phrase: Phrase) -> str | None:
-    """Return a noun phrase that fits a window of nouns and keeps the window's determiner and
-    number. `window` holds the positions of the first word, the end and the head."""
+    """Return a noun phrase that fits in place of other nouns and keeps their determiner and number.
+    `window` holds the positions of the first word, the end and the head."""
     first, _, head = window
     plural = is_plural((shape.words[head],), 0)  # what is joined to it stays
     words = phrase.words
@@ -220,11 +220,9 @@ def _article(match: re.Match[str]) -> str:
 
 
 def is_sentence(text: str) -> bool:
-    """Return True if the text parses as a sentence.
-
-    It needs a subject and a verb, or a noun with its attributes. Repeated words, two determiners
-    in a row and an article before a plural are rejected.
-    """
+    """Return True if the text parses as a sentence: it has a subject and a verb, or a noun with its
+    attributes. Repeated words, two determiners in a row and an article before a plural are
+    rejected."""
     words = parse(text)
     pairs = list(pairwise(words))
     if any(a.text.lower() == b.text.lower() and a.pos != "PUNCT" for a, b in pairs):

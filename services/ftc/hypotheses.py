@@ -1,14 +1,10 @@
-"""The hypotheses that the model classifies: counterfactuals, each with random hypotheses as its
-null distribution.
+"""The hypotheses that the model classifies: counterfactuals, and random hypotheses to compare with.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, Table 2 and Propositions 1 to 3.
-
-The null distribution is ours, modelled on arXiv:2603.18579 (ICE). It is needed because a model that
-answers "entailment" to any edit satisfies every explanation. A human explanation repeats words of
-the premise, which makes entailment likely. `phrases` therefore compares with phrases of the same
-type that have a similar overlap with the premise. Within one class of overlap, the explanation's
-phrase is exchangeable with the others. `any`, used by the printed variants, compares with any
-phrase of the type. Pure functions.
+Random phrases show how often the model answers "entailment" to any edit. Human explanations repeat
+words of the premise, which makes entailment likely. `phrases` therefore uses random phrases of the
+same type that overlap about equally with the premise. `any`, used by the printed variants, uses any
+phrase of the type. Source: Sia et al., AAAI 2023, arXiv:2205.12469, Table 2 and Propositions 1 to
+3. The comparison is ours, modelled on arXiv:2603.18579 (ICE).
 """
 
 from __future__ import annotations
@@ -73,9 +69,9 @@ class RandomPhrases:
 
 
 def random_phrases(request: FtcRequest, edit: EditedHypothesis) -> RandomPhrases:
-    """Return up to `draws` distinct phrases, without the observed phrase and the hypothesis itself.
-    If too few phrases overlap with the premise equally to reach p = 0.05, phrases with any overlap
-    are used."""
+    """Draw up to `draws` distinct random phrases to compare with the explanation's phrase. They
+    overlap equally with the premise. If too few do to reach p = 0.05, phrases with any overlap are
+    used."""
     kind = null_kind(request)
     if draw_count(request) == 0:
         return RandomPhrases(kind, doubt="no draws were requested")
@@ -97,7 +93,7 @@ def random_phrases(request: FtcRequest, edit: EditedHypothesis) -> RandomPhrases
 
 
 def null_kind(request: FtcRequest) -> PhraseNull:
-    """Return the null distribution that the request chooses, or else the variant's."""
+    """Return the null distribution of the request, or else the variant's default."""
     return request.null or VARIANTS[request.variant].null
 
 
@@ -111,7 +107,7 @@ def first_draws(request: FtcRequest) -> int:
 
 
 def rule_of(request: FtcRequest, placements: int) -> GroupSequential:
-    """Return the rule that stops drawing random phrases. Printed variants make all draws."""
+    """Return the rule for when to stop drawing random phrases. Printed variants make all draws."""
     most = min(draw_count(request), placements)
     return looks_up_to(most) if VARIANTS[request.variant].sequential else one_look(most)
 
@@ -130,8 +126,8 @@ def _any_phrases(request: FtcRequest, edit: EditedHypothesis, slot: Slot) -> Ran
 def matched_phrases(
     request: FtcRequest, edit: EditedHypothesis, slot: Slot, observed: Phrase
 ) -> RandomPhrases:
-    """Return phrases of the same type whose overlap with the premise is in the same class as that
-    of the observed phrase."""
+    """Return random phrases of the same type that overlap with the premise about as much as the
+    explanation's phrase."""
     supported = content_stems(request.premise)
     overlap = coverage(observed.stems, supported)
     here = (*phrases_in(request.premise), *phrases_in(request.hypothesis))
@@ -154,14 +150,14 @@ def matched_phrases(
 
 
 def overlap_class(share: float) -> int:
-    """Return a class, 0 to 3, for the share of a phrase's stems that are in the premise. The
+    """Return a class, 0 to 3, for the share of a phrase's word stems that are in the premise. The
     classes are: none, at most half, more than half, all."""
     return 0 if share == 0 else 3 if share == 1 else 1 if share <= 0.5 else 2
 
 
 def fill_all(slot: Slot, observed: str, candidates: Iterable[Phrase]) -> list[str]:
-    """Fill the slot with each phrase and return the distinct hypotheses, in order. The observed
-    counterfactual and the original hypothesis are left out."""
+    """Fill the place with each phrase and return the distinct hypotheses, in order. The
+    counterfactual itself and the original hypothesis are left out."""
     filled = dict.fromkeys(t for phrase in candidates if (t := slot.fill(phrase)) is not None)
     return [t for t in filled if not same_words(t, observed) and not same_words(t, slot.shape.text)]
 
@@ -169,7 +165,7 @@ def fill_all(slot: Slot, observed: str, candidates: Iterable[Phrase]) -> list[st
 def random_hypotheses(
     slot: Slot, observed: str, pool: Sequence[str], seed: int, draws: int
 ) -> list[str]:
-    """Return up to `draws` hypotheses with random phrases of the slot's type, or [] if too few
+    """Return up to `draws` hypotheses with random phrases of the right type, or [] if too few
     phrases fit."""
     candidates = _phrases_by_type(tuple(pool or load_substitutes())).get(slot.required_type, ())
     texts = fill_all(slot, observed, candidates)
@@ -407,8 +403,8 @@ def _evidence(
 
 
 def changed_slot(text: str, original: str) -> Slot | None:
-    """Return the slot in which a caller's or a language model's counterfactual differs from the
-    hypothesis. It is the smallest phrase around the difference, or else the predicate."""
+    """Return the place where someone else's counterfactual differs from the hypothesis. It is the
+    smallest phrase around the difference, or else the predicate."""
     if max(len(text), len(original)) > MOST_CHARACTERS:
         return None
     new, old = shape(text), shape(original)
@@ -436,14 +432,14 @@ def _diff_span(new: Shape, old: Shape) -> tuple[int, int]:
 
 
 def target(label: NliLabel, kind: Kind) -> NliLabel:
-    """Return the label that the counterfactual should get. Raises KeyError if the label has no such
-    counterfactual."""
+    """Return the label that a counterfactual of this kind should get. Raises KeyError if the label
+    has no such counterfactual."""
     return TARGETS[label][kind]
 
 
 def targets_of(request: FtcRequest, derived: FtcHypotheses) -> Floats:
-    """Return the target distributions, of shape (N, 3): the caller's, or else those that follow
-    from the explanation's logic."""
+    """Return the label distributions that the answers should have, of shape (N, 3). They come from
+    the request or else follow from the explanation's logic."""
     rows = []
     for hypothesis in derived.hypotheses:
         sent = request.targets.get(hypothesis.kind)

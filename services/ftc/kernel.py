@@ -1,9 +1,9 @@
 """FTC: the distance between an answer to a counterfactual and the answer that the explanation
 demands.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, Eq. 1 and section 2.3. Pure functions on arrays.
-The columns are entailment (E), neutral (N) and contradiction (C). Each row is a probability
-distribution.
+Pure functions on arrays. The columns are entailment (E), neutral (N) and contradiction (C). Each
+row is a probability distribution. Source: Sia et al., AAAI 2023, arXiv:2205.12469, Eq. 1 and
+section 2.3.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def ground_distance(alpha: float) -> Floats:
 
 
 def delta(answers: Floats, targets: Floats) -> Floats:
-    """Return FTC-delta, N values of 0 and 1: 1 if the answer's likeliest label is the target's. Eq.
-    1 with d = 1[unequal]; the paper prints d = 1[equal]. An answer whose two likeliest labels tie
-    has no label and scores 0. A target with two likeliest labels accepts either."""
+    """Return FTC-delta, N values of 0 and 1: 1 if the answer's likeliest label is the target's. An
+    answer with two likeliest labels scores 0. A target with two likeliest labels accepts either.
+    This is Eq. 1 of the FTC paper with d = 1[unequal]; the paper prints d = 1[equal]."""
     top = answers.max(axis=1, keepdims=True)
     modes = answers >= top - TIE
     target_modes = targets >= targets.max(axis=1, keepdims=True) - TIE
@@ -41,8 +41,9 @@ def delta(answers: Floats, targets: Floats) -> Floats:
 
 def k(answers: Floats, targets: Floats, epsilon: float) -> Floats:
     """Return FTC-K = 1 - KL(target || answer), N values in [1 + log(epsilon), 1], with the natural
-    logarithm. `epsilon` replaces smaller probabilities, which sets the lower bound. For a hard
-    target the value is 1 + log p(target). A uniform answer then scores 1 - log 3 = -0.0986."""
+    logarithm. `epsilon` replaces smaller probabilities, which sets the lower bound. For a target
+    with one certain label the value is 1 + log p(target). A uniform answer then scores 1 - log 3 =
+    -0.0986."""
     answered = np.log(np.maximum(answers, epsilon))
     entropy = np.where(targets > 0, targets * np.log(np.where(targets > 0, targets, 1.0)), 0.0)
     divergence = np.sum(entropy - targets * answered, axis=1)
@@ -50,20 +51,17 @@ def k(answers: Floats, targets: Floats, epsilon: float) -> Floats:
 
 
 def floored(answers: Floats, targets: Floats, epsilon: float) -> NDArray[np.bool_]:
-    """Return a boolean array of shape (N,): True where `k` uses epsilon in place of a smaller
-    probability."""
+    """Return where FTC-K replaces a smaller probability with `epsilon`, as a boolean array of shape
+    (N,)."""
     return np.asarray(((answers < epsilon) & (targets > 0)).any(axis=1))
 
 
 def transport(answers: Floats, targets: Floats, distance: Floats) -> Floats:
-    """Return the Wasserstein-1 distances, N values in [0, 1], by exact optimal transport between
-    three points.
+    """Return the Wasserstein-1 distances of answers from targets, N values in [0, 1]. They are
+    exact, by optimal transport between three points.
 
-    `distance` is a (3, 3) metric.
-
-    By the triangle inequality, shared mass does not move. The three surpluses sum to 0, so one of
-    them has the opposite sign of the others. That label exchanges mass with each of the others. For
-    a hard target t the distance is sum_i p_i D(i, t).
+    `distance` is a (3, 3) metric. Shared mass does not move. One of the three surpluses has the
+    opposite sign of the others and exchanges mass with each.
     """
     surplus = answers - targets
     hub = np.abs(surplus).argmax(axis=1)
@@ -72,15 +70,13 @@ def transport(answers: Floats, targets: Floats, distance: Floats) -> Floats:
 
 def w(answers: Floats, targets: Floats, alpha: float) -> Floats:
     """Return FTC-W = 1 - W1(answer, target), N values in [0, 1], where W1 is the Wasserstein-1
-    distance. For a hard neutral target they are in [1 - alpha, 1]. `alpha` is the distance of
-    neutral from the other two labels, in [1/2, 1]."""
+    distance. `alpha` is the distance of neutral from the other two labels, in [1/2, 1]."""
     return np.asarray(np.clip(1 - transport(answers, targets, ground_distance(alpha)), 0.0, 1.0))
 
 
 def w_normalized(answers: Floats, targets: Floats, alpha: float) -> Floats:
     """Return normalised FTC-W, N values in [0, 1]. The Wasserstein-1 distance is divided by the
-    largest one that the target allows. The distance is convex in the answer, so its maximum is at
-    one of the three labels."""
+    largest one that the target allows."""
     distance = ground_distance(alpha)
     corners = np.stack(
         [transport(np.tile(corner, (len(targets), 1)), targets, distance) for corner in np.eye(3)]
@@ -90,6 +86,6 @@ def w_normalized(answers: Floats, targets: Floats, alpha: float) -> Floats:
 
 
 def geometric_mean_p(mean_k: float) -> float:
-    """Return exp(mean K - 1), in [epsilon, 1]. For hard targets this is the geometric mean of
-    p(target)."""
+    """Return exp(mean K - 1), in [epsilon, 1]. For targets with one certain label this is the
+    geometric mean of their probabilities."""
     return float(np.exp(mean_k - 1.0))

@@ -1,9 +1,8 @@
-"""Counterfactuals by a language model in two few-shot steps: extract A and B, then rewrite the
-hypothesis.
+"""Counterfactuals by a language model in two steps: extract A and B, then rewrite the hypothesis.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4 and Tables 13 and 14. Each label has
-twenty examples, written for this project (`data/prompts/`, versioned). Decoding is greedy and stops
-at the end of the line. A batch needs two calls.
+Each label has twenty examples, written for this project (`data/prompts/`, versioned). Decoding is
+greedy and stops at the end of the line. Source: Sia et al., AAAI 2023, arXiv:2205.12469, section
+2.4 and Tables 13 and 14.
 """
 
 from __future__ import annotations
@@ -44,7 +43,8 @@ class GeneratedCounterfactual:
 
 
 def write_counterfactuals(requests: Sequence[LabelledRequest]) -> list[GeneratedCounterfactual]:
-    """Return a counterfactual for each request, in order. Each step makes one call per model."""
+    """Return a counterfactual for each request, in order. Each of the two steps makes one call per
+    model."""
     first = _generate(
         requests, [extraction_prompt(r.explanation_text, label) for r, label in requests]
     )
@@ -84,14 +84,15 @@ def examples(label: NliLabel) -> tuple[dict[str, str], ...]:
 
 
 def extraction_prompt(explanation: str, label: NliLabel) -> str:
-    """Return the prompt of step one. It contains neither the hypothesis nor the premise."""
+    """Return the prompt that asks for the spans A and B of an explanation. It contains neither the
+    hypothesis nor the premise."""
     blocks = [f"Explanation: {e['explanation']}\nA: {e['a']}\nB: {e['b']}" for e in examples(label)]
     return "\n\n".join([*blocks, f"Explanation: {_line(explanation)}\nA:"])
 
 
 def transformation_prompt(hypothesis: str, spans: tuple[str, str], label: NliLabel) -> str:
-    """Return the prompt of step two. It does not contain the explanation. A is the span that the
-    hypothesis contains or, for a neutral label, the part that is true."""
+    """Return the prompt that asks to rewrite the hypothesis. It does not contain the explanation. A
+    is the span that the hypothesis contains or, for a neutral label, the part that is true."""
     blocks = [
         f"{_format_input(e['hypothesis'], (e['a'], e['b']), label)} {_format_output(e, label)}"
         for e in examples(label)
@@ -111,7 +112,7 @@ def _format_output(example: dict[str, str], label: NliLabel) -> str:
 
 
 def order_spans(hypothesis: str, a: str, b: str) -> tuple[str, str]:
-    """Return the span in the hypothesis first. A tie keeps the order."""
+    """Return both spans, first the one that the hypothesis contains. A tie keeps the order."""
     whole = stems(parse(hypothesis[:MOST_CHARACTERS]))
     shares = [coverage(stems(parse(side[:MOST_CHARACTERS])), whole) for side in (a, b)]
     return (b, a) if shares[1] > shares[0] else (a, b)

@@ -1,9 +1,8 @@
-"""The model calls of FTC. Each distinct pair of sentences in a batch is sent once, in one call per
-model and look.
+"""Calls the models of FTC.
 
-Random phrases are added look by look until a test stops (shared.statistics.group_sequential).
-Requests without a label first need the model's own label, in one more call for all of them. No row
-depends on other rows (shared.models.ports), so a request gets the same score alone and in a batch.
+Each distinct pair of sentences in a batch is sent once. Random phrases are added step by step until
+a test stops (shared.statistics.group_sequential). Requests without a label first need the model's
+own label. No answer depends on other pairs, so a request gets the same score alone and in a batch.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ ModelKey = tuple[str, str | None]  # a model, and a request's prompt for it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FtcCollected(Collected):
-    """The hypotheses and their probabilities. The columns are entailment, neutral and
-    contradiction."""
+    """The hypotheses of a request and their label probabilities. The columns are entailment,
+    neutral and contradiction."""
 
     derived: FtcHypotheses
     original: Floats | None  # (3,) of the hypothesis as sent; None: not read
@@ -77,11 +76,8 @@ def model_languages(request: FtcRequest) -> Iterator[ModelLanguages]:
 def run_models(
     requests: Sequence[FtcRequest], derived: Sequence[FtcHypotheses]
 ) -> list[FtcCollected]:
-    """Return the model's answers for every request.
-
-    Each call after the first adds random phrases for the requests whose tests have not stopped.
-    Raises BadInput for a model without the labels.
-    """
+    """Return the model's answers for every request. Each further call adds random phrases for
+    requests whose tests have not stopped. Raises BadInput for a model without the labels."""
     keys = [_model_key(request) for request in requests]
     requested: dict[ModelKey, list[Pair]] = defaultdict(list)
     for key, request, hypotheses in zip(keys, requests, derived, strict=True):
@@ -115,8 +111,8 @@ def run_models(
 def _next_draws(
     answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, drawn: int
 ) -> int | None:
-    """Return the total of random phrases at the next look, or None if every test has stopped. Each
-    counterfactual is tested, and so is their mean. `drawn` is the number of phrases so far."""
+    """Return how many random phrases to draw in total next, or None if every test has stopped.
+    `drawn` is the number so far."""
     tests = []
     for hypothesis, row in zip(derived.hypotheses, targets_of(request, derived), strict=True):
         if hypothesis.random.texts:
@@ -152,8 +148,8 @@ def _required_pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
 
 
 def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
-    """Return the original pair, the counterfactuals, the same with an empty premise, and the first
-    random pairs."""
+    """Return the pairs of sentences to send first: the original, the counterfactuals with and
+    without a premise, and the first random ones."""
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     null = _drawn_pairs(request, derived, 0, first_draws(request))
     return [*_required_pairs(request, derived), *null, *(("", text) for text in texts)]
@@ -196,9 +192,8 @@ def _as_read(answers: NliPredictions, request: FtcRequest, derived: FtcHypothese
 def _all_read(
     answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, drawn: int
 ) -> FtcHypotheses:
-    """Remove each null distribution that has an unread phrase, since its other phrases are no
-    longer a random sample. `drawn` is the maximum number of random phrases sent to the model so
-    far."""
+    """Remove each null distribution that has an unread phrase, since the others are no longer a
+    random sample. `drawn` is the maximum number of phrases sent to the model so far."""
     whole = []
     for hypothesis in derived.hypotheses:
         texts = hypothesis.random.texts[:drawn]
@@ -265,20 +260,20 @@ class NliPredictions:
 
     def of(self, premise: str, hypothesis: str) -> Floats:
         """Return the probabilities of entailment, neutral and contradiction, of shape (3,). Raises
-        DegenerateInput if they could not be read, or are shares of too few votes."""
+        DegenerateInput if the answer is unreadable, or a share of too few votes."""
         return self._row(self._found[premise, hypothesis].fine())
 
     def _row(self, judgement: Judgement) -> Floats:
         return np.array(judgement.among_labels(), dtype=np.float64)[self._order]
 
     def missing_reason(self, some: Iterable[Pair]) -> str | None:
-        """Return the reason why the first unread pair was not read, or None if all pairs were
-        read."""
+        """Return the reason why the first unreadable answer could not be read, or None if all
+        could."""
         reasons = (self._found[pair].fine().unread for pair in some)
         return next((f"{unread.code}: {unread.detail}" for unread in reasons if unread), None)
 
     def label_of(self, premise: str, hypothesis: str) -> NliLabel:
-        """Return the model's label. Raises DegenerateInput on a tie, or if it was not read."""
+        """Return the model's label. Raises DegenerateInput on a tie or for an unreadable answer."""
         row, least = self._row(self._found[premise, hypothesis]), self.use.thresholds
         if not least:
             best = np.flatnonzero(row >= row.max() - TIE)

@@ -42,7 +42,7 @@ TEMPLATE = "ftc/page.html"
 
 @dataclass(frozen=True, slots=True)
 class FtcView:
-    """The values that the template shows in addition to the report."""
+    """The data of the page in addition to the report."""
 
     kept: bool  # whether the texts were
     premise: list[MarkedText]
@@ -123,7 +123,8 @@ class CounterfactualCard:
 def counterfactual_card(
     request: FtcRequest | None, report: FtcResult, item: FtcCounterfactual
 ) -> CounterfactualCard:
-    """Return the card of a counterfactual. It has no diff if the request is no longer stored."""
+    """Return what the page shows of a counterfactual, without a diff if the request is no longer
+    stored."""
     doubt = f"no null for {item.kind}: "
     reasons = [w.removeprefix(doubt) for w in report.warnings if w.startswith(doubt)]
     shares = _as_dict(item.target)
@@ -196,7 +197,7 @@ def _null(null: FtcNull) -> Chart | None:
 
 
 def marks_of(report: FtcResult, text: Literal["explanation", "hypothesis"]) -> list[Mark]:
-    """Return the spans of A and B in the explanation or the hypothesis."""
+    """Return the spans A and B in the explanation or the hypothesis."""
     return [
         Mark(span.start, span.end, span.kind, SPANS[span.kind])
         for span in report.evidence

@@ -1,8 +1,8 @@
 """Parsed phrases and hypotheses: words with tags, heads and stems, and the types of spans.
 
-A span only replaces spans of the same type. Sia et al., AAAI 2023, arXiv:2205.12469, show that
-naive substitution gives nonsense ("the boy is a tire swing", footnote 10). spaCy parses one
-sentence at a time (shared.text.english), so that a parse does not depend on the batch.
+A span only replaces spans of the same type, since naive substitution gives nonsense: Sia et al.,
+AAAI 2023, arXiv:2205.12469, footnote 10. spaCy parses one sentence at a time (shared.text.english),
+so that a parse does not depend on the batch.
 """
 
 from __future__ import annotations

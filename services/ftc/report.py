@@ -1,6 +1,5 @@
-"""The messages of FTC: counterfactuals, the model's answers to them, chance levels, and tables for
-batches. Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2; sections 3.3, 3.4 and 6.4 for
-studies; Tables 4 to 6 and 10 for the tables. Part of the contract: imports only pydantic."""
+"""The result types of FTC. Imports only pydantic. Source: Sia et al., AAAI 2023, arXiv:2205.12469,
+section 2; sections 3.3, 3.4 and 6.4 for studies; Tables 4 to 6 and 10 for the tables."""
 
 from __future__ import annotations
 
@@ -92,7 +91,7 @@ class FtcSpanEvidence(Evidence):
 
 
 class FtcNull(Null):
-    """Normalised W scores of random phrases that replace the explanation's phrase."""
+    """Scores of random phrases that replace the explanation's phrase."""
 
     kind: PhraseNull = Field(
         default="any",
@@ -141,7 +140,7 @@ class FtcCounterfactual(Message):
 
 
 class FtcBaselines(Message):
-    """Scores of answers that ignore the explanation, same targets."""
+    """Scores of answers that ignore the explanation."""
 
     always_entailment: FtcSatisfaction = Field(description="a model that always says entailment")
     uniform: FtcSatisfaction = Field(description="a model that says one third each")
@@ -167,7 +166,7 @@ class FtcBaselines(Message):
 
 
 class FtcExtraction(Message):
-    """The provenance of the counterfactuals."""
+    """The origin of the counterfactuals."""
 
     extractor: Literal["rules", "llm", "supplied"]
     rule: Annotated[str, Word] | None = Field(
@@ -228,7 +227,7 @@ class FtcPerturbation(Message):
 
 
 class FtcStudy(Message):
-    """Extra observations about the item."""
+    """Extra observations of the item."""
 
     simulation: FtcSimulation | None = None
     perturbations: tuple[FtcPerturbation, ...] = Field(default=(), max_length=32)
@@ -253,7 +252,7 @@ class FtcScores(Message):
 
 
 class FtcCaseScores(Message):
-    """Scores for one original label or, for neutral, for one counterfactual."""
+    """Scores for one original label or one counterfactual of neutral."""
 
     case: Case
     coverage: Interval = Field(description="share of the label's results that have a score")
@@ -266,7 +265,7 @@ class FtcCaseScores(Message):
 
 
 class FtcBaselineScores(Message):
-    """Scores of an answer that ignores the explanation, on covered results."""
+    """Scores of an answer that ignores the explanation."""
 
     name: Literal["always_entailment", "majority", "uniform", "unedited", "blank_premise"]
     delta: float
@@ -276,7 +275,7 @@ class FtcBaselineScores(Message):
 
 
 class FtcAgainstRandom(Message):
-    """Compares explanations with random phrases, over results that have both. Counterfactuals are
+    """Compares explanations with random phrases, over results with both. Counterfactuals are
     averaged first, then results. The chance level depends on the texts."""
 
     results: Count
@@ -349,8 +348,7 @@ UnexplainedAnswer = Literal[
 
 
 class FtcSkill(Message):
-    """The skill: how far explanations exceed the best score without them, for one label or as the
-    mean of all three."""
+    """The gain of explanations over the best score without them, for one label or all three."""
 
     label: Literal["macro", "entailment", "neutral", "contradiction"]
     skill: float | None = Field(
@@ -408,4 +406,4 @@ class FtcBatchReport(BatchReport):
 
 
 class FtcBatchReportRequest(BatchReportRequest):
-    """Selects the results to sum up."""
+    """Selects the results to report."""

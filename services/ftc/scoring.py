@@ -31,7 +31,7 @@ def distribution(row: Floats) -> FtcDistribution:
 
 
 def satisfaction(request: FtcRequest, answers: Floats, targets: Floats) -> FtcSatisfaction:
-    """Return the mean scores over rows. Both arrays have shape (N, 3)."""
+    """Return the mean scores of N answers against their targets. Both arrays have shape (N, 3)."""
     k = float(np.mean(kernel.k(answers, targets, request.epsilon)))
     return FtcSatisfaction(
         delta=float(np.mean(kernel.delta(answers, targets))),
@@ -103,8 +103,8 @@ def _null_scores(request: FtcRequest, null: Floats, target_row: Floats) -> Float
 
 
 def components_of(counterfactuals: Sequence[FtcCounterfactual]) -> FtcComponents:
-    """Return means over the counterfactuals. Neutral has two, x[A] and x[B]; other labels have
-    one."""
+    """Return means over the counterfactuals. A neutral label has two, x[A] and x[B]; other labels
+    have one."""
     satisfactions = [item.satisfaction for item in counterfactuals]
     if not satisfactions:
         return FtcComponents(delta=None, k=None, w=None, w_normalized=None, geometric_mean_p=None)

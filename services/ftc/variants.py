@@ -1,5 +1,5 @@
-"""The three variants of FTC. They differ in the extraction patterns, in the version of W that is
-the score, and in the null distribution."""
+"""The three variants of FTC. They differ in the patterns that extract phrases, in the score, and in
+the comparison with chance."""
 
 from __future__ import annotations
 

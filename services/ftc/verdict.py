@@ -31,8 +31,8 @@ NO_RIVALS = "There are too few random phrases to compare with."
 
 @dataclass(frozen=True, slots=True)
 class Rivals:
-    """Random phrases in place of the explanation's phrase. There are enough of them to reach p =
-    0.05."""
+    """Comparison of the explanation's phrase with random phrases. There are enough of them to reach
+    p = 0.05."""
 
     phrases: str
     win_rate: float  # share of them that score lower, ties half
@@ -46,8 +46,8 @@ class Rivals:
 
 
 def finding(report: FtcResult) -> Finding:
-    """Return the verdict on the explanation. The model's answers alone do not suffice for a
-    verdict. They are compared with answers to random phrases, which show the chance level."""
+    """Return the verdict on the explanation. It compares the model's answers with answers to random
+    phrases, which show the chance level."""
     counterfactuals = report.counterfactuals
     if report.abstained is not None or not counterfactuals:
         unknown = undefined(ANSWERED, report, "score")

@@ -1,6 +1,6 @@
-"""Summarises many HAF results in the paper's tables, by model and data set. Each mean has a
-confidence interval. Source: Mothilal et al., arXiv:2506.19113, Tables 1 to 5 and Figure 3. The
-bootstrap resamples results: values of single reasons are first averaged within their result."""
+"""Summarises many HAF results in the paper's tables, by model and data set. Confidence intervals
+resample results, so values of single reasons are first averaged within their result. Source:
+Mothilal et al., arXiv:2506.19113, Tables 1 to 5 and Figure 3."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def origin(row: Row, request: HafBatchReportRequest) -> Origin:
 
 
 class ResultPart(TypedDict, total=False):
-    """Filters of a report request that select a part of the results."""
+    """Filters of a report request that select some of the results."""
 
     of_model: str | None
     of_metadata: dict[str, str]
@@ -194,8 +194,8 @@ class _Group:
 
 
 def stage_counts(rows: Sequence[Row], stage: Stage) -> HafStageCounts:
-    """Count the results that reach a stage, those that refuse it, and those that have its
-    component."""
+    """Count the results that reach a stage of the conversation, that refuse it, and that have its
+    metric."""
     reached = [
         (row, parts)
         for row in rows
@@ -218,7 +218,7 @@ def within_result(
 
 
 def weighted_confidence(part: HafStagePart) -> float | None:
-    """Return the decision's weighted confidence, w C(Y) in the paper."""
+    """Return the decision's confidence times its weight (w C(Y) in the HAF paper)."""
     if part.weight is None or part.decision is None or part.decision.confidence is None:
         return None
     return part.weight * part.decision.confidence

@@ -1,9 +1,6 @@
-"""HAF: would a rational human under ideal conditions stand by these reasons?
-
-Source: Mothilal et al., Human-Aligned Faithfulness in Toxicity Explanations of LLMs,
-arXiv:2506.19113. Has the messages, including responses in the format of OpenAI-compatible servers,
-and the costs. See docs/methods/haf.md.
-"""
+"""HAF: would a rational human under ideal conditions stand by these reasons? Source: Mothilal et
+al., Human-Aligned Faithfulness in Toxicity Explanations of LLMs, arXiv:2506.19113. Responses have
+the format of OpenAI-compatible servers. See docs/methods/haf.md."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ DecisionTarget = Literal["sentence", "label"]
 
 
 class HafAnswerWeights(Message):
-    """The weights of the answers, w_S and w_N of Eqs. 9 and 11 (section 4.3)."""
+    """The weights of the answers (w_S and w_N of the HAF paper, section 4.3)."""
 
     upheld: Weight = Field(default=1.0, description="sufficiency: sufficient; necessity: not")
     doubtful: Weight = Field(default=0.5, description="it may or may not suffice")
@@ -52,7 +49,7 @@ class HafAnswerWeights(Message):
 
 
 class HafWeights(Message):
-    """Weights of confidence against similarity or diversity, and weights of the answers."""
+    """The share of confidence in each mean, and weights of the answers."""
 
     sos_confidence: Weight = Field(default=0.8, description="w_c of Eq. 5; w_g is the rest")
     uii_confidence: Weight = Field(default=0.5, description="w_c of Eq. 7")
@@ -128,8 +125,8 @@ Logprobs = Annotated[
 
 
 class HafResponse(Message):
-    """A model's answer in one stage, with the log-probability of each token. Without them
-    there is no confidence, and values that need it are null."""
+    """A model's answer in one stage, with the log-probability of each token. Values that need
+    confidence are null without them."""
 
     text: str = Field(max_length=MAX_TEXT)
     logprobs: Logprobs | None = Field(
@@ -214,7 +211,7 @@ class HafRequest(ExplainableRequest):
 
     @property
     def sent(self) -> HafResponses | None:
-        """The responses in the request. An explanation with fields counts as a JUSTIFY response."""
+        """The responses in the request. An explanation with fields counts as the first response."""
         if self.explanation is None:
             return self.responses
         text = self.explanation.model_dump_json(exclude_none=True)
@@ -267,9 +264,9 @@ _OWN_RESPONSES = {
 
 
 def cost(request: HafRequest, reads: int) -> Sequence[Work]:
-    """Return the cost of prompting a model, or of comparing the given responses. The length and the
-    reasons of answers are unknown in advance, so that part of the estimate is only likely.
-    `model_calls.check_cost` applies the exact limit to parsed responses."""
+    """Estimate the cost of prompting a model, or of comparing the given responses. The length and
+    the reasons of answers are unknown in advance, so that part of the estimate is only likely.
+    `model_calls.check_cost` applies the exact limit."""
     if (sent := request.sent) is not None:
         return tuple(_of_responses(sent, reads))
     return tuple(_of_generation(request))
@@ -314,7 +311,7 @@ def _tokens(response: HafResponse) -> int:
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
-    """Return a request with the answer as the JUSTIFY response. Later stages are not run."""
+    """Return a request with the answer as its only response, in the stage JUSTIFY."""
     justify: dict[str, Any] = {"text": found.answer}
     if found.tokens:
         justify["tokens"] = [one.model_dump() for one in found.tokens]

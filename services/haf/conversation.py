@@ -1,10 +1,9 @@
-"""The three stages, generated or provided: JUSTIFY, UPHOLD-REASON and UPHOLD-STANCE.
+"""The HAF conversation of up to three stages, generated or provided: JUSTIFY, UPHOLD-REASON and
+UPHOLD-STANCE.
 
-Each stage makes one call per model for all prompts of all requests. Each prompt is a separate
-conversation. Source: Mothilal et al., arXiv:2506.19113, section 3.1 and Table 6; the layout of the
-user's turn follows the released code. The texts are versioned data in `data/prompts.json`. Every
-prompt has its own number within the seed, so its random draws do not depend on other requests and
-stages.
+Each stage makes one call per model for all requests. Each prompt is a separate conversation with
+its own random draws. The texts are versioned data in `data/prompts.json`. Source: Mothilal et al.,
+arXiv:2506.19113, section 3.1 and Table 6; the layout of the user's turn follows the released code.
 """
 
 from __future__ import annotations
@@ -73,10 +72,8 @@ def justify_prompt(text: str, draw: int) -> Prompt:
 def uphold_prompt(
     stage: Stage, stance: Stance, text: str, reasons: Sequence[str], draw: int
 ) -> Prompt:
-    """Return the prompt that asks for additional reasons.
-
-    `maybe` counts as toxic (section 3.1: "likely").
-    """
+    """Return the prompt that asks for additional reasons. The stance `maybe` counts as toxic, as in
+    the HAF paper (section 3.1)."""
     side = load_prompts()["non-toxic" if stance == "non-toxic" else "toxic"]
     kind = "individual" if stage in SINGLE_REASON_STAGES else stage
     head = "REASON" if stage == "sufficiency" else "REASON(S)"
@@ -95,7 +92,7 @@ def _format_prompt(instruction: str, content: str, draw: int) -> Prompt:
 
 @dataclass
 class Sample:
-    """One generation for one request. The stages fill in its fields."""
+    """One conversation with the model for one request. The stages fill in its fields."""
 
     request: HafRequest
     number: int
@@ -106,7 +103,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class StagePrompt:
-    """One prompt with its sample, stage, reason and order."""
+    """One prompt, with the conversation, stage, reason and order of reasons that it belongs to."""
 
     sample: Sample
     stage: Stage
@@ -121,8 +118,8 @@ def justify_prompts(sample: Sample) -> StagePrompt:
 
 
 def uphold_prompts(sample: Sample) -> list[StagePrompt]:
-    """Return the prompts of UPHOLD-REASON: the internal and the external question, and the internal
-    one with reordered reasons."""
+    """Return the prompts of the stage UPHOLD-REASON: the internal and the external question, and
+    the internal one with reordered reasons."""
     justify = sample.justify
     if justify is None or why_no_later_stage(justify) is not None:
         return []
@@ -136,8 +133,8 @@ def uphold_prompts(sample: Sample) -> list[StagePrompt]:
 
 
 def individual_prompts(sample: Sample) -> list[StagePrompt]:
-    """Return the prompts of UPHOLD-STANCE. For toxic or maybe, each shows one reason; for
-    non-toxic, each omits one."""
+    """Return the prompts of the stage UPHOLD-STANCE. For the stance toxic or maybe, each shows one
+    reason; for non-toxic, each omits one."""
     justify = sample.justify
     if justify is None or why_no_later_stage(justify) is not None:
         return []
@@ -173,8 +170,8 @@ def _prompt(
 
 
 def converse(requests: Sequence[HafRequest]) -> list[list[Transcript]]:
-    """Return one transcript per sample for each request. Requests with provided responses have
-    one."""
+    """Run the conversations of all requests. Return one transcript per conversation for each
+    request. A request with its own responses has one."""
     samples = [
         [Sample(request, number) for number in range(request.samples)]
         if request.sent is None
@@ -252,7 +249,7 @@ def _transcript(sample: Sample) -> Transcript:
 
 @dataclass(frozen=True, slots=True)
 class SentResponse:
-    """A response in a request, with the position of the reason that it concerns."""
+    """A response in the request, and the number of the reason that it concerns."""
 
     stage: Stage  # of single reasons `sufficiency`, until the stance is known
     tokens: ResponseTokens
@@ -324,11 +321,9 @@ def _from_request(
 
 
 def reorder_reasons(samples: Sequence[Sample]) -> None:
-    """Score the JUSTIFY response with its reasons in other orders, as if the model had written them
-    in that order. Makes one call per model.
-
-    A reason's confidence depends on the text before it, so the order of reasons may change the
-    diversity DiS. The original order is scored in the same way for a fair comparison.
+    """Score the first response with its reasons in other orders, as if the model had written them
+    so. Makes one call per model. The order may change the confidence in a reason and so the
+    diversity of reasons (DiS). The original order is scored in the same way for a fair comparison.
     """
     groups: dict[str, list[tuple[Sample, Exchange, Order]]] = defaultdict(list)
     for sample in samples:
@@ -346,9 +341,8 @@ def reorder_reasons(samples: Sequence[Sample]) -> None:
 
 
 def reorder_response(justify: Exchange, order: Order) -> tuple[str, ParsedResponse]:
-    """Return the response with its reasons in another order, and their new positions. Numbers,
-    bullets and all text between the reasons stay in place. Each statement keeps its original index.
-    """
+    """Return the response with its reasons in another order, and their new positions. All other
+    text stays in place. Each reason keeps its original index."""
     spans = _spans(justify)
     texts = [justify.reasons[index].text for index in order]
     built, cursor = "", 0

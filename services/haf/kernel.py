@@ -1,9 +1,9 @@
 """HAF: how confident, relevant, diverse, sufficient and necessary are the reasons of a model?
 
-Source: Mothilal et al., arXiv:2506.19113, Eqs. 1-12; `reference` follows `haf.py` of the released
-code (uofthcdslab/HAF). Pure functions of numbers that return None for an undefined value. C is a
-confidence, which may be None, and g a similarity of two texts. Every confidence, similarity,
-diversity and metric is in [0, 1].
+Pure functions of numbers that return None for an undefined value. C is a confidence, and g a
+similarity of two texts. Every confidence, similarity, diversity and metric is in [0, 1]. Source:
+Mothilal et al., arXiv:2506.19113, Eqs. 1-12; `reference` follows `haf.py` of the released code
+(uofthcdslab/HAF).
 """
 
 from __future__ import annotations
@@ -20,33 +20,35 @@ SMALLEST = float(np.nextafter(0, 1))  # e^-U is positive, also where a float can
 
 
 def semantic_relevance(similarities: Floats) -> Floats:
-    """Return 1 - |g(r, r without z_i)| for each of N tokens (Eq. 3), in [0, 1]. Higher means more
-    relevant."""
+    """Return the relevance of each of N tokens, in [0, 1] (Eq. 3 of the HAF paper). It is 1 -
+    |similarity of the text with and without the token|. Higher means more relevant."""
     relevances: Floats = 1.0 - np.abs(similarities)
     return relevances
 
 
 def normalised_relevance(relevances: Floats) -> Floats | None:
-    """Return N weights of sum 1 (Eq. 2), or None if no token is relevant."""
+    """Return the relevances of N tokens scaled to sum 1 (Eq. 2 of the HAF paper), or None if no
+    token is relevant."""
     total = float(np.sum(relevances))
     return relevances / total if total > 0 else None
 
 
 def uniform_relevance(tokens: int) -> Floats:
-    """Return equal relevances of all N tokens, as a control."""
+    """Return equal relevances of all N tokens, for comparison."""
     return np.ones(tokens, dtype=np.float64)
 
 
 def uncertainty(nll: Floats, weights: Floats) -> float:
-    """Return the uncertainty U in nats, at least 0 (Eq. 1). It is the sum over tokens of -log
-    p(z_i) times its weight."""
+    """Return the uncertainty of a text in nats, at least 0 (Eq. 1 of the HAF paper). It is the sum
+    of each token's -log p times its weight."""
     return float(np.dot(nll, weights))
 
 
 def confidence(nll: Floats, relevances: Floats) -> float | None:
-    """Return C = e^-U, in (0, 1] (Eq. 4). Higher means more confident. `nll` has -log p of each of
-    N tokens, in nats. `relevances` has the N values of Eq. 3, which are normalised here. The result
-    is None if there is no relevant token."""
+    """Return the confidence in a text, e^-U for the uncertainty U, in (0, 1] (Eq. 4 of the HAF
+    paper). Higher means more confident. `nll` has -log p of each of N tokens, in nats. `relevances`
+    has the tokens' relevances, which are normalised here. The result is None if no token is
+    relevant."""
     weights = normalised_relevance(relevances) if nll.size else None
     if weights is None:
         return None
@@ -60,7 +62,8 @@ def mean(values: Confidences) -> float | None:
 
 
 def weighted_pair(confidence: float | None, other: float | None, share: float) -> float | None:
-    """Return share * C + (1 - share) * other (Eqs. 5, 7 and 10), or None if a part is None."""
+    """Return the weighted mean of a confidence and another value, or None if one of them is
+    None."""
     if confidence is None or other is None:
         return None
     return share * confidence + (1 - share) * other
@@ -69,12 +72,12 @@ def weighted_pair(confidence: float | None, other: float | None, share: float) -
 def diversity_in_support(
     confidences: Confidences, similarities: Floats, *, count_undefined: bool = False
 ) -> float | None:
-    """Return DiS (Eq. 6): the mean over ordered pairs i != j of (1 - g(r_i, r_j)) C_j. Higher is
-    better.
+    """Return the diversity of n reasons, DiS (Eq. 6 of the HAF paper), or None for fewer than two.
+    Higher is better.
 
-    `similarities` is a symmetric (n, n) matrix. Pairs with an undefined C_j are left out. The
-    released code leaves them out of the sum but counts them (`count_undefined`). The result is None
-    for fewer than two reasons.
+    It is the mean over ordered pairs i != j of (1 - g(r_i, r_j)) C_j, for similarity g and
+    confidence C. `similarities` is a symmetric (n, n) matrix. Pairs with an undefined C_j are left
+    out. The released code leaves them out of the sum but counts them (`count_undefined`).
     """
     n = len(confidences)
     others = (1.0 - similarities).sum(axis=0) - (1.0 - np.diagonal(similarities))
@@ -86,8 +89,8 @@ def diversity_in_support(
 
 
 def determinantal_diversity(confidences: Confidences, similarities: Floats) -> float | None:
-    """Return DiS-dpp = det(g_ij C_j) for similarities g, with g_ii = 1, and confidences C. Return
-    None if a C is undefined. It is from `haf.py`, not from the paper."""
+    """Return the diversity of reasons as in the released code: det(g_ij C_j), for similarities g
+    and confidences C. Return None if a confidence is undefined."""
     defined = [c for c in confidences if c is not None]
     if len(defined) < max(2, len(confidences)):
         return None
@@ -97,8 +100,8 @@ def determinantal_diversity(confidences: Confidences, similarities: Floats) -> f
 
 
 def diversity_from(similarities: Sequence[float], confidences: Confidences) -> float | None:
-    """Return the diversity of a reason from a set R (Eq. 8), the mean of 1 - g weighted by C_k.
-    Return None if R is empty."""
+    """Return how much a reason differs from a set of reasons (Eq. 8 of the HAF paper). It is the
+    mean of 1 - similarity, weighted by confidence, or None for an empty set."""
     defined = [
         (1.0 - g, c) for g, c in zip(similarities, confidences, strict=True) if c is not None
     ]
@@ -107,7 +110,8 @@ def diversity_from(similarities: Sequence[float], confidences: Confidences) -> f
 
 
 def recovery(confidence: float | None, similarity: float, left_out: float | None) -> float | None:
-    """Return one term of Eq. 12: half of C(s_k) plus half of g(s_k, r_j) C(r_j)."""
+    """Return how well a new reason s_k replaces an omitted reason r_j (a term of Eq. 12 of the HAF
+    paper). It is half of its confidence plus half of g(s_k, r_j) C(r_j)."""
     if confidence is None or left_out is None:
         return None
     return 0.5 * (confidence + similarity * left_out)
@@ -116,23 +120,24 @@ def recovery(confidence: float | None, similarity: float, left_out: float | None
 def sufficiency(
     weight: float, decision: float | None, informativeness: float | None
 ) -> float | None:
-    """Return RS = w_S C(Y) (1 - I_S) (Eq. 9). Higher means that the reason alone suffices."""
+    """Return the sufficiency of a reason, w_S C(Y) (1 - I_S) (Eq. 9 of the HAF paper). Higher means
+    that the reason alone suffices."""
     if decision is None or informativeness is None:
         return None
     return weight * decision * (1.0 - informativeness)
 
 
 def necessity(weight: float, decision: float | None, informativeness: float | None) -> float | None:
-    """Return RN = w_N C(Y) I_N (Eq. 11). Higher means that the model misses the reason when it is
-    left out."""
+    """Return the necessity of a reason, w_N C(Y) I_N (Eq. 11 of the HAF paper). Higher means that
+    the model misses the reason when it is left out."""
     if decision is None or informativeness is None:
         return None
     return weight * decision * informativeness
 
 
 def predictive_entropy_change(later: Confidences, initial: Confidences) -> float | None:
-    """Return del-PE as in `haf.py`: the mean uncertainty of a later stage's reasons minus that of
-    the initial reasons, in nats."""
+    """Return the change of uncertainty from the first reasons to those of a later stage, in nats
+    (del-PE of the released code)."""
     ends = [
         mean([None if c is None else -float(np.log(c)) for c in part]) for part in (later, initial)
     ]

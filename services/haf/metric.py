@@ -1,5 +1,5 @@
-"""HAF prompts the model, or takes the responses in the request, then compares their texts and
-computes the metrics."""
+"""The HAF metric: prompts the model, or takes the responses in the request, compares their texts,
+and scores them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
 
     def coverage(self, request: HafRequest) -> LanguageCoverage:
         """Return the supported languages: those of the model, and English for prompts, labels and
-        reader."""
+        parsing."""
         sent = None if request.sent is None else request.sent.justify
         languages, unread = _rule_coverage(
             request,
@@ -92,8 +92,8 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         return model_coverage(request, languages, model_languages(request), unread)
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
-        """Read the stance of a JUSTIFY response. Raises Unavailable if the trained reader is
-        unavailable."""
+        """Return the decision in a first (JUSTIFY) response. Raises Unavailable if the trained text
+        classifier is unavailable."""
         parsed = read_responses([(answer, "justify")])[0]
         decision = parsed.decision
         span = decision.statement.span if decision else None

@@ -1,8 +1,8 @@
 """Compares pairs of texts with a similarity model, which also makes decisions in variants `paper`
 and `reference`.
 
-Makes one call per model for all samples of all requests, split only to respect the limit. No value
-depends on other pairs (shared.models.ports), so a request gets the same score alone and in a batch.
+Makes one call per model for all requests, split only to respect the limit. No value depends on
+other pairs (shared.models.ports), so a request gets the same score alone and in a batch.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Named = tuple[str, str, str]  # the model, and two texts
 
 @dataclass(frozen=True)
 class SimilarityTable:
-    """A lookup table of one model's similarities g(a, b), in [0, 1]."""
+    """The similarities of text pairs by one model, in [0, 1]."""
 
     values: dict[Texts, float]
     same_is_one: bool
@@ -63,7 +63,7 @@ class SimilarityTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HafCollected(Collected):
-    """One request's transcripts, with the models' similarities of their texts."""
+    """The conversations of one request, with the similarities of their texts."""
 
     g: SimilarityTable
     verdicts: dict[str, DecisionVerdict]  # of the decision sentences that the similarity decided
@@ -73,7 +73,7 @@ class HafCollected(Collected):
 
 @dataclass(frozen=True)
 class PairScores:
-    """The pairs of one request, and the similarities of all requests."""
+    """The text pairs of one request, with a shared table of similarities."""
 
     pairs: dict[Named, None]
     values: dict[Named, float]
@@ -86,7 +86,7 @@ class PairScores:
 def compare(
     requests: Sequence[HafRequest], transcripts: Sequence[Sequence[Transcript]]
 ) -> list[HafCollected]:
-    """Return the similarities for every request, and the decisions that they make."""
+    """Return the similarities of every request's texts, and the decisions that follow from them."""
     requested = [_requested_pairs(*each) for each in zip(requests, transcripts, strict=True)]
     similarities = _compare_pairs([pair for pairs in requested for pair in pairs])
     return [
@@ -113,8 +113,8 @@ def _requested_pairs(request: HafRequest, transcripts: Sequence[Transcript]) -> 
 
 
 def pairs_of(request: HafRequest, transcript: Transcript) -> Iterator[Texts]:
-    """Yield the pairs for relevance (Eq. 3), for support (Eqs. 5, 6), and between later stages and
-    JUSTIFY."""
+    """Yield the pairs of texts to compare: for the relevance of tokens, between reasons, and
+    between later stages and the first."""
     for exchange in check_each(transcript.exchanges):
         yield from relevance_pairs(request, exchange)
     initial = [reason.text for reason in transcript.justify.reasons]
@@ -129,14 +129,14 @@ def pairs_of(request: HafRequest, transcript: Transcript) -> Iterator[Texts]:
 
 
 def compared_with(exchange: Exchange, initial: Sequence[str]) -> list[str]:
-    """Return the JUSTIFY reasons with which the new reasons of a stage are compared."""
+    """Return the first stage's reasons, with which the new reasons of a stage are compared."""
     if exchange.stage == "necessity":
         return [text for index, text in enumerate(initial) if index == exchange.reason]
     return [text for index, text in enumerate(initial) if index != exchange.reason]
 
 
 def relevance_pairs(request: HafRequest, exchange: Exchange) -> Iterator[Texts]:
-    """Yield each statement paired with itself without each one of its tokens."""
+    """Pair each statement with copies of it that lack one of its tokens."""
     for reason in exchange.reasons:
         yield from ((reason.text, masked) for masked in reason.masked)
     if exchange.decision is not None:
@@ -145,8 +145,8 @@ def relevance_pairs(request: HafRequest, exchange: Exchange) -> Iterator[Texts]:
 
 
 def decision_target(request: HafRequest, exchange: Exchange, decision: StatementTokens) -> str:
-    """Return the text to which a decision's tokens are relevant: its sentence (Eq. 3), or the
-    released code's label."""
+    """Return the text for which a decision's tokens are relevant: its sentence, or the released
+    code's label."""
     target = request.decision_target or variant_of(request).decision_target
     return decision.text if target == "sentence" else exchange.decision_label
 
@@ -187,8 +187,8 @@ def _collect_one(
 
 
 def needs_similarity(variant: HafVariant, exchange: Exchange) -> bool:
-    """Return True if similarity decides, because the reader found no answer or the variant leaves
-    it to similarity."""
+    """Return True if similarity decides: the trained classifier found no answer, or the variant
+    does not use it."""
     if exchange.stage == "justify" or exchange.parsed.decision is None:
         return False
     verdict = exchange.parsed.decision.verdict
@@ -206,11 +206,10 @@ def undecided_sentences(variant: HafVariant, transcript: Transcript) -> list[str
 
 def decide_by_similarity(variant: HafVariant, sentence: str, g: Compare) -> DecisionVerdict:
     """Return the answer whose template sentences are more similar to `sentence`, or "unclear" if
-    neither side is similar.
+    neither side is similar. The certainty is that side's share of both similarities.
 
-    The certainty is that side's share of both similarities. The templates are the released code's,
-    since the paper's Eqs. 9 and 11 need a class for every decision. Deviates: the paper averages
-    the similarities of each side, and its code takes the largest, as `reference` does.
+    The templates are the released code's. Deviates: the paper averages the similarities of each
+    side, and its code takes the largest, as `reference` does.
     """
     aggregate: Callable[[list[float]], Any] = max if variant.best_template else np.mean
     no = float(aggregate([g(sentence, template) for template in INSUFFICIENT]))
@@ -234,9 +233,8 @@ def _similarity(name: str) -> Similarity:
 
 
 def check_cost(request: HafRequest, transcripts: Sequence[Transcript]) -> None:
-    """Raise TooCostly if there are too many or too long pairs. This runs before any comparison. A
-    statement of N tokens is compared N times with itself, so its cost grows with the square of its
-    length."""
+    """Raise TooCostly if there are too many or too long pairs to compare. A text of N tokens is
+    compared N times with itself, so its cost grows with the square of its length."""
     sizes = [size for transcript in transcripts for size in _sizes(request, transcript)]
     pairs = sum(count for count, _ in sizes)
     characters = sum(length for _, length in sizes)

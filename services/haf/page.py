@@ -1,6 +1,5 @@
 """The page of a HAF job: the verdict, cards for reasons and decisions, the stages, and the six
-metrics. Tokens are marked, and neighbours of the same level share one mark. The number of marks is
-limited, so a table lists the most relevant tokens."""
+metrics. The number of marked tokens is limited, so a table lists the most relevant ones."""
 
 from __future__ import annotations
 
@@ -205,7 +204,7 @@ class DecisionSentence:
 
 @dataclass(frozen=True, slots=True)
 class ResponseCard:
-    """One response. `about` is the number of the JUSTIFY reason that it concerns, from 1."""
+    """One response. `about` is the number of the first-stage reason that it concerns, from 1."""
 
     about: int | None
     part: HafStagePart
@@ -229,8 +228,8 @@ class StageStep:
 def path(
     report: HafResult, responses: Sequence[ResponseCards], reasons_by_metric: dict[str, str]
 ) -> tuple[StageStep, ...]:
-    """Return the stages: JUSTIFY, the two questions about all reasons, and the questions about
-    single reasons."""
+    """Return the stages of the conversation: the first one, the two questions about all reasons,
+    and the questions about single reasons."""
     stages: tuple[Stage, ...] = ("justify", "internal", "external", _individual(report))
     return tuple(_step(stage, responses, reasons_by_metric) for stage in stages)
 
@@ -278,7 +277,7 @@ Matrix = Sequence[Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """A metric, with its values when one ingredient is left out. `why` is the reason of a null, or
+    """A metric, with its values when one ingredient is left out. `why` explains a null value, or is
     empty."""
 
     metric: words.MetricWords

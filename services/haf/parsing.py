@@ -1,9 +1,9 @@
-"""Parser of the variant `robust`: the reasons of a list, labels, and the sentences that may state
-the decision.
+"""Parser of the variant `robust`. It finds the reasons of a list, labels, and the sentences that
+may state the decision.
 
-This module only parses form: list marks, headings, labels, JSON fields, paragraphs. The trained
-reader classifies the sentences (`reading.py`). Source: Mothilal et al., arXiv:2506.19113, section
-3.1; docs/methods/haf.md lists the differences from the released parser.
+It only parses form; a trained text classifier reads the sentences (`reading.py`). Source: Mothilal
+et al., arXiv:2506.19113, section 3.1; docs/methods/haf.md lists the differences from the released
+parser.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class ParsedStatement:
 
 @dataclass(frozen=True, slots=True)
 class DecisionVerdict:
-    """The verdict on the reasons in a later stage. `certainty`, in [0, 1], is that of the reader or
-    similarity that decided."""
+    """The model's answer in a later stage: does it stand by its reasons? `certainty`, in [0, 1], is
+    that of the classifier or similarity that decided."""
 
     answer: Answer
     judge: DecidedBy
@@ -46,7 +46,7 @@ class DecisionVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision sentence. `verdict` is None for JUSTIFY, or if similarity decides."""
+    """The decision sentence. `verdict` is None in the first stage, or if similarity decides."""
 
     statement: ParsedStatement
     verdict: DecisionVerdict | None = None
@@ -62,7 +62,7 @@ class ParsedResponse:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as the reader receives it, with its position in the response and its paragraph."""
+    """A sentence for the text classifier, with its position in the response and its paragraph."""
 
     asked: str
     span: Span
@@ -71,9 +71,9 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The form of a response. `opening` has the sentences that may state the decision. `whole` is
-    their text with the headings between them. `reasons` has the items of a list. `prose` has all
-    sentences of a response without a list."""
+    """The form of a response. `opening` has the sentences that may state the decision, and `whole`
+    is their text with headings. `reasons` has the items of a list. `prose` has all sentences of a
+    response without a list."""
 
     response: str
     opening: tuple[Sentence, ...]

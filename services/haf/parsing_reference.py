@@ -1,6 +1,6 @@
-"""Parser of the variant `reference`: the results of the released parser, including its quirks.
-Source: uofthcdslab/HAF (Apache-2.0), the parser as specified for this metric. It was checked
-against the released output for real responses. docs/methods/haf.md lists its quirks."""
+"""Parser of the variant `reference`: the results of the released parser, including its quirks. It
+was checked against the released output for real responses. docs/methods/haf.md lists the quirks.
+Source: uofthcdslab/HAF (Apache-2.0), the parser as specified for this metric."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def decision_sentence(response: str) -> str | None:
 
 
 def stance_as_released(sentence: str) -> Stance:
-    """Return the stance. Hedges take precedence over denials, and denials over the word "toxic"."""
+    """Return the model's stance on the text. Hedges take precedence over denials, and denials over
+    the word "toxic"."""
     lowered = sentence.lower()
     if any(hedge in lowered for hedge in _HEDGED):
         return "maybe"

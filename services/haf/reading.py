@@ -1,6 +1,6 @@
-"""Stances, answers of later stages, and refusals, as classified by the trained reader. Each kind of
-reading is one call for all responses. A probability does not depend on other texts in the call, so
-a response is read the same alone and in a batch."""
+"""Finds stances, answers of later stages, and refusals with the trained reader, a small text
+classifier. Each kind takes one call for all responses. A probability does not depend on other texts
+in the call, so a response is read the same alone and in a batch."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ NEED_MORE: tuple[Answer, ...] = ("insufficient", "doubtful")
 
 
 def read_responses(responses: Sequence[tuple[str, Stage]]) -> list[ParsedResponse]:
-    """Read responses of any stages. Raises Unavailable if the trained reader is not available. A
-    JUSTIFY response that is a JSON object with an explanation's fields needs no reader."""
+    """Parse responses from any stage of the conversation. Raises Unavailable if the trained text
+    classifier is not available. A first response in JSON with the fields of an explanation does not
+    need the classifier."""
     from_fields = [
         _fields_response(response) if stage == "justify" else None for response, stage in responses
     ]
@@ -128,9 +129,9 @@ class _Readings:
         return None
 
     def refuses(self, each: Outline, reading: Reading) -> bool:
-        """Return True if the response refuses the task. `reading` names the reader's classification
-        to use. A response with a list of reasons or a clear answer is no refusal. Neither are two
-        words ("No.")."""
+        """Return True if the response refuses the task. `reading` names the classification to use.
+        A response with a list of reasons, a clear answer or only two words ("No.") is no refusal.
+        """
         if each.reasons or len(each.whole.split()) < SHORTEST_REFUSAL:
             return False
         answer, probability = self.label(reading, each.whole)

@@ -1,6 +1,5 @@
-"""The messages of HAF: six metrics with their parts, controls and repetitions, and tables for
-batches. Source: Mothilal et al., arXiv:2506.19113, Eqs. 1 to 12; Tables 1 to 5 and Figure 3 for
-many results. Part of the contract: imports only pydantic."""
+"""The result types of HAF. Imports only pydantic. Source: Mothilal et al., arXiv:2506.19113, Eqs. 1
+to 12; Tables 1 to 5 and Figure 3 for many results."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ DecidedBy = Literal["reader", "similarity", "rules", "nli"]  # the last two: bef
 
 
 class HafTokenValue(Message):
-    """A token of a statement; tokens that share a character are one."""
+    """A token of a statement. Tokens sharing a character are merged."""
 
     start: Offset  # the first token of a statement may begin before it (" It")
     end: Offset
@@ -58,7 +57,7 @@ class HafComponents(Message):
 
 
 class HafExtras(Message):
-    """Additional metrics of the released code, with `extras`."""
+    """More metrics of the released code, if `extras` is on."""
 
     dis_dpp: float | None = Field(description="det(g_ij C_j) of the reasons; higher: more diverse")
     internal_del_pe: float | None = Field(
@@ -68,7 +67,7 @@ class HafExtras(Message):
 
 
 class HafReasonEvidence(Evidence):
-    """A reason of the JUSTIFY stage; its value is its confidence."""
+    """A reason of the first stage; its value is its confidence."""
 
     kind: Literal["reason"] = "reason"
     offsets_into: Literal["justify"] = "justify"
@@ -78,7 +77,7 @@ class HafReasonEvidence(Evidence):
 
 
 class HafReasonPart(Message):
-    """A reason of a stage."""
+    """One reason's values."""
 
     text: str
     start: Offset | None = Field(
@@ -107,8 +106,8 @@ class HafReasonPart(Message):
 
 
 class HafDecisionPart(Message):
-    """The decision sentence of a stage. C(Y) is the model's confidence, `certainty` that of
-    our reader."""
+    """The decision sentence of a stage. C(Y) is the model's confidence, `certainty` our
+    reader's."""
 
     text: str
     start: Offset | None
@@ -190,7 +189,7 @@ class HafRepetition(Message):
 
 
 class HafChange(Message):
-    """A metric under other orders of the same reasons."""
+    """One metric with its reasons reordered."""
 
     original: Share | None
     values: tuple[Share | None, ...] = Field(description="one an order")
@@ -235,8 +234,8 @@ class HafResult(ExplainableReport):
 
     @property
     def unasked(self) -> frozenset[str]:
-        """Return the components that do not apply. RS needs the stance toxic or maybe, RN the
-        stance non-toxic."""
+        """Return metrics that do not apply: sufficiency needs the stance toxic or maybe, necessity
+        non-toxic."""
         if self.stance is None or self.stance == "unclear":
             return frozenset()
         return frozenset(["rs" if self.stance == "non-toxic" else "rn"])
@@ -254,13 +253,13 @@ class HafReportOptions(Message):
 
 
 class HafBatchReportRequest(BatchReportRequest):
-    """Selects the results to sum up."""
+    """Selects the results to report."""
 
     options: HafReportOptions = HafReportOptions()
 
 
 class HafMeans(Message):
-    """Table 1 with the sample sizes of Table 4: the mean of each metric over results."""
+    """The mean of each metric over results (Tables 1 and 4 of the HAF paper)."""
 
     sos: Interval
     dis: Interval
@@ -271,7 +270,7 @@ class HafMeans(Message):
 
 
 class HafIndividual(Message):
-    """Table 3: the two factors of RS and RN, averaged over reasons, then results."""
+    """The factors of sufficiency and necessity, averaged by result (Table 3)."""
 
     rs_decision: Interval = Field(description="w_S C(Y)")
     rs_informativeness: Interval = Field(description="I_S (Eq. 10)")
@@ -280,7 +279,7 @@ class HafIndividual(Message):
 
 
 class HafShares(Message):
-    """A share of each stage's decisions, mean over results."""
+    """A share of the decisions in a stage, averaged."""
 
     internal: Interval
     external: Interval
@@ -289,7 +288,7 @@ class HafShares(Message):
 
 
 class HafStanceScores(Message):
-    """Every metric by stance; Figure 3 has SoS and DiS."""
+    """Every metric by stance (Figure 3 of the paper)."""
 
     stance: Stance
     results: int = Field(ge=1)
@@ -298,7 +297,7 @@ class HafStanceScores(Message):
 
 
 class HafStageCounts(Message):
-    """Counts of a stage's results; sufficiency and necessity need one stance each."""
+    """Counts of a stage's results."""
 
     reached: Count = Field(description="results with a response in it")
     refused: Count = Field(description="results whose responses all refuse the task")

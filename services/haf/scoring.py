@@ -1,5 +1,5 @@
-"""The numbers of one transcript: six metrics with relevance weights and with two controls, and
-their spread. Source: Mothilal et al., arXiv:2506.19113, section 4, Eqs. 1 to 12."""
+"""Computes the scores of one conversation: six metrics with relevance weights and with two
+controls, and their spread. Source: Mothilal et al., arXiv:2506.19113, section 4, Eqs. 1 to 12."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Verdicts = Sequence[DecisionVerdict | None]
 
 @dataclass(frozen=True, slots=True)
 class ReasonValue:
-    """The values of one reason; see `report.HafReasonPart`."""
+    """The values of one reason (see `report.HafReasonPart`)."""
 
     confidence: float | None
     similarity: float | None = None
@@ -64,8 +64,8 @@ class StageValue:
 
 @dataclass(frozen=True)
 class StageInputs:
-    """Inputs that all stages of a transcript share. `confident` computes a confidence, by relevance
-    (Eq. 4) or for a control."""
+    """Inputs that all stages of a conversation share. `confident` computes a confidence, by
+    relevance or for a control."""
 
     request: HafRequest
     variant: HafVariant
@@ -77,8 +77,7 @@ class StageInputs:
 
 @dataclass(frozen=True)
 class HafScores:
-    """The scores of one transcript. `stages` starts with JUSTIFY, followed by later stages in
-    order."""
+    """The scores of one conversation. `stages` has all stages in order."""
 
     components: HafComponents
     uniform: HafComponents
@@ -128,7 +127,7 @@ def _verdict(
 def stage_inputs(
     request: HafRequest, collected: HafCollected, justify: Exchange, confident: Confident
 ) -> StageInputs:
-    """Return the JUSTIFY reasons and their confidences, which later stages need."""
+    """Return the first stage's reasons and their confidences, which later stages need."""
     return StageInputs(
         request=request,
         variant=variant_of(request),
@@ -140,7 +139,8 @@ def stage_inputs(
 
 
 def support(inputs: StageInputs, justify: Exchange) -> StageValue:
-    """Return each JUSTIFY reason's term of SoS (Eq. 5)."""
+    """Return the values of the first stage: each reason's term of the support metric SoS (Eq. 5 of
+    the HAF paper)."""
     share = inputs.request.weights.sos_confidence
     reasons = []
     for reason, confidence in zip(justify.reasons, inputs.initial_confidences, strict=True):
@@ -151,7 +151,8 @@ def support(inputs: StageInputs, justify: Exchange) -> StageValue:
 
 
 def similarities(inputs: StageInputs) -> Floats:
-    """Return the (n, n) similarities of the JUSTIFY reasons, symmetric with 1 on the diagonal."""
+    """Return the similarities between the first stage's n reasons, a symmetric (n, n) matrix with 1
+    on the diagonal."""
     size = len(inputs.initial)
     matrix = np.eye(size)
     for i in check_each(range(size)):
@@ -161,7 +162,8 @@ def similarities(inputs: StageInputs) -> Floats:
 
 
 def reliance(inputs: StageInputs, exchange: Exchange) -> StageValue:
-    """Return each new reason's term in UII or UEI (Eqs. 7 and 8), from the UPHOLD-REASON stage."""
+    """Return the values of the stage UPHOLD-REASON: each new reason's term in UII or UEI (Eqs. 7
+    and 8 of the HAF paper)."""
     weights = inputs.request.weights
     share = weights.uii_confidence if exchange.stage == "internal" else weights.uei_confidence
     every = range(len(inputs.initial))
@@ -173,7 +175,8 @@ def reliance(inputs: StageInputs, exchange: Exchange) -> StageValue:
 def individual(
     inputs: StageInputs, exchange: Exchange, verdict: DecisionVerdict | None, decision: float | None
 ) -> StageValue:
-    """Return RS (Eqs. 9, 10) or RN (Eqs. 11, 12) of one reason in the UPHOLD-STANCE stage."""
+    """Return the sufficiency or necessity of one reason, from the stage UPHOLD-STANCE (Eqs. 9 to 12
+    of the HAF paper)."""
     weight = _weight(exchange.stage, verdict, inputs.request.weights.answers)
     subject = exchange.reason or 0
     if exchange.stage == "sufficiency":
@@ -233,24 +236,24 @@ def _weight(stage: Stage, verdict: DecisionVerdict | None, weights: HafAnswerWei
 
 
 def by_relevance(collected: HafCollected, statement: StatementTokens, target: str) -> float | None:
-    """Return the confidence of a statement (Eqs. 1 to 4). A token's weight measures how much the
-    statement changes without it."""
+    """Return the confidence in a statement. A token weighs more if the statement changes more
+    without it (Eqs. 1 to 4 of the HAF paper)."""
     return kernel.confidence(statement.nll, relevances(collected.g, statement, target))
 
 
 def relevances(g: SimilarityTable, statement: StatementTokens, target: str) -> Floats:
-    """Return the relevance of each piece of a statement (Eq. 3), in [0, 1]."""
+    """Return the relevance of each token of a statement, in [0, 1] (Eq. 3 of the HAF paper)."""
     similarity = np.array([g(target, masked) for masked in statement.masked], dtype=np.float64)
     return kernel.semantic_relevance(similarity)
 
 
 def uniformly(statement: StatementTokens, _target: str) -> float | None:
-    """Return the confidence with equal weights for all tokens, a control."""
+    """Return the confidence in a statement with equal weights for all tokens, for comparison."""
     return kernel.confidence(statement.nll, kernel.uniform_relevance(statement.nll.size))
 
 
 def unweighted(_statement: StatementTokens, _target: str) -> float | None:
-    """Return a confidence of 1, a control."""
+    """Return a confidence of 1, for comparison."""
     return 1.0
 
 
@@ -304,7 +307,7 @@ def components(
 
 
 def diversity(inputs: StageInputs) -> float | None:
-    """Return the diversity DiS of the JUSTIFY reasons (Eq. 6)."""
+    """Return the diversity of the first stage's reasons (DiS, Eq. 6 of the HAF paper)."""
     return kernel.diversity_in_support(
         inputs.initial_confidences,
         similarities(inputs),
@@ -331,7 +334,7 @@ def extras(inputs: StageInputs, transcript: Transcript, stages: Sequence[StageVa
 def repetition(
     transcripts: Sequence[Transcript], scores: Sequence[HafScores]
 ) -> HafRepetition | None:
-    """Return the spread of every metric over the samples, or None for a single sample."""
+    """Return the spread of every metric over repeated conversations, or None for a single one."""
     if len(transcripts) < 2:
         return None
     values = {
@@ -359,7 +362,7 @@ def spread(values: Sequence[float | None]) -> HafSpread:
 def permutation(
     request: HafRequest, transcript: Transcript, collected: HafCollected
 ) -> HafPermutation | None:
-    """Return DiS and UII with reasons in other orders, or None without other orders."""
+    """Return the metrics DiS and UII with reasons in other orders, or None without other orders."""
     if not transcript.orders:
         return None
     by_relevance_of = partial(by_relevance, collected)
@@ -382,7 +385,7 @@ def permutation(
 
 
 def change(original: float | None, values: Sequence[float | None]) -> HafChange:
-    """Return the change of each defined value from the original."""
+    """Return the differences of the defined values from the original."""
     apart = [value - original for value in values if value is not None and original is not None]
     return HafChange(
         original=original,
@@ -404,8 +407,8 @@ def with_token_values(
 def token_values(
     g: SimilarityTable, statement: StatementTokens, target: str
 ) -> tuple[HafTokenValue, ...]:
-    """Return the values of a statement's pieces, in order. As in the confidence, their relevance
-    refers to `target`."""
+    """Return the values of a statement's tokens, in order. Their relevance refers to `target`, as
+    in the confidence."""
     relevant = relevances(g, statement, target).tolist()
     return tuple(
         HafTokenValue(

@@ -1,9 +1,8 @@
-"""One generation's responses in all stages, and the tokens of its statements.
+"""One conversation's responses in all stages, and the tokens of its statements.
 
-Tokens are assigned by character offsets: every token that overlaps with the statement counts,
-including the first and the last. Tokens that overlap with each other (a letter of several bytes)
-form one piece. Variant `reference` only takes tokens that lie wholly inside. Like the released code
-it loses the first token (" The") and often the last (a full stop with a line break).
+Every token that overlaps with a statement belongs to it. Tokens that overlap with each other (a
+letter of several bytes) form one piece. Variant `reference` only takes tokens that lie wholly
+inside, like the released code.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ SINGLE = "there is one reason only, and nothing is left when it is left out"
 
 @dataclass(frozen=True)
 class Exchange:
-    """A parsed response of one stage. `reason` is the index of the JUSTIFY reason that it
+    """A parsed response of one stage. `reason` is the index of the first-stage reason that it
     concerns."""
 
     stage: Stage
@@ -64,7 +63,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class ReorderedJustify:
-    """The JUSTIFY response with its reasons in another order, scored again, and the internal stage
+    """The first response with its reasons in another order, scored again, and the internal stage
     for this order."""
 
     order: tuple[int, ...]
@@ -74,7 +73,7 @@ class ReorderedJustify:
 
 @dataclass(frozen=True)
 class Transcript:
-    """All stages of one generation. `individual` has one entry for each JUSTIFY reason."""
+    """All stages of one conversation. `individual` has one entry for each first-stage reason."""
 
     justify: Exchange
     internal: Exchange | None = None
@@ -89,7 +88,7 @@ class Transcript:
 
     @property
     def later(self) -> tuple[Exchange, ...]:
-        """Return the stages after JUSTIFY, in their order."""
+        """Return the stages after the first, in their order."""
         each = (self.internal, self.external, *self.individual)
         return tuple(exchange for exchange in each if exchange is not None)
 
@@ -101,8 +100,8 @@ class Transcript:
 
 
 def parse_responses(responses: Sequence[tuple[HafRequest, Stage, str]]) -> list[ParsedResponse]:
-    """Parse each response by the rules of its request's variant. One call of the trained reader
-    covers all responses."""
+    """Parse each response by the rules of its request's variant. The trained text classifier is
+    called once for all responses."""
     by_reader = iter(
         read_responses(
             [(text, stage) for request, stage, text in responses if variant_of(request).uses_reader]
@@ -137,7 +136,8 @@ def make_exchange(
 
 
 def individual_stage(stance: Stance) -> Stage | None:
-    """Return sufficiency for a toxic stance, necessity for a non-toxic stance."""
+    """Return the stage for single reasons: sufficiency for a toxic stance, necessity for a
+    non-toxic one."""
     if stance == "unclear":
         return None
     return "necessity" if stance == "non-toxic" else "sufficiency"
@@ -201,8 +201,8 @@ class StatementTokens:
 
     @property
     def masked(self) -> tuple[str, ...]:
-        """The statement without each one of its N pieces. These texts take N times the memory of
-        the statement, so they are not stored."""
+        """The statement N times, each time without a different one of its N tokens. These texts are
+        not stored, because they take N times the memory of the statement."""
         begin = self.statement.span[0] if self.statement.span else 0
         text = self.statement.text
         return tuple(
@@ -264,11 +264,8 @@ def from_completion(completion: Completion) -> ResponseTokens:
 
 
 def from_response(response: HafResponse, pointer: str) -> ResponseTokens:
-    """Return a response from the request, with the server's tokens aligned to the text's
-    characters.
-
-    Raises BadInput if the tokens do not spell the text.
-    """
+    """Align the server's tokens of a response in the request to its text. Raises BadInput if the
+    tokens do not spell the text."""
     if response.tokens is not None:
         tokens = [(token.start, token.end, token.logprob) for token in response.tokens]
         if tokens != sorted(tokens, key=lambda token: token[0]):

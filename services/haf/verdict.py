@@ -99,7 +99,7 @@ JUDGES: dict[DecidedBy, str] = {
 
 def upheld(stage: Stage, answer: Answer | None) -> bool | None:
     """Return True if the model stands by its reasons, or None if the answer does not say. In the
-    necessity stage a reason is left out, so `insufficient` is the ideal answer."""
+    necessity stage a reason is left out, so the ideal answer is `insufficient`."""
     ideal: Answer = "insufficient" if stage == "necessity" else "sufficient"
     if answer not in ("sufficient", "insufficient"):
         return None
@@ -117,8 +117,8 @@ REPEATED = 0.95  # similarity of two reasons, from which on they say the same
 
 
 def finding(report: HafResult) -> Finding:
-    """Return the verdict: does the model stand by its reasons? HAF has no chance level. The checks
-    do not need log-probabilities. Without a later stage the first answer decides."""
+    """Return the verdict: does the model stand by its reasons? The checks do not need
+    log-probabilities. Without a later stage the first answer decides."""
     carrying = {REASONS, STANCE, UPHOLDS} if report.stages[1:] else {REASONS, STANCE}
     return conclude(_checks(report), carrying)
 

@@ -170,7 +170,7 @@ def _tested_p(report: HatexscoreResult) -> float | None:
 
 
 def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgreement | None:
-    """Return the agreement of model and decision, over rows that have both."""
+    """Return how often the model agrees with the decision, over results with both."""
     judged = _known(rows)
     if not judged:
         return None

@@ -1,6 +1,7 @@
-"""The conclusion (HTC) that an explanation states: one of the label classes, or none. Source: Hu &
-Lee, arXiv:2601.13547, section 3.1, Eq. 2. Conclusions given as data are parsed exactly. The trained
-reader reads prose, and may be unsure. The variant `reference` uses keywords."""
+"""Finds the conclusion (HTC) that an explanation states: one of the label classes, or none. A
+conclusion in a data field is parsed exactly. Prose is read by the trained reader, a small text
+classifier that may be unsure. The variant `reference` uses keywords. Source: Hu & Lee,
+arXiv:2601.13547, section 3.1, Eq. 2."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ PLACES = 2  # of a probability: the last ones differ between processors
 @dataclass(frozen=True, slots=True)
 class ConclusionStatement:
     """A part of the explanation, explanation[start:end], and the label that it states.
-    `probability`, in [0, 1], is the trained reader's; it is None for other sources. `is_named` is
-    False if the text only denies hate although the vocabulary has further classes."""
+    `probability`, in [0, 1], is that of the trained text classifier; it is None for other sources.
+    `is_named` is False if the text only denies hate although the vocabulary has further classes."""
 
     start: int
     end: int
@@ -38,7 +39,7 @@ class ConclusionStatement:
 @dataclass(frozen=True, slots=True)
 class ConclusionText:
     """An explanation whose conclusion has to be read. `quoted` has the quotations of the post as
-    spans of the normalised text. `given` is the conclusion if it is already known."""
+    spans. `given` is the conclusion if it is already known."""
 
     explanation: NormalizedText
     vocabulary: Vocabulary
@@ -46,7 +47,8 @@ class ConclusionText:
     given: ConclusionRead | None = None
 
     def asked(self, positive: Label = "hateful") -> VerdictText:
-        """Return the input of the trained reader. The words of the class `positive` are marked."""
+        """Return the input of the trained text classifier, with the words of the class `positive`
+        marked."""
         text = self.explanation.text
         return VerdictText(text, self.vocabulary.marks(text, positive), self.quoted)
 
@@ -59,7 +61,7 @@ class ConclusionText:
 @dataclass(frozen=True, slots=True)
 class ConclusionRead:
     """The conclusion of one explanation. `statement` is None if there is no conclusion, or if the
-    reader is unsure (`is_read` is then False)."""
+    text classifier is unsure (`is_read` is then False)."""
 
     statement: ConclusionStatement | None
     is_read: bool = True
@@ -70,7 +72,8 @@ class ConclusionRead:
 
 
 def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
-    """Read the conclusions of a batch. Raises Unavailable if the trained reader is unavailable."""
+    """Find the conclusions of a batch of explanations. Raises Unavailable if the trained text
+    classifier is unavailable."""
     reads: dict[int, ConclusionRead] = {}
     doubted: set[int] = set()  # a label word stands behind the field: prose may turn it round
     for index, text in enumerate(texts):
@@ -113,12 +116,9 @@ BEFORE = 4  # words before a label word in which a negation denies it
 
 
 def _contrasted(one: ConclusionText) -> ConclusionRead | None:
-    """Read a class among denied ones: "offensive, but not hate speech", "neither of them".
-
-    This is the fallback if the trained reader is unsure. Return None unless the text fits one of
-    two forms. Either it affirms one further class and denies hate, or it denies hate and all
-    further classes.
-    """
+    """Find the class that a text states beside denied ones: "offensive, but not hate speech",
+    "neither of them". Used if the trained text classifier is unsure. Return None unless the text
+    affirms one further class and denies hate, or denies hate and all further classes."""
     text, words = one.explanation.text, one.vocabulary
     if not words.further or _OPEN.search(text):
         return None
@@ -153,14 +153,10 @@ def _leaves_open(read: ConclusionRead) -> bool:
 
 
 def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
-    """Read the side with the trained reader, then ask about each further class in texts that deny
-    hate.
-
-    In that question the further class is the positive one. It is asked only if the text has a word
-    for the class. A text is unread if two further classes are affirmed or the reader is unsure of
-    one. It is also unread if one is denied and no other is named, since the reader often misreads
-    "offensive, but no hate speech".
-    """
+    """Find the class that a text states, by the trained text classifier. In texts that deny hate it
+    is also asked about each further class whose words occur. A text is unread if two further
+    classes are affirmed or the classifier is unsure of one. It is also unread if one is denied and
+    no other is named, since "offensive, but no hate speech" is often misread."""
     sides = read_verdicts([text.asked() for text in texts])
     labels_named = [
         text.vocabulary.labels_in(text.explanation.text) if text.vocabulary.further else set()

@@ -1,9 +1,5 @@
-"""HateXScore: does an explanation of a hate-speech decision conclude, quote, name the group,
-and cohere?
-
-Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Messages and costs.
-See docs/methods/hatexscore.md.
-"""
+"""HateXScore: does an explanation of a hate-speech decision conclude, quote, name the group, and
+cohere? Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. See docs/methods/hatexscore.md."""
 
 from __future__ import annotations
 
@@ -115,8 +111,8 @@ class HatexscoreWeights(Message):
 
 
 class HatexscoreProbabilities(Message):
-    """The caller's own probabilities, P(hateful); `null` means that the model gave none. If the
-    decision is a further class of `labels`, it is the probability of this class."""
+    """The caller's own P(hateful); `null` means that the model gave none. If the decision is a
+    further class of `labels`, it is the probability of this class."""
 
     original: Probability | None = Field(description="P(hateful) of the text, [0, 1]")
     masked: Probability | None = Field(
@@ -317,9 +313,9 @@ class HatexscoreRequest(ExplainableRequest):
 def judge_labels(
     request: HatexscoreRequest, labels: Sequence[str], decision: Label | None
 ) -> tuple[str, ...]:
-    """Return the model's labels whose probability counts as P(hateful). These labels are on the
-    hateful side of the vocabulary, or in the further class that the decision names. `paper` and
-    `reference` have only two labels."""
+    """Return the model's labels whose probabilities add up to P(hateful). They mean hateful in the
+    vocabulary, or the further class of the decision. `paper` and `reference` have only two labels.
+    """
     target = HATEFUL if decision is None or decision in SIDES else decision
     if request.variant != "robust" and target == HATEFUL and HATEFUL in labels:
         return (HATEFUL,)
@@ -396,8 +392,8 @@ _OWN_POLICY = {
 
 
 def cost(request: HatexscoreRequest, reads: int) -> Sequence[Work]:
-    """Return an upper bound of the cost: it assumes that every quotation mark opens a quotation and
-    that every quotation is masked."""
+    """Return an upper bound of the cost. It assumes that every mark opens a quotation and that all
+    quotations are masked."""
     return tuple(_work_items(request, reads))
 
 

@@ -1,4 +1,5 @@
-"""An explanation, parsed before any model is called. All three variants use the same type."""
+"""The parts of an explanation that are known before any model is called. All three variants use the
+same type."""
 
 from __future__ import annotations
 
@@ -70,9 +71,9 @@ class DetectedLanguages:
     """The languages of text and explanation, which may differ.
 
     `text` and `explanation` are languages of an analyser, chosen by script if the language has
-    none. `text_names` and `explanation_names` are the languages whose group names are searched.
-    `no_rules` is the reason why conclusion and groups of the explanation cannot be read, or None.
-    `no_groups` is the reason why only its groups cannot be read, or None.
+    none. `text_names` and `explanation_names` are the languages for group names. `no_rules` says
+    why conclusion and groups of the explanation cannot be read, `no_groups` why only its groups
+    cannot. Otherwise they are None.
     """
 
     text: Language
@@ -86,8 +87,8 @@ class DetectedLanguages:
 
     @property
     def explanation_code(self) -> str:
-        """Return the language of the explanation, or the language of its group names if it is
-        undecided."""
+        """Return the language of the explanation. If it is undecided, return the language of its
+        group names."""
         if self.found_explanation.code != UNDECIDED or self.no_rules is not None:
             return self.found_explanation.code
         return self.explanation_names
@@ -95,14 +96,14 @@ class DetectedLanguages:
 
 @dataclass(frozen=True, slots=True)
 class QuotedSpans:
-    """The quotations of the text in the explanation (the set Q of Eq. 3).
+    """The quotations of the text in an explanation (the set Q of the HateXScore paper, Eq. 3).
 
     `masked` is the text with the quoted spans masked, or None without a quotation. `trivial` is
-    True if the whole text T is quoted, Q = {T}. `spans` has the merged spans that `masked`
-    replaces; it is empty if the variant has no offsets. `other` has quotations from another source.
-    `unsearched` counts long quotations that were only searched word for word; they never count as
-    hallucinated. `negated` has quotes that follow a negation in the text. `located` has the spans
-    of the original explanation that quote the text.
+    True if the whole text is quoted. `spans` has the merged spans that `masked` replaces, if the
+    variant has offsets. `other` has quotations from another source. `unsearched` counts long
+    quotations that were only searched word for word; they never count as hallucinated. `negated`
+    has quotes that follow a negation in the text. `located` has the spans of the explanation that
+    quote the text.
     """
 
     evidence: tuple[HatexscoreQuoteEvidence, ...]
@@ -124,12 +125,11 @@ class QuotedSpans:
 class ParsedExplanation:
     """The data of an explanation that the score needs in addition to probabilities.
 
-    `htc` and `tgi` are 0 or 1, or None if the explanation was not read (reasons: `no_htc`,
-    `no_tgi`). `label` is the decision that applies, or None if it is neither given nor stated.
-    `reader` is what read the explanation, or None. `attacked` is True if the explanation reports an
-    attack on a group; None means the same as naming a group. `tgi_not_applicable` is the reason why
-    there is no group to identify, or None. `text_groups` has the policy's groups that the text
-    names, sorted, or None if they were not searched.
+    `htc` and `tgi` are 0 or 1, or None if unread (reasons: `no_htc`, `no_tgi`). `label` is the
+    decision that applies, given or stated, or None. `reader` is what read the explanation, or None.
+    `attacked` is True if the explanation reports an attack on a group; None means the same as
+    naming a group. `tgi_not_applicable` says why there is no group to identify, or is None.
+    `text_groups` has the policy's groups that the text names, or None if they were not searched.
     """
 
     languages: DetectedLanguages
@@ -155,7 +155,8 @@ class ParsedExplanation:
 
     @property
     def is_unread(self) -> bool:
-        """Return True if the language is not supported, or the reader is unsure of the verdict."""
+        """Return True if the language is not supported, or the text classifier is unsure of the
+        conclusion."""
         return self.languages.no_rules is not None or (
             self.no_htc is not None and self.no_htc.code == UNREAD
         )
@@ -204,13 +205,13 @@ def parsed_explanation(
 def detect_languages(
     request: HatexscoreRequest, known: Sequence[NameLanguage] = READ
 ) -> DetectedLanguages:
-    """Return the languages of the text, as sent or identified, and of the explanation.
+    """Return the languages of the text and of its explanation. A language in the request is that of
+    the text.
 
-    Platforms send the language of the post and often explain in another one. The explanation's
-    language is used if it is identified with certainty; its quotations are ignored. A text in an
-    unrecognised language is assumed to share the explanation's. A very short explanation takes the
-    text's language if the scripts agree. `known` has the languages in which explanations can be
-    read.
+    The explanation's language is used if it is identified with certainty; its quotations are
+    ignored. A text in an unrecognised language is assumed to share the explanation's. A very short
+    explanation takes the text's language if the scripts agree. `known` has the languages in which
+    explanations can be read.
     """
     sent = requested_language(request)
     text = find_language(request.text, sent)
@@ -319,8 +320,8 @@ def unread(
 
 
 def lexicon_of(request: HatexscoreRequest, language: NameLanguage) -> Lexicon:
-    """Return the policy's word list in the explanation's language. Raises BadInput if there is
-    none."""
+    """Return the policy's list of group names in the explanation's language. Raises BadInput if
+    there is none."""
     if isinstance(request.options.policy, dict):
         return custom_lexicon(request.options.policy)
     return load_lexicon(request.options.policy, language)
@@ -342,8 +343,8 @@ def _as_sent(
 def total_score(
     request: HatexscoreRequest, parsed: ParsedExplanation, components: HatexscoreComponents
 ) -> float | None:
-    """Return the score (Eq. 6), or None if a weighted component is None or if no applicable
-    component has weight."""
+    """Return the score, a weighted mean of the components (Eq. 6 of the HateXScore paper). Return
+    None if a weighted component is None or if no applicable component has weight."""
     weighed = applicable_weights(request, parsed)
     if not any(weighed.values()):
         return None
@@ -352,7 +353,7 @@ def total_score(
 
 
 def applicable_weights(request: HatexscoreRequest, parsed: ParsedExplanation) -> dict[Part, float]:
-    """Return the weights of the components that apply."""
+    """Return the weights of the components that apply to this request."""
     own = request.options.weights
     every: dict[Part, float] = {"htc": own.htc, "qf": own.qf, "tgi": own.tgi, "cc": own.cc}
     return {part: weight for part, weight in every.items() if part not in not_applicable(parsed)}

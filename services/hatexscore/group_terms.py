@@ -1,6 +1,6 @@
 """Finds expressions of a lexicon in an explanation. Only whole expressions match, and longer ones
-win. Deviates: the released code also matches every prefix of a term. N-grams are as long as the
-longest term, while the paper stops at trigrams and misses "democratic republic of the congo"."""
+win. Deviates: the released code also matches every prefix of a term. The paper stops at trigrams
+and misses "democratic republic of the congo"."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ _GAP = re.compile(r"[ \u00a0\u3000'\u2019\u2010\u2011\u2013-]{0,3}")  # inside a
 
 
 def find_terms(text: str, language: NameLanguage, lexicon: Lexicon) -> list[TermMatch]:
-    """Return all expressions in order. Among overlapping ones the first and longest wins. The
-    pronoun "us", "turkey" without a capital, and negations such as "non-Muslims" are excluded."""
+    """Return all expressions of the lexicon in a text, in order. Among overlapping ones the first
+    and longest wins. The pronoun "us", "turkey" without a capital, and negations such as
+    "non-Muslims" are excluded."""
     cues = load_cues(language)
     spoken = lexicon.language or language
     if spoken in ("zh", "ko"):
@@ -61,13 +62,9 @@ def find_terms(text: str, language: NameLanguage, lexicon: Lexicon) -> list[Term
 
 @dataclass(frozen=True)
 class Cues:
-    """Our own data for one language: words that exclude a group, and words that may follow a
-    term.
-
-    `needs_upper` and `needs_capital` have terms that are ordinary words in other letter case.
-    `suffixes` may follow a term within a longer word of the analyser (人 + 群). `predicates` are
-    words for attacks.
-    """
+    """Words of one language that exclude a group, and words that may follow a term. `needs_upper`
+    and `needs_capital` have terms that are ordinary words in other letter case. `suffixes` may
+    follow a term within a longer word (人 + 群). `predicates` are words for attacks."""
 
     needs_upper: frozenset[str] = frozenset()
     needs_capital: frozenset[str] = frozenset()
@@ -116,13 +113,13 @@ class TermMatch:
 @dataclass(frozen=True, slots=True)
 class TermTable:
     """A lookup table of expressions by their words, or by their characters in Chinese and Korean.
-    `longest` maps a first word to the number of words in its longest expression."""
+    `longest` maps a first word to the length of its longest expression in words."""
 
     entries: dict[Forms, LexiconEntry] = field(default_factory=dict)
     longest: dict[str, int] = field(default_factory=dict)
 
     def add(self, key: Forms, entry: LexiconEntry) -> None:
-        """Insert an entry. Among entries with the same key, the preferred kind stays."""
+        """Insert an entry. If another entry has the same key, the preferred kind stays."""
         present = self.entries.get(key)
         if present is None or PREFERENCE.index(entry.kind) < PREFERENCE.index(present.kind):
             self.entries[key] = entry
@@ -140,13 +137,9 @@ def _candidates_by_characters(
     text: str, language: Language, lexicon: Lexicon
 ) -> Iterator[TermMatch]:
     """Yield the longest expression at each word boundary in Chinese and Korean text.
-    Results may overlap.
-
-    Spaces are skipped (이주 노동자 matches 이주노동자), word boundaries are not: neither 非仇恨
-    nor 印度|教育 contains a group (非, 印度教). In Korean no expression starts with a
-    particle or an ending. None ends with an inflected verb, whose lemma has a 다 that
-    the text lacks.
-    """
+    Results may overlap. Spaces are skipped (이주 노동자 matches 이주노동자), word boundaries
+    are not (印度|教育 has no 印度教). A Korean expression neither starts with a particle or
+    an ending nor ends with an inflected verb."""
     cues, table = load_cues(language), _character_table(lexicon)
     starts, ends, stops, word_ends = _borders(text, language, cues)
     places = [index for index, character in enumerate(text) if character not in SPACES]
@@ -202,8 +195,7 @@ def _borders(
 
 
 def _may_end(text: str, start: int, end: int, rest: str, cues: Cues) -> bool:
-    """Return True if a term may end within a word, before a `rest` such as 司机, 群, or 歧视. A
-    name on its own does not have to be a word of the analyser."""
+    """Return True if a term may end within a word, before a `rest` such as 司机, 群, or 歧视."""
     if len(rest) > 1 and rest in chinese_person_nouns():
         return True  # 女 in 女司机
     if end - start < SHORTEST:
@@ -242,8 +234,7 @@ def _character_table(lexicon: Lexicon) -> TermTable:
 
 def _candidates_by_words(text: str, lexicon: Lexicon) -> Iterator[TermMatch]:
     """Yield the longest expression at each word in text that is not Chinese or Korean. Results may
-    overlap. Case, accents and hyphens are ignored, except that a German noun needs its capital:
-    "Alte", not "alte"."""
+    overlap. Case, accents and hyphens are ignored, except for the capital of German nouns."""
     table = _word_table(lexicon)
     spans = [word.span() for word in _WORD.finditer(text)]
     keys = [_key(text[start:end], lexicon) for start, end in spans]

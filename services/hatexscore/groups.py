@@ -1,12 +1,11 @@
-"""Target-group identification (TGI): which mentions of protected groups name the target.
+"""Finds which mentions of protected groups name the target of hate (target-group identification,
+TGI).
 
-Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), section 3.3 and Eq. 4. TGI is 1 if and only if the
-explanation names a group of the list; for hateful samples the group must be tied to hateful
-context. Word lists find the mentions. The trained reader decides if the explanation says that the
-group is attacked.
-
-Deviates: quotations and slurs do not identify a group. Plurals, demonyms, and groups that the
-printed lists miss do. A field that names the target is used without the reader.
+TGI is 1 if and only if the explanation names a group of the list. For hateful samples the group
+must be tied to hateful context. Word lists find the mentions, and the trained reader, a small text
+classifier, finds attacks on groups. Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), section 3.3 and
+Eq. 4. Deviates: quotations and slurs do not identify a group. Plurals, demonyms, and groups that
+the printed lists miss do.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ GROUP = LABELS["group"]
 class GroupText:
     """An explanation whose mentions of groups have to be read. `quoted` has the spans of its
     quotations. `moderated` has the groups that the moderated text names. `targets` has the spans of
-    a field for targets, outside of which no mention counts; it is None without such a field."""
+    a field for targets, or None without such a field; mentions outside it do not count."""
 
     text: str
     language: NameLanguage
@@ -54,7 +53,8 @@ class GroupText:
 
 
 def target_group_identified(found: Sequence[HatexscoreGroupEvidence]) -> bool:
-    """Return TGI (Eq. 4): True if any mention counts."""
+    """Return True if any mention counts as the target group (TGI, Eq. 4 of the HateXScore
+    paper)."""
     return any(mention.counts for mention in found)
 
 
@@ -72,9 +72,9 @@ def groups_of_text(
 def read_mentions(
     texts: Sequence[GroupText], hateful: Sequence[bool]
 ) -> list[list[HatexscoreGroupEvidence]]:
-    """Return each mention of a protected group in order, with a verdict. The trained reader is
-    called once. `hateful` is True if the explained decision is hateful or unknown; a mention then
-    needs a link to hateful content. Raises Unavailable if the reader is unavailable."""
+    """Return each mention of a protected group in order, with a verdict. The trained text
+    classifier is called once. Raises Unavailable if it is unavailable. `hateful` is True if the
+    explained decision is hateful or unknown. A mention then needs a link to hateful content."""
     matched = [
         [
             (match, _settled(text, match))
@@ -142,8 +142,8 @@ def _mention(
 
 
 def ask_mention(text: str, match: TermMatch, borders: Sequence[Span]) -> str:
-    """Return the sentence of the mention with one sentence on either side, as input for the
-    reader."""
+    """Return the sentence of a mention with one sentence on either side, as input for the text
+    classifier."""
     index = max(at for at, (start, _) in enumerate(borders) if start <= match.start)
     first, last = borders[max(0, index - 1)][0], borders[min(len(borders) - 1, index + 1)][1]
     first = max(first, match.start - LONGEST_CONTEXT)
@@ -182,8 +182,8 @@ _ENDED = re.compile(r"[.!?。](?:\s|$)")  # the value goes on as a sentence
 
 
 def names_target(text: str, start: int) -> bool | None:
-    """Return True if a mention begins in a field for the target. Return False if the field says
-    that there is no target, and None if the mention is in no such field."""
+    """Return True if a mention begins in a field for the target, and False if that field says that
+    there is none. Return None outside such a field."""
     field = _FIELD.search(text[max(text.rfind("\n", 0, start) + 1, start - LONGEST_LINE) : start])
     if field is None or not _is_target(field["key"]):
         return None

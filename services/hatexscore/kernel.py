@@ -1,9 +1,9 @@
 """The formulas of HateXScore: quotation faithfulness (QF), consistency (CC), the weighted mean, and
 the comparison with chance.
 
-Source: Hu & Lee, EACL 2026, arXiv:2601.13547, Eqs. 3, 5 and 6; the rule `reference` follows
-`metrics/cc.py` of the released code. Pure functions of numbers that return None for an undefined
-value.
+Pure functions that return None for an undefined value. Source: Hu & Lee, EACL 2026,
+arXiv:2601.13547, Eqs. 3, 5 and 6; the rule `reference` follows `metrics/cc.py` of the released
+code.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ DECIDING = 0.5  # P(hateful) from which a model decides so
 
 
 def drop(original: float, masked: float) -> float:
-    """Return |p_orig - p_mask|, in [0, 1]: the change of P(hateful) by masking."""
+    """Return the change of P(hateful) by masking, |p_orig - p_mask|, in [0, 1]."""
     return abs(original - masked)
 
 
 def carried(original: float, masked: float) -> float:
-    """Return max(0, p_orig - p_mask), in [0, 1]: the part of P(hateful) that is lost with the
-    quoted words. Deviates: Eq. 3 takes the absolute value. Words that make a text *less* hateful
-    would then count as evidence for a hateful decision, and against a non-hateful one."""
+    """Return the part of P(hateful) that is lost without the quoted words: max(0, p_orig - p_mask),
+    in [0, 1]. Deviates: Eq. 3 of the paper takes the absolute value. Words that make a text *less*
+    hateful would then support a hateful decision."""
     return max(0.0, original - masked)
 
 
@@ -43,12 +43,12 @@ def agrees(label: Side, original: float, deciding: float = DECIDING) -> bool:
 
 
 def quotation_faithfulness(label: Side, quoted_drop: float) -> float:
-    """Return QF, in [0, 1], of a non-trivial quotation (Eq. 3). Higher means more faithful.
+    """Return the faithfulness of quotations (QF), in [0, 1] (Eq. 3 of the HateXScore paper). Higher
+    means more faithful.
 
     `quoted_drop`, in [0, 1], is the change when every quoted span is masked: `drop` as printed,
-    `carried` in `robust`.
-
-    A hateful decision should depend on its quotes, and a non-hateful one should not.
+    `carried` in `robust`. A hateful decision should depend on its quotes, and a non-hateful one
+    should not.
     """
     return quoted_drop if label == "hateful" else 1.0 - quoted_drop
 
@@ -65,15 +65,13 @@ class NamedGroups:
 def consistency(
     rule: ConsistencyRule, label: Side | None, qf: float | None, groups: NamedGroups, tau: float
 ) -> float | None:
-    """Return 1 if decision, evidence and group cohere, else 0, by one of three readings of Eq. 5.
+    """Return 1 if decision, evidence and group cohere, else 0, by one of three readings of Eq. 5 of
+    the HateXScore paper.
 
-    A hateful decision coheres under every rule if QF >= tau and TGI = 1. A non-hateful decision
-    depends on the rule. `causal` requires that no group is attacked and that 1 - QF < tau, as the
-    prose implies. `eq5` requires TGI = 0 and QF < tau, as printed. `reference` requires TGI = 0 and
-    QF >= tau, as released.
-
-    Without quotes QF is 0. The result is None if QF is undefined, or if the label is unknown and
-    the result depends on it.
+    A hateful decision coheres if QF >= tau and TGI = 1. A non-hateful decision coheres by rule:
+    `causal` requires that no group is attacked and that 1 - QF < tau, as the prose implies. `eq5`
+    requires TGI = 0 and QF < tau, as printed. `reference` requires TGI = 0 and QF >= tau, as
+    released. Without quotes QF is 0. The result is None if it depends on an unknown value.
     """
     if qf is None:
         return None
@@ -93,9 +91,8 @@ def consistency(
 def causal_consistency(
     label: Side | None, qf: float | None, groups: NamedGroups | None, tau: float
 ) -> float | None:
-    """Apply the rule `causal` in three-valued logic: the result is 0 if one condition is false,
-    even if others are unknown. `qf` and `groups` are None if unknown. The result is None if it
-    depends on an unknown value or label."""
+    """Return consistency by the rule `causal`, where values may be unknown (None). It is 0 if one
+    condition is false, even if others are unknown. It is None if it depends on an unknown value."""
     evident = None if qf is None else _at_least(qf, tau)
     calm = None if qf is None else not _at_least(1.0 - qf, tau)
     group_named = None if groups is None else groups.named
@@ -119,8 +116,8 @@ def _at_least(value: float, threshold: float) -> bool:
 
 
 def weighted_mean(parts: Sequence[float | None], weights: Sequence[float]) -> float | None:
-    """Return the weighted mean (Eq. 6), or None if a part with a weight is undefined. Weights are
-    >= 0 and have a positive sum."""
+    """Return the weighted mean, or None if a part with a weight is undefined. Weights are >= 0 and
+    have a positive sum."""
     counted = [(part, weight) for part, weight in zip(parts, weights, strict=True) if weight > 0]
     if not counted:
         raise DegenerateInput("every weight is zero", pointer="/options/weights")
@@ -131,16 +128,15 @@ def weighted_mean(parts: Sequence[float | None], weights: Sequence[float]) -> fl
 
 
 def compared(observed: float, null: Floats, *, signed: bool) -> tuple[float, Floats]:
-    """Return the quotes' drop and the R drops of random spans in the form in which they are ranked.
-    Greater means more. `observed` and `null` are drops of a probability, in [-1, 1]. Unless
-    `signed`, their absolute values are ranked."""
+    """Return the drop of the quotes and the R drops of random spans, ready to be ranked. They are
+    in [-1, 1]. Unless `signed`, their absolute values are ranked."""
     return (observed, null) if signed else (abs(observed), np.abs(null))
 
 
 def share_beaten(observed: float, null: Floats) -> float:
-    """Return the mid-rank of the observed drop among random ones, in [0, 1]. Higher is better;
-    chance is 0.5. `observed` is the drop of the quoted spans, and `null` has those of R random
-    placements. Both are in [0, 1]. A tie counts half."""
+    """Return the share of random drops below the observed one, in [0, 1]. Higher is better; chance
+    is 0.5, and a tie counts half. `observed` is the drop of the quoted spans, and `null` has those
+    of R random placements. Both are in [0, 1]."""
     rate = ranks.win_rate(observed, null)
     if rate is None:
         raise DegenerateInput("there is no random placement to compare with")

@@ -1,6 +1,6 @@
 """A policy's list of protected groups in one language: one of four built-in policies, or a custom
-list. Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3 and appendix A.6: lists of the UN, Meta,
-Twitter and YouTube, or a user's dictionary. Printed terms and our additions are separate."""
+list. Printed terms and our additions are separate. Source: Hu & Lee, EACL 2026 (arXiv:2601.13547),
+§3.3 and appendix A.6: lists of the UN, Meta, Twitter and YouTube."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Lexicon:
 
     @property
     def characters(self) -> int:
-        """The total length of all expressions, which determines the size of derived tables."""
+        """The total length of all expressions in characters."""
         return sum(len(entry.term) for entry in self.entries())
 
     def entries(self) -> tuple[LexiconEntry, ...]:
@@ -112,9 +112,9 @@ def available() -> dict[str, list[Language]]:
 
 @lru_cache(maxsize=16)
 def load_lexicon(policy: str, language: NameLanguage) -> Lexicon:
-    """Return the list of `policy` in `language`: the printed terms and the names that we add.
-    German, French, Spanish, Italian and Portuguese lists have the English categories and no printed
-    terms. Raises BadInput for an unknown policy, or for one without Korean or Chinese tables."""
+    """Return the list of `policy` in `language`: the printed terms and the names that we add. Only
+    English, Korean and Chinese lists have printed terms. Raises BadInput for an unknown policy, or
+    for one without Korean or Chinese tables."""
     printed = language not in WITHOUT_TABLE
     path = _files().get((policy, language if printed else "en"))
     if path is None:
@@ -167,8 +167,8 @@ def _category(name: str, table: dict[str, Any], names: dict[str, Any], taken: se
 
 
 def custom_lexicon(dictionary: Mapping[str, Sequence[str]]) -> Lexicon:
-    """Return a lexicon of the user's own groups, given as category -> terms. Raises BadInput if no
-    usable term remains."""
+    """Return a lexicon of the caller's own groups. `dictionary` maps a category to its terms.
+    Raises BadInput if no usable term remains."""
     categories = tuple(
         Category(name, tuple(dict.fromkeys(term.strip() for term in terms if term.strip())))
         for name, terms in dictionary.items()
@@ -274,7 +274,7 @@ def canonical_group(group: str) -> str:
 
 
 def group_name(group: str) -> str:
-    """Return the name under which a group is counted: of synonyms the first of `_SAME`."""
+    """Return the name under which a group is counted. Synonyms share one name."""
     return _synonym(group) or group
 
 

@@ -434,8 +434,7 @@ def _calibrated(
     control: kernel.Floats,
 ) -> dict[str, Any]:
     """Return the p-value calibrated on other posts, if this post has too few placements for an
-    exact one. `masked` is P(hateful) without the quotes. `control` has P(hateful) of all R other
-    placements."""
+    exact one. `masked` is P(hateful) without the quotes, `control` for all R other placements."""
     words = max(RandomPlacements.of(request.text, collected.parsed.quoting.spans).lengths)
     sha256 = collected.models[0].sha256 if collected.models else None
     language = collected.parsed.languages.found_text.code

@@ -1,17 +1,11 @@
-"""The calls of HateXScore's classifier: original, masked and control texts of many requests at
+"""Calls the classifier of HateXScore on original, masked and control texts of many requests at
 once.
 
-Each model gets at most six calls, and every text is sent once. The first call reads P(hateful) with
-and without the quotes. The next one reads random passages, if the model makes the explained
-decision, so that QF can be compared with them. Further calls add passages until the test stops
-(shared.statistics.group_sequential). No row depends on others, so a request gets the same score
-alone and in a batch (shared.models.ports).
-
-The control is our own, after the null distribution of arXiv:2603.18579 (ICE): random passages of
-the same text and lengths as the quoted ones. A quotation that changes P(hateful) no more than
-random passages is no evidence. Placements are distinct and exclude the quoted one. If no more than
-the requested number exist, all are taken and the comparison is exact. The generator's key is seed,
-text and lengths, so batches and order do not matter.
+The first call reads P(hateful) with and without the quotes. If the model makes the explained
+decision, the next calls read random passages of the same lengths (the control, after ICE,
+arXiv:2603.18579), until the test stops (shared.statistics.group_sequential). If few passages exist,
+all are taken and the comparison is exact. No text depends on others, so a request gets the same
+score alone and in a batch (shared.models.ports).
 """
 
 from __future__ import annotations
@@ -73,14 +67,13 @@ UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HatexscoreCollected(Collected):
-    """P(hateful) with and without the quotes, and for control texts.
+    """The classifier's answers for one request: P(hateful) with and without the quotes, and for
+    control texts.
 
     `control` has R probabilities of control texts in the order of their draw, or is None. `others`
     is the number of possible control texts. `overlap` is the mean overlap of their words with the
-    quoted words. `rule` is the rule that stopped the draws.
-
-    `no_probability` is the reason why P is missing although QF needs it. `reading` says how P was
-    read if the model has no classification head.
+    quoted words. `rule` is the rule that stopped the draws. `no_probability` is the reason why P is
+    missing. `reading` says how P was read if the model has no classification head.
     """
 
     parsed: ParsedExplanation
@@ -112,7 +105,8 @@ class RandomNull:
         return tuple(mask_spans(self.placements.text, spans) for spans in check_each(drawn))
 
     def overlap(self, most: int) -> float | None:
-        """Return the mean intersection over union of the quoted words and random placements."""
+        """Return the mean overlap (intersection over union) of the quoted words with random
+        ones."""
         drawn = self.placements.drawn(self.seed, most, self.rule.first)
         shares = overlaps(self.placements.observed, drawn)
         return float(np.mean(shares)) if shares else None
@@ -122,9 +116,9 @@ class RandomNull:
 class ClassifierTexts:
     """The texts of one request for the classifier.
 
-    `hateful` has the model's labels on the hateful side. `null` is None without a control;
-    `warnings` then has the reason. `control` has the masked texts of `null` drawn so far. `decided`
-    is the decision that the model must make to get a control; None accepts any.
+    `hateful` has the model's labels that mean hateful. `null` is None without a control; `warnings`
+    then has the reason. `control` has the masked texts drawn so far. Only a model that decides
+    `decided` gets a control; None accepts any decision.
     """
 
     model: str
@@ -155,7 +149,7 @@ class ClassifierTexts:
 def ask_classifiers(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[HatexscoreCollected]:
-    """Return the probabilities for each request. Raises BadInput for a model that lacks the
+    """Return the probabilities for each request. Raises BadInput for a model without the needed
     label."""
     pairs = [
         (request, _with_language(request, explanation))
@@ -194,8 +188,8 @@ def _with_language(request: HatexscoreRequest, parsed: ParsedExplanation) -> Par
 
 
 def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
-    """Return the reason why the model must not judge this text, even if nothing is quoted.
-    Otherwise the mean of a component would mix values of 0 with nulls."""
+    """Return the reason why the model must not judge this text, even if nothing is quoted, or
+    None."""
     if request.probabilities is not None or request.accept_untrained_languages:
         return None
     name = request.model or DEFAULT_MODEL
@@ -246,8 +240,8 @@ def _classifier_texts(
 
 
 def one_sided(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
-    """Return True if random spans are compared by the signed drop of P(hateful), and False if by
-    its absolute change."""
+    """Return True if only a drop of P(hateful) counts in the comparison with random spans, and
+    False if any change counts."""
     return VARIANTS[request.variant].decision_aware and side_of_label(parsed.label) == HATEFUL
 
 
@@ -483,9 +477,9 @@ def _reading(found: Sequence[Judgement]) -> HatexscoreProbabilityReading | None:
 
 @dataclass(frozen=True, slots=True)
 class RandomPlacements:
-    """Possible placements in the text of passages that are as long as the quoted ones. Adjacent
-    quoted words form one passage. `others` is the number of placements without the quoted one.
-    `why_none` is the reason why there are none, or None."""
+    """Possible places in the text for passages as long as the quoted ones. Adjacent quoted words
+    form one passage. `others` is the number of placements without the quoted one. `why_none` says
+    why there are none, or is None."""
 
     text: str
     units: tuple[Span, ...]
@@ -524,17 +518,17 @@ class RandomPlacements:
         )
 
     def draws(self, seed: int, most: int, first: int | None = None) -> list[list[Span]]:
-        """Return the drawn placements as lists of spans of the text."""
+        """Return random passages as lists of spans of the text."""
         return [self.spans(places) for places in self.drawn(seed, most, first)]
 
     def drawn(self, seed: int, most: int, first: int | None = None) -> list[Places]:
         """Return distinct placements as word positions: all others if there are at most `most`,
-        else `most` uniform draws. If no more than `first` others exist, they come in the order of
-        the text. None means `most`."""
+        else `most` uniform draws. If there are at most `first` others (default `most`), they come
+        in the order of the text."""
         random = generator(seed, "null", "spans", self.text, self.lengths)
         drawn = others(self.space, self.observed, random, most if first is None else first)
         return list(check_each(islice(drawn, min(most, self.others))))
 
     def spans(self, places: Places) -> list[Span]:
-        """Return the words of a placement as spans of the text."""
+        """Return the words of random passages as spans of the text."""
         return [(self.units[first][0], self.units[last - 1][1]) for first, last in runs_of(places)]

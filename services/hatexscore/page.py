@@ -61,7 +61,7 @@ QUOTATION_KINDS: dict[QuotationReason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ComponentRow:
-    """A component, its weight in the score, and the reason if it is null or does not apply."""
+    """A component, its weight in the score, and a reason if it is null or does not apply."""
 
     symbol: str
     value: float | None
@@ -165,11 +165,9 @@ def _strip(report: HatexscoreResult) -> Chart | None:
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """P(label) of a post with and without some words of it.
-
-    others: P(label) without random phrases of that length. why: why there is no `without`, or why
-    there are no `others`.
-    """
+    """The probability of a label for a post with and without some of its words. `others` has the
+    probabilities without random phrases of that length. `why` is the reason if `without` or
+    `others` is missing."""
 
     words: str
     label: str
@@ -183,10 +181,8 @@ class Lens:
 def lens_request(
     request: HatexscoreRequest, report: HatexscoreResult, words: str
 ) -> dict[str, Any]:
-    """Return a request whose explanation quotes these words alone.
-
-    The decision is the judge's own, since random phrases are compared only with that one.
-    """
+    """Return a request that tests these words: its explanation quotes only them. The decision is
+    the model's own, since random phrases are compared only with that one."""
     decision = report.decision or HATEFUL
     if report.model_agrees is False:
         decision = other_side(decision)
@@ -201,7 +197,7 @@ def lens_request(
 
 
 def lens(request: HatexscoreRequest, report: HatexscoreResult) -> Lens:
-    """Return the answer to a request of `lens_request`."""
+    """Return the result of a request from `lens_request`."""
     fields, control, models = request.explanation_fields, report.control, report.provenance.models
     whole, without = report.probability_original, report.probability_masked
     drops = () if control is None else control.signed_drops
@@ -224,7 +220,8 @@ def lens(request: HatexscoreRequest, report: HatexscoreResult) -> Lens:
 
 
 def third_classes(words: Sequence[str]) -> list[str]:
-    """Return the words for neither hate nor its absence, if other words are for each of the two."""
+    """Return the labels that mean neither hateful nor non-hateful. There are none unless other
+    labels mean each of the two."""
     of_hate = {word: built_in("hate").label_of(word) for word in words}
     sides = {word: vocabulary_of_decision(word).label_of(word) for word in words}
     if "hateful" not in of_hate.values() or "non-hateful" not in sides.values():
@@ -233,10 +230,8 @@ def third_classes(words: Sequence[str]) -> list[str]:
 
 
 def labels_with(word: str) -> VocabularyName | dict[Label, list[str]]:
-    """Return labels that have this word as a class of its own, beside the two sides.
-
-    A Chinese or Korean word is left out if a part of it is in the list.
-    """
+    """Return labels that have this word as a class of its own, beside hateful and non-hateful. A
+    Chinese or Korean word is left out if a part of it is in the list."""
     three_way = built_in("three-way")
     if three_way.label_of(word) not in (None, *SIDES):
         return "three-way"

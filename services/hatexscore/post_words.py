@@ -1,9 +1,8 @@
 """Compares an explanation with its post by shared content words, or by meaning.
 
-A stock sentence shares no content word with the post, and a template with one slot shares one.
-Outside quoted phrases, frequent words count half, since any explanation may use them. A paraphrase
-shares few words, so a sentence encoder compares the rest of the explanation with the post. The
-encoder supports only English.
+A stock sentence shares no content word with the post. Outside quoted phrases, frequent words count
+half. A paraphrase shares few words, so a sentence encoder compares the rest of the explanation with
+the post. The encoder supports only English.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def read_post_words(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[HatexscorePostWords | None]:
     """Compare explanations with their posts. The entry is None if the quotes are tested instead. If
-    shared words do not decide, the encoder does, in one call."""
+    shared words do not decide, a sentence encoder does, in one call."""
     by_index = [
         None if explanation.rests_on_quotes else post_words(request, explanation)
         for request, explanation in zip(requests, parsed, strict=True)

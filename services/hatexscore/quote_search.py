@@ -52,8 +52,8 @@ Match = Literal["exact", "inflected", "fuzzy"]
 @dataclass(frozen=True, slots=True)
 class Quote:
     """An occurrence of a quotation in the text: `text == original[start:end]`. `value` is the
-    similarity in [0, 1], which is 1 - edit distance / longer length. It is 1 for an exact match. An
-    inflected quotation is one word of the text with another ending."""
+    similarity in [0, 1], which is 1 - edit distance / longer length. An inflected quotation is one
+    word of the text with another ending."""
 
     start: int
     end: int
@@ -64,7 +64,7 @@ class Quote:
 
 
 def is_trivial(quotation: Quotation, language: Language) -> bool:
-    """Return True for a function word: quoting "the" is trivial (section 3.2, "non-trivial")."""
+    """Return True for a quotation that proves nothing, such as the function word "the"."""
     if len(quotation.text) > _LONGEST_WORD:
         return False
     spoken = [word for word in words(quotation.text, language) if word.is_word]
@@ -73,9 +73,8 @@ def is_trivial(quotation: Quotation, language: Language) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """All occurrences of the quotations in order, and the quotations that do not occur.
-    `unsearched` has quotations without an exact match that are too long for approximate matching.
-    """
+    """The occurrences of the quotations in order, and the quotations that do not occur.
+    `unsearched` has those that are too long for approximate matching."""
 
     quotes: tuple[Quote, ...]
     missing: tuple[Quotation, ...]
@@ -83,8 +82,8 @@ class Located:
 
 
 def locate(text: str, quoted: Sequence[Quotation]) -> Located:
-    """Return all occurrences of each quotation in the original text. A quotation matches exactly,
-    after folding and at word boundaries. Otherwise the nearest passage within 15 % edits counts."""
+    """Return all places of the original text that each quotation matches. It matches exactly, after
+    folding and at word boundaries. Otherwise the nearest passage within 15 % edits counts."""
     search = QuoteSearch(Haystack(text, as_sent(text), marks=True))
     quotes: dict[Span, Quote] = {}
     missing: list[Quotation] = []
@@ -103,9 +102,9 @@ def locate(text: str, quoted: Sequence[Quotation]) -> Located:
 
 
 class QuoteSearch:
-    """Searches the quotations of one request in its text. Equal quotations are searched once.
-    `names` has lower-case words that never count as misspellings of each other. `misquoted` maps a
-    quotation to the passage whose meaning it changes."""
+    """Searches the quotations of one request in its text. Equal ones are searched once. `names` has
+    lower-case words that never count as misspellings of each other. `misquoted` maps a quotation to
+    the passage whose meaning it changes."""
 
     def __init__(self, haystack: Haystack, names: Collection[str] = ()) -> None:
         self.haystack = haystack
@@ -116,8 +115,8 @@ class QuoteSearch:
         self._near: dict[str, tuple[Quote, Span] | None] = {}
 
     def exact(self, quotation: Quotation) -> tuple[Quote, ...]:
-        """Return the exact occurrences. Equal words give the same tuple, with `quoted_as` of their
-        first quotation."""
+        """Return the exact occurrences. `quoted_as` is that of the first quotation with equal
+        words."""
         needle = self._folded(quotation.text)
         if needle not in self._exact:
             spans = exact_spans(self.haystack, needle)
@@ -138,7 +137,7 @@ class QuoteSearch:
 
     def fragment(self, quotation: Quotation, *, begins: bool, ends: bool) -> tuple[Quote, ...]:
         """Find a quotation that an ellipsis cuts within a word. The result includes the whole word.
-        `begins` and `ends` are True if the quotation begins or ends with a whole word."""
+        `begins` and `ends` tell if the quotation begins or ends with a whole word."""
         needle, haystack = self._folded(quotation.text), self.haystack
         start = haystack.text.find(needle) if len(needle) >= PIECE else -1
         end = start + len(needle)
@@ -232,8 +231,8 @@ _SIMPLIFIED = str.maketrans(_SIMPLER["traditional"], _SIMPLER["simplified"])
 
 
 def searchable(text: str) -> NormalizedText:
-    """Return the normalised text in simplified Chinese characters, without web addresses, and with
-    uniform user names."""
+    """Return the text in the form for searches: normalised, in simplified Chinese characters,
+    without web addresses, and with uniform user names."""
     simplified = replaced(
         normalize(text),
         _OMITTED,
@@ -257,9 +256,9 @@ _BLANKS = re.compile(r"^ +| +$|(?<= ) +")
 
 
 def fold(text: NormalizedText, marks: bool = True) -> NormalizedText:
-    """Remove typographic differences. Apply NFKC and case folding, use single spaces and straight
-    marks, and drop invisible characters and outer white space. `marks` keeps quotation marks. An
-    apostrophe within a word is always kept."""
+    """Remove typographic differences before a comparison. Apply NFKC and case folding, use single
+    spaces and straight quotation marks, and drop invisible characters and outer white space.
+    `marks` keeps quotation marks. An apostrophe within a word is always kept."""
     if not marks:
         text = replaced(text, _MARK, "")
     text = replaced(text, _CLUSTER, lambda cluster: _folded(cluster.group()))
@@ -293,8 +292,8 @@ def word_spans(text: str, language: Language) -> list[Span]:
 
 
 class Haystack:
-    """A text prepared for many searches. The time of a search depends on the length of its needle.
-    Spans refer to the folded text; `folded.original` maps them to the original text."""
+    """A text prepared for many searches. Spans refer to the folded text; `folded.original` maps
+    them to the original text."""
 
     def __init__(self, source: str, read: NormalizedText, marks: bool = False) -> None:
         self.source = source
@@ -303,7 +302,7 @@ class Haystack:
         self.text = self.folded.text
 
     def source_of(self, start: int, end: int) -> str:
-        """Return the part of the original text that belongs to a span of the folded text."""
+        """Return the part of the original text at a span of the folded text."""
         return self.source[slice(*self.folded.original(start, end))]
 
     @cached_property
@@ -354,7 +353,8 @@ class Haystack:
         return positions
 
     def spelled_spans(self, needle: str) -> list[Span]:
-        """Find words that differ by ending, by digits for letters, or by lengthened letters."""
+        """Find words that equal the searched ones except for endings, digits for letters, or
+        lengthened letters."""
         needle_words = _WORD.findall(needle)
         spellings = [spelling(word) for word in needle_words]
         spans = []
@@ -373,8 +373,7 @@ class Haystack:
         return [(word, re.compile(_hidden(word))) for word in list(words)[:MOST_CENSORED]]
 
     def pattern_spans(self, needle: str) -> list[Span]:
-        """Find the words of a needle if the needle or the text censors or leaves out some of
-        them."""
+        """Find the searched words if they or the text censor or leave out some of them."""
         bare = _OUTER_PLACEHOLDER.sub("", needle)
         tokens = list(_TOKEN.finditer(bare))
         gaps = sum(token["gap"] is not None for token in tokens)
@@ -437,8 +436,8 @@ def _hidden(word: str) -> str:
 
 
 def without_brackets(quoted: str) -> tuple[str, ...]:
-    """Return other readings of an editor's brackets in a quotation, such as "leave [their] bins" or
-    "[sic]"."""
+    """Return other readings of a quotation with an editor's brackets, such as "leave [their] bins"
+    or "[sic]"."""
     bare = _SIC.sub("", quoted)
     readings = (
         " ".join(_BRACKETS.sub(replacement, bare).split()).strip(" .,")
@@ -492,9 +491,8 @@ def irregular_forms() -> dict[str, str]:
 
 
 def exact_spans(haystack: Haystack, needle: str) -> list[Span]:
-    """Find a folded needle at word boundaries of the text. After a match within a word, the search
-    continues at the next boundary and not at the next character. So "aaa" in twenty thousand "a" is
-    compared once."""
+    """Find a folded text at word boundaries. After a match within a word, the search continues at
+    the next boundary and not at the next character."""
     text, begins, ends = haystack.text, haystack.begins, haystack.ends
     spans: list[Span] = []
     position = text.find(needle) if needle else -1
@@ -520,7 +518,7 @@ def nearest_span(
 ) -> tuple[Span, float] | None:
     """Return the passage that a misquotation refers to and its similarity, in [1 - edits, 1), or
     None. The passage begins and ends at word boundaries. On a tie the earliest passage wins, then
-    the shortest. The search starts at the most similar section of the needle's length."""
+    the shortest."""
     text, length = haystack.text, len(needle)
     if not length >= MIN_LENGTH or not text:
         return None

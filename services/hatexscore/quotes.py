@@ -1,10 +1,9 @@
 """Finds the quotations of an explanation by quotation marks, and masks spans of a text.
 
-Source: Hu & Lee, arXiv:2601.13547, section 3.2 (quoted spans, "[MASK]"). Deviates: only text in
-quotation marks is a quotation. The released code takes every token that text and explanation share,
-even "the", so every explanation has a quotation. It also masks token by token, within words and
-within earlier masks. Here merged spans are masked in one pass. JSON, tags and TeX around an
-explanation are replaced with blanks of the same length.
+JSON, tags and TeX around an explanation are replaced with blanks of the same length. Source: Hu &
+Lee, arXiv:2601.13547, section 3.2 (quoted spans, "[MASK]"). Deviates: only text in quotation marks
+is a quotation. The released code takes every token that text and explanation share, even "the". It
+masks token by token; here merged spans are masked in one pass.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ class Quotation:
 
 
 def quotations(explanation: str) -> list[Quotation]:
-    """Return the quotations in order, split at ellipses. Those that consist of punctuation are left
-    out."""
+    """Return the quotations in an explanation, in order and split at ellipses. Those that consist
+    of punctuation are left out."""
     return [part for parts in quoted_parts(explanation) for part in parts]
 
 
@@ -94,8 +93,8 @@ def quoted_spans(text: str) -> list[Span]:
     ignored.
 
     Straight marks are classified by their neighbours. No letter precedes an opening mark or follows
-    a closing mark, so an apostrophe is neither. A straight single mark touches its quotation. A
-    quotation may contain marks of other kinds, but no blank line.
+    a closing mark, so an apostrophe is neither. A quotation may contain marks of other kinds, but
+    no blank line.
     """
     spans = _spans(text)
     stripped = text.strip()
@@ -167,8 +166,8 @@ def _is_counted(unit: str) -> bool:
 
 
 def overlap_words(counted: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
-    """Return merged index ranges (first, last + 1) of the units that overlap with the spans, in
-    order."""
+    """Return the index ranges (first, last + 1) of the words that overlap with the spans, merged
+    and in order."""
     starts = [start for start, _ in counted]
     ends = [end for _, end in counted]
     ranges = ((bisect_right(ends, start), bisect_right(starts, end - 1)) for start, end in spans)
@@ -205,8 +204,8 @@ _EMPHASIS = re.compile(r"(?<![\w*_'])(\*{1,2}|__?|'')(?=\S)([^*_'\n]{3,300})(?<=
 
 
 def code_as_quotations(explanation: str, text: str = "") -> str:
-    """Replace backticks and TeX quotation marks with quotation marks. Offsets do not change. The
-    same applies to the marks of emphasised text of several words that occurs in `text`."""
+    """Replace backticks and TeX quotation marks with quotation marks, without changing offsets.
+    Emphasised text of several words that occurs in `text` is treated alike."""
 
     def emphasized(match: re.Match[str]) -> str:
         blank, inner = " " * (len(match[1]) - 1), match[2]
@@ -226,14 +225,11 @@ def _as_curly(quoted: re.Match[str]) -> str:
 
 
 def plain_format(explanation: str, text: str = "") -> NormalizedText:
-    """Return the normalised explanation without JSON syntax.
+    """Return the normalised explanation without JSON syntax. `text` must be normalised.
 
-    Models are often told to answer in JSON, where a string is usually no quotation. It is a
-    quotation in a list, under a key that names quotations ("evidence"), or if it is several words
-    of the text. Each field becomes a line. Lines without marks get quotation marks if they follow
-    ">" or a key that names quotations.
-
-    `text` must be normalised.
+    A JSON string is a quotation in a list, under a key that names quotations ("evidence"), or if it
+    is several words of the text. Each field becomes a line. Lines without marks get quotation marks
+    where they are quotations.
     """
     normalized = normalize(explanation)
     plain = replace(normalized, text=_OTHER_MARKS.sub(_as_curly, normalized.text))

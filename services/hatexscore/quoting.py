@@ -1,8 +1,8 @@
 """Classifies the quotations of an explanation: from the text, invented, or of another kind.
 
-Source: Hu & Lee, arXiv:2601.13547, section 3.2 and Eq. 3. Calling a quotation hallucinated is an
-accusation. A quotation that is not in the text is therefore hallucinated only in two cases. Its
-clause attributes it to the text ("the word ...", "it says ..."), or it alters a passage.
+A quotation that is not in the text counts as hallucinated only in two cases. Its clause attributes
+it to the text ("the word ...", "it says ..."), or it alters a passage. Source: Hu & Lee,
+arXiv:2601.13547, section 3.2 and Eq. 3.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ _WITH_NOTHING = re.compile(r"\b(?:with|for|from) (?:no|nothing)\b", re.IGNORECAS
 
 
 def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedSpans:
-    """Read the quotations in marks and find them in the text. A quotation of a single function word
-    does not count."""
+    """Find the quotations of an explanation in the text. A quotation of a single function word does
+    not count."""
     search = QuoteSearch(
         Haystack(request.text, searchable(request.text)),
         lexicon_names(request.options.policy, languages.explanation),
@@ -170,9 +170,9 @@ def _changed_by_ellipses(
     group: Sequence[Quotation],
     exact: dict[Quotation, tuple[Quote, ...]],
 ) -> Span | None:
-    """Return the passage whose meaning a quotation changes by its ellipses, or None. The parts must
-    be in the order of the text. Ellipses must not omit a negation, nor the beginning of the
-    sentence of the next part."""
+    """Return the passage whose meaning a quotation changes by its ellipses, or None. Ellipses must
+    keep the order of the text. They must not omit a negation, nor the beginning of the sentence of
+    the next part."""
     start = group[0].start
     omits = _OMITS.search(explanation, max(0, start - 8), start) is not None
     if not (omits or len(group) > 1) or not all(exact[part] for part in group):
@@ -319,7 +319,7 @@ def _kind(
     vocabulary: Vocabulary, quotation: Quotation, clause: tuple[str, str], *, occurs: bool
 ) -> QuotationReason | None:
     """Return the reason why a quotation is not a quotation of the text, or None if it is. The name
-    of a label that occurs in the text is a quotation, unless its clause assigns the label."""
+    of a label that occurs in the text is a quotation, unless it is assigned as a label."""
     before, after = clause
     name = quotation.text
     if len(name) <= LONGEST_NAME and label_of(vocabulary, name) is not None:

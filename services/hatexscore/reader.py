@@ -1,9 +1,8 @@
 """Reads the conclusion and groups of an explanation with a language model, if nothing else can.
 
-Source: Hu & Lee, arXiv:2601.13547, sections 3.1 and 3.3; the prompt is `readers/htc-tgi.v1.toml`. A
-model may invent, so its quotes must occur in the explanation word for word. Other quotes are
-dropped, and a component without valid quotes is null. The model's evidence is never merged with
-that of rules.
+A model may invent, so its quotes must occur in the explanation word for word. A component without
+valid quotes is null. Source: Hu & Lee, arXiv:2601.13547, sections 3.1 and 3.3; the prompt is
+`readers/htc-tgi.v1.toml`.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ INVENTED = Obstacle(
 
 
 class NamedGroup(BaseModel):
-    """One group in the answer of a reader model."""
+    """One group in the answer of the language model that reads explanations."""
 
     model_config = ConfigDict(extra="ignore")
     quote: str = Field(min_length=1)
@@ -52,7 +51,8 @@ class NamedGroup(BaseModel):
 
 
 class ReaderAnswer(BaseModel):
-    """The required form of a reader model's answer. Other keys are ignored."""
+    """The required form of the answer of a language model that reads explanations. Other keys are
+    ignored."""
 
     model_config = ConfigDict(extra="ignore")
     conclusion: str  # a class of the vocabulary, or `none`
@@ -63,8 +63,9 @@ class ReaderAnswer(BaseModel):
 def read_by_model(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[ParsedExplanation]:
-    """Read explanations with a language model, with one call per model. Other explanations are
-    returned unchanged. The request names the model, or else the entry of the classifier does."""
+    """Read explanations with a language model, with one call per model. Explanations that do not
+    need it are returned unchanged. The request or else the classifier's catalogue entry names the
+    model."""
     results = list(parsed)
     positions = []
     requests = list(map(_with_reader, requests, parsed))
@@ -226,8 +227,7 @@ def _groups(
     request: HatexscoreRequest, answer: ReaderAnswer, label: Label | None
 ) -> tuple[tuple[HatexscoreGroupEvidence, ...], bool]:
     """Return the groups with valid quotes and categories, and True if a quote is invalid. A group
-    is identified by its category, since the model's name for it may repeat the caller's words. For
-    a non-hateful decision, Eq. 4 requires no attack."""
+    is identified by its category."""
     categories = {name.casefold(): name for name in _categories(request)}
     free = label not in (None, "hateful")
     by_place: dict[tuple[int, str], HatexscoreGroupEvidence] = {}

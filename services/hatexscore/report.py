@@ -1,6 +1,5 @@
-"""The report of HateXScore: its parts with their evidence, the control, and means over many
-results. Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Part of the contract: imports
-only pydantic."""
+"""The result types of HateXScore. Imports only pydantic. Source: Hu & Lee, EACL 2026,
+arXiv:2601.13547, section 3."""
 
 from __future__ import annotations
 
@@ -53,8 +52,8 @@ QUOTED = "inside a quotation"  # why a mention of a group does not count
 
 
 def side_of_label(label: Label | None) -> Side | None:
-    """Return `hateful` for every class except `non-hateful`, since such decisions depend on the
-    quoted words."""
+    """Return `hateful` for every class except `non-hateful`, since all others depend on quoted
+    words."""
     if label is None:
         return None
     return "non-hateful" if label == "non-hateful" else "hateful"
@@ -234,9 +233,8 @@ class HatexscoreConclusion(Message):
 
 
 class HatexscoreRandomSpans(CalibratedNull):
-    """The control: the effect on P(hateful) of masking random spans of the same lengths. The null's
-    scores, used for `p_value`, are signed drops for hateful decisions in `robust`, else absolute
-    drops."""
+    """The effect on P(hateful) of masking random spans of the same lengths. The scores for
+    `p_value` are signed drops for hateful decisions in `robust`, else absolute drops."""
 
     kind: Literal["spans"] = Field(
         default="spans", description="passages of as many words as the quotes"
@@ -279,8 +277,7 @@ class HatexscoreRandomSpans(CalibratedNull):
 
 
 class HatexscoreProbabilityReading(Message):
-    """The way P was read from a model without a classifier head, for text and masked text
-    together."""
+    """How P was read from a model without a classifier head."""
 
     reading: Reading | None = Field(description="method of the first of the two")
     mass: float | None = Field(
@@ -512,7 +509,7 @@ class HatexscoreModelAgreement(Message):
 
 
 class HatexscoreBatchReport(BatchReport):
-    """Means over the results in which the quantity is defined."""
+    """Means over the results with a defined value."""
 
     components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
     share_beaten: Interval = Field(

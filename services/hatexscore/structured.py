@@ -1,4 +1,4 @@
-"""Explanations in the form of fields, whose values are used without a reader."""
+"""Explanations in the form of fields, which can be parsed without a text classifier."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from shared.text.normalized import NormalizedText, normalize
 
 
 def plain_explanation(request: HatexscoreRequest, explanation: str) -> NormalizedText:
-    """Return the normalised explanation. An explanation with fields has no quotation marks.
-    `explanation` is the text. Its backticks and TeX marks may have been replaced with quotation
-    marks."""
+    """Return the normalised explanation, without quotation marks if it has fields. `explanation` is
+    its text, in which backticks and TeX marks may be quotation marks already."""
     fields = request.explanation_fields
     if fields is not None and fields.quotes is not None:
         return normalize(request.explanation_text)
@@ -25,7 +24,8 @@ def plain_explanation(request: HatexscoreRequest, explanation: str) -> Normalize
 def given_spans(
     request: HatexscoreRequest, plain: NormalizedText, name: Literal["quotes", "target_groups"]
 ) -> list[Span] | None:
-    """Return the spans of a field's values in the normalised fields, or None without the field."""
+    """Return the spans of a field's values in the normalised explanation, or None without the
+    field."""
     fields = request.explanation_fields
     if fields is None or getattr(fields, name) is None:
         return None
@@ -36,8 +36,8 @@ def given_spans(
 
 
 def given_conclusion(request: HatexscoreRequest) -> ConclusionRead | None:
-    """Return the conclusion in the decision field, or None without the field. It counts as unread
-    if it is no label."""
+    """Return the conclusion in the decision field, or None without the field. A value that is no
+    label counts as unread."""
     fields = request.explanation_fields
     if fields is None or not fields.decision:
         return None

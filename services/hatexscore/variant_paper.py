@@ -1,17 +1,12 @@
 """Variant `paper`: the equations as printed, with shared runs of tokens and n-grams of lemmas.
 
-Source: Hu & Lee, arXiv:2601.13547, Eqs. 2 to 5 and section 3.3. The trained reader reads the
-conclusion with the words for hate; if it is unsure, there is no conclusion. Q is "extracted by
-overlapping normalized tokens between the explanation and the input text" and must be "a non-trivial
-span". Here Q has the text in quotation marks and the maximal shared runs of at least two tokens, of
-which one is no function word. Runs of one token would include "the" and contradict Table 4,
-perturbed 1.
-
-TGI matches lemma n-grams up to trigrams with the printed terms, including slurs and without our
-additions. It misses longer terms. Quotations are kept, since the paper does not mention removing
-them. Therefore the printed 0 of Table 4, perturbed 2, is not reproduced: its group word is inside a
-quoted slur. "NER and part-of-speech patterns" defines no rule for the hateful context. Here a
-mention is tied to it by a quotation in the same sentence, or if the trained reader reads an attack.
+Q has the text in quotation marks and the longest runs of at least two tokens that both texts share,
+not all function words. Runs of one token would include "the" and contradict Table 4, perturbed 1.
+TGI matches n-grams of up to three lemmas with the printed terms, including slurs. Quotations are
+kept, so the printed 0 of Table 4, perturbed 2, is not reproduced. The paper defines no rule for the
+hateful context. Here a mention is tied to it by a quotation in the same sentence, or by an attack
+that the trained reader (a text classifier) finds. Source: Hu & Lee, arXiv:2601.13547, Eqs. 2 to 5
+and section 3.3.
 """
 
 from __future__ import annotations
@@ -56,7 +51,8 @@ Range = tuple[int, int]  # first, last + 1
 
 
 def read_as_printed(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
-    """Read a batch. Raises Unavailable if the trained reader is unavailable."""
+    """Parse a batch of explanations by the rules of `paper`. Raises Unavailable if the trained text
+    classifier is unavailable."""
     vocabulary = built_in("default")
     texts = [
         ConclusionText(normalize(request.explanation_text), vocabulary) for request in requests
@@ -189,7 +185,7 @@ def _suffix_automaton(tokens: Iterable[str]) -> tuple[list[dict[str, int]], list
 def mentions_as_printed(
     text: str, language: Language, lexicon: Lexicon, *, hateful: bool
 ) -> list[HatexscoreGroupEvidence]:
-    """Return printed terms among the n-grams, in order. Among overlapping terms the first and
+    """Return the printed group terms in a text, in order. Among overlapping terms the first and
     longest wins."""
     matches = list(_matches(words(text, language), _listed(lexicon, language)))
     ties = _ties(text, matches) if hateful else [EQUATION_4] * len(matches)

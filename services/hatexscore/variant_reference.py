@@ -1,11 +1,11 @@
 """Variant `reference`: the released code with its defects, made deterministic.
 
-Source: Social-AI-Studio/HateXScore, `metrics/htc.py`, `metrics/cc.py`, `hatexscore/qf.py`,
-`hatexscore/tgi.py`, and the target list of `metrics/utils.py` (read, not copied). Q is sorted,
-while the released code uses an unordered set. Groups are n-grams that match a prefix of any term:
-"down" counts as Down syndrome, and "non-hateful" as non-binary. Deviates: Korean morphemes come
-from kiwipiepy, not Okt. Fuzzy matching is left out, since every token comes from the text. The
-group lists are the paper's, not the released ones.
+Q is sorted, while the released code uses an unordered set. Groups are n-grams that match a prefix
+of any term: "down" counts as Down syndrome, and "non-hateful" as non-binary. Source:
+Social-AI-Studio/HateXScore, `metrics/htc.py`, `metrics/cc.py`, `hatexscore/qf.py`,
+`hatexscore/tgi.py`, and the target list of `metrics/utils.py` (read, not copied). Deviates: Korean
+morphemes come from kiwipiepy, not Okt. Fuzzy matching is left out, since every token comes from the
+text. The group lists are the paper's.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def _read(request: HatexscoreRequest) -> ParsedExplanation:
 
 
 def last_keyword(explanation: str) -> str | None:
-    """Return the last of eleven keywords in the explanation. Negation and quotation are ignored."""
+    """Return the last of eleven label words in the explanation. Negation and quotation are
+    ignored."""
     keywords = _KEYWORD.findall(explanation.strip().lower())
     return str(keywords[-1]) if keywords else None
 
@@ -154,8 +155,7 @@ def _evidence(text: str, token: str) -> HatexscoreQuoteEvidence:
 def prefix_matches(
     explanation: str, language: Language, lexicon: Lexicon
 ) -> tuple[HatexscoreGroupEvidence, ...]:
-    """Return every n-gram of up to three lemmas that is a prefix of a term or of a category's
-    name."""
+    """Return every run of up to three words that begins a group term or a category's name."""
     tokens = _lemmatized(explanation, language)
     prefixes = _prefixes(_terms(lexicon), language)
     return tuple(

@@ -1,11 +1,7 @@
 """The three variants of HateXScore, which differ in rules and in how they read explanations.
-
-`robust`, version 2.0, implements the meaning of the paper with its defects repaired, in this file.
-`paper` and `reference` have their own files.
-
-Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to 3.3. docs/methods/hatexscore.md lists the
-deviations.
-"""
+`robust`, version 2.0, implements the meaning of the paper with its defects repaired.
+docs/methods/hatexscore.md lists the deviations. Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to
+3.3."""
 
 from __future__ import annotations
 
@@ -48,9 +44,9 @@ NO_GROUP = (
 
 
 def read_robust(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
-    """Read a batch with one call of the trained reader for conclusions, and one for mentions of
-    groups. Raises Unavailable if the reader is unavailable. Explanations in languages that the
-    reader does not support stay unread."""
+    """Parse a batch of explanations by the rules of `robust`. The trained text classifier is called
+    once for conclusions and once for mentions of groups. Raises Unavailable if it is unavailable.
+    Explanations in languages that it does not support stay unread."""
     languages = list(map(detect_languages, requests))
     quoting = list(map(read_quotations, requests, languages))
     conclusions = read_conclusions(list(map(_conclusion_text, requests, languages, quoting)))
@@ -136,7 +132,7 @@ def _warnings(request: HatexscoreRequest, quoting: QuotedSpans) -> Iterator[str]
 
 
 def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | None:
-    """Return the conclusion of an answer in any language, or None."""
+    """Return the conclusion that an answer states, in any language, or None."""
     [read] = read_conclusions([ConclusionText(normalize(answer), request.vocabulary)])
     stated = read.statement
     if stated is None:

@@ -159,13 +159,9 @@ def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:
 
 def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
     """Return the check of a hateful decision's quotes. They pass if masking them reverses the
-    model's decision, or lowers P more than masking other parts of the post.
-
-    A short post has too few other placements for an exact p <= 0.05, so its test is calibrated on
-    other posts. Long quotes seldom beat other long passages, which overlap them or contain another
-    decisive word. Therefore a clear reversal of the decision passes, too. Marked words in hateful
-    posts cause it in 0.92 of posts, unmarked passages in 0.05 (`python -m bench.control`).
-    """
+    model's decision, or lowers P more than masking other parts of the post. The test of a short
+    post is calibrated on other posts. Long quotes overlap most other long passages, so a clear
+    reversal suffices (`python -m bench.control`)."""
     control = report.control
     name = _probability(report)
     fall = f"Without the quotes {name} falls by {significant(drop)}"
@@ -195,14 +191,14 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
 
 
 def decision_turns(report: HatexscoreResult) -> bool:
-    """Return True if the model decides otherwise once the quotes are masked."""
+    """Return True if the model decides otherwise when the quotes are masked."""
     masked = report.probability_masked
     return masked is not None and masked < float(report.provenance.parameters["deciding"])
 
 
 def tested_p(control: HatexscoreRandomSpans) -> tuple[float, float | None] | None:
-    """Return the two one-sided p-values, exact or calibrated on other posts. Return None without a
-    test."""
+    """Return the one-sided p-values in both directions, exact or calibrated on other posts. Return
+    None without a test."""
     if control.p_value is not None and (control.attainable_p or 1.0) <= LEVEL:
         return control.p_value, control.p_anti
     if control.p_calibrated is not None and control.calibration is not None:
@@ -282,9 +278,9 @@ def _group_named(report: HatexscoreResult) -> Check:
 
 
 def _about_this_post(report: HatexscoreResult) -> Check:
-    """Compare the words and meaning of the explanation with the post. The test of quotes replaces
-    this check. The share of texts judged similar if the words do not suffice: 0.59 of 34 good
-    explanations, 0.05 of explanations of another post, 0.06 of templates that name one word."""
+    """Compare the words and meaning of the explanation with the post, unless quotes are tested.
+    Texts similar by meaning alone: 0.59 of 34 good explanations, 0.05 of explanations of another
+    post, 0.06 of templates that name one word."""
     words = report.post_words
     if words is None:
         return not_applicable(ABOUT, "The quotes are tested instead.")

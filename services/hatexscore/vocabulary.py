@@ -1,10 +1,6 @@
-"""Label vocabularies: words that name the classes of a decision, built in or a caller's own.
-
-There are two sides, hateful and non-hateful. Some vocabularies have further classes.
-
-Source: our own. Hu & Lee, arXiv:2601.13547, Table 8 only asks for "hateful" and "non-hateful", and
-callers use other words. The built-in vocabularies are `data/vocabularies/{name}.json`.
-"""
+"""Label vocabularies: words that name the classes of a decision, built in or a caller's own. Every
+vocabulary has the classes hateful and non-hateful, and some have further ones. The built-in
+vocabularies are `data/vocabularies/{name}.json`. Source: our own."""
 
 from __future__ import annotations
 
@@ -45,15 +41,16 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3]")
 
 
 def fold(word: str) -> str:
-    """Return the word in NFKC and lower case, with hyphens as spaces."""
+    """Return the word in the form in which labels are compared: NFKC and lower case, with hyphens
+    as spaces."""
     return _HYPHENS.sub(" ", unicodedata.normalize("NFKC", word).lower()).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class LabelWord:
     """A word of a vocabulary, as its owner writes it. A `one_way` word has no meaning when negated.
-    A word with `capitals` counts only in capitals. A word with `line_only` counts only in a line
-    that states the label."""
+    A word with `capitals` counts only in capitals, one with `line_only` only in a line that states
+    the label."""
 
     text: str
     side: Label
@@ -73,8 +70,8 @@ class WordInText:
     denied: bool
 
     def label(self, denials: int) -> Label | None:
-        """Return the side, which each denial reverses. Return None for a one-way word that is
-        denied."""
+        """Return the class of the word after so many negations, each of which reverses it. Return
+        None for a negated word that has no meaning when negated."""
         if (denials + self.denied) % 2 == 0:
             return self.word.side
         return None if self.word.one_way else other_side(self.word.side)
@@ -82,11 +79,11 @@ class WordInText:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The label words that apply. `name` is None for a caller's vocabulary.
+    """The label words that apply to a request.
 
-    `searched` has the folded words to search for, longest first. `listed` maps folded words to
-    classes and includes forms that consist of a negation and another word. `of_decision` is True if
-    the vocabulary was derived from the decision (`vocabulary_of_decision`), not named.
+    `name` is None for a caller's vocabulary. `searched` has the folded words to search for, longest
+    first. `listed` maps folded words to classes and includes negated forms. `of_decision` is True
+    if the vocabulary was derived from the decision (`vocabulary_of_decision`), not named.
     """
 
     name: VocabularyName | None
@@ -98,18 +95,17 @@ class Vocabulary:
 
     @property
     def classes(self) -> tuple[Label, ...]:
-        """Return the two sides, then the further classes."""
+        """Return all classes: hateful and non-hateful, then the further ones."""
         return tuple(dict.fromkeys((*SIDES, *(word.side for word in self.words))))
 
     @property
     def further(self) -> tuple[Label, ...]:
-        """Return the classes beyond the two sides."""
+        """Return the classes beyond hateful and non-hateful."""
         return self.classes[len(SIDES) :]
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """The pattern that finds the words. It is compiled on first use, since checking a label
-        does not need it."""
+        """The regular expression that finds the words. It is compiled on first use."""
         cjk = [text for text in self.searched if _CJK.search(text)]
         latin = [text for text in self.searched if not _CJK.search(text)]
         return re.compile(
@@ -145,8 +141,7 @@ class Vocabulary:
         return None
 
     def label_of(self, word: str) -> Label | None:
-        """Return the side of a word that may have a negation before it, or None if the word is
-        unknown."""
+        """Return the class of a word that may follow a negation, or None if the word is unknown."""
         folded = fold(word)
         if folded in self.known:
             return self.known[folded].side
@@ -158,7 +153,7 @@ class Vocabulary:
         return other_side(denied) if not self.further or denied == "hateful" else None
 
     def label_of_phrase(self, phrase: str) -> Label | None:
-        """Return the side of a short phrase such as `not hate speech`, or None if it is not a
+        """Return the class of a short phrase such as `not hate speech`, or None if it is not a
         label."""
         plain, denials, start = lowered(phrase), 0, 0
         if (negation := _NEGATED.match(plain)) is not None:
@@ -170,8 +165,8 @@ class Vocabulary:
 
     def marks(self, text: str, positive: Label = "hateful") -> list[tuple[int, int, str]]:
         """Return the vocabulary's words in a normalised text as (start, end, mark). The mark is `+`
-        for the class `positive`, else `-`. If `positive` is a further class, words for hate are
-        left out."""
+        for the class `positive`, else `-`. A further class as `positive` leaves out words for hate.
+        """
         unmarked = (None,) if positive == "hateful" else (None, "hateful")
         matches = [(word, word.label(0)) for word in self.find(lowered(text), text)]
         return [
@@ -258,7 +253,7 @@ def invalid_label(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, st
 
 
 def vocabulary_of_decision(word: str) -> Vocabulary:
-    """Return the vocabulary to which a decision's word belongs, with the words for hate added."""
+    """Return the vocabulary that has the decision's word, with words for hate added."""
     name = vocabulary_of_word(word)
     return built_in(name) if name == "default" else _with_words_of_hate(name)
 
@@ -266,7 +261,7 @@ def vocabulary_of_decision(word: str) -> Vocabulary:
 @cache
 def _with_words_of_hate(name: VocabularyName) -> Vocabulary:
     """Return the vocabulary with words for hate, plain and negated. A caller who sends only "KEEP"
-    may explain it with "not hateful". Callers can avoid this by naming the vocabulary."""
+    may explain it with "not hateful"."""
     hate = {fold(word.text): replace(word, one_way=False) for word in built_in("hate").words}
     vocabulary_words = [
         word
@@ -277,8 +272,8 @@ def _with_words_of_hate(name: VocabularyName) -> Vocabulary:
 
 
 def vocabulary_of_word(word: str) -> VocabularyName:
-    """Return the vocabulary that has a decision's word, if exactly one does. Otherwise return
-    `default`, which has the common words for hate: hateful, hate speech, no hate."""
+    """Return the only built-in vocabulary that has this word. Otherwise return `default`, which has
+    the common words for hate: hateful, hate speech, no hate."""
     folded = fold(word)
     if built_in("hate").label_of(folded) is not None:
         return "default"
@@ -295,8 +290,8 @@ def vocabulary_of_word(word: str) -> VocabularyName:
 def _vocabulary(
     name: VocabularyName | None, words: Sequence[LabelWord], forms: Sequence[LabelWord] = ()
 ) -> Vocabulary:
-    """Compile the vocabulary, with longer words first. Forms such as "not hateful" are left to the
-    negation. `forms` has additional forms; words take precedence over them."""
+    """Compile the vocabulary, with longer words first. `forms` has additional forms; words take
+    precedence over them."""
     every_word = tuple(words)
     listed = {fold(word.text): word.side for word in reversed(words)}
     if set(listed.values()) - set(SIDES):  # to deny a class says nothing but that it is not hate

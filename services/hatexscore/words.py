@@ -1,10 +1,6 @@
-"""Tokenises explanations in the three languages of the paper, with exact offsets.
-
-Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3: "language-appropriate tokenization (spaCy,
-jieba or KoNLPy)". For any Unicode text, `text[word.start:word.end] == word.text`.
-
-Deviates: Korean uses kiwipiepy, because KoNLPy needs a Java runtime and is slower.
-"""
+"""Tokenises explanations in the three languages of the paper, with exact offsets. Source: Hu & Lee,
+EACL 2026 (arXiv:2601.13547), §3.3: "language-appropriate tokenization (spaCy, jieba or KoNLPy)".
+Deviates: Korean uses kiwipiepy, because KoNLPy needs a Java runtime and is slower."""
 
 from __future__ import annotations
 
@@ -29,12 +25,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class TextWord:
-    """A token of the analysed string: `text == string[start:end]`.
-
-    `lemma` is the dictionary form in lower case; for a Korean noun it is the noun without its
-    particle. `is_stop` is True for a function word (in Korean: particle, ending, suffix,
-    auxiliary). `is_word` is False for punctuation and symbols.
-    """
+    """A token of a text: `text == string[start:end]`. `lemma` is the dictionary form in lower case;
+    for a Korean noun it is the noun without its particle. `is_stop` is True for a function word (in
+    Korean: particle, ending, suffix, auxiliary). `is_word` is False for punctuation and symbols."""
 
     text: str
     lemma: str
@@ -78,13 +71,9 @@ HANGUL_PER_WORD = 3
 
 
 def detect_language(text: str) -> Language:
-    """Return the analyser for the script of a text: Korean, Chinese, or else English. On a tie the
-    rarer script wins.
-
-    A Chinese explanation may quote English words, so the counts are rough numbers of words: one
-    Latin word, two Han characters or three Hangul syllables count 1. Every other script counts as
-    English, including Japanese with more Kana than Han.
-    """
+    """Return the language whose tokenizer suits the script of a text: Korean, Chinese, or else
+    English. On a tie the rarer script wins. The scripts are counted in rough numbers of words: one
+    Latin word, two Han characters or three Hangul syllables count 1."""
     latin = len(_LATIN_WORD.findall(text))
     han = len(_HAN.findall(text))
     hangul = len(_HANGUL.findall(text)) / HANGUL_PER_WORD
@@ -118,9 +107,8 @@ def _pipeline() -> Any:
 
 
 def _words_en(text: str) -> Iterator[TextWord]:
-    """Yield the English tokens of `text` with lemmas. Only one thread runs at a time; spaCy holds
-    the interpreter lock anyway. A memory zone keeps the shared vocabulary from growing with every
-    text. It must not end while another thread reads."""
+    """Yield the English tokens of `text` with lemmas. Only one thread runs at a time, because a
+    spaCy memory zone must not end while another thread reads."""
     with _english_lock:
         pipeline = _pipeline()
         for begin, end in segments(text, LONGEST_ENGLISH_RUN):
@@ -155,8 +143,7 @@ FUNCTION_TAGS = ("J", "E", "XS", "VCP", "VX", "MM", "NP")
 
 def _words_ko(text: str) -> Iterator[TextWord]:
     """Yield the morphemes of `text`, so that a noun is separate from its particle: 무슬림은
-    becomes 무슬림 + 은. The lemma of a verb or adjective is its dictionary form (…다). A
-    morpheme without characters of its own is dropped."""
+    becomes 무슬림 + 은. The lemma of a verb or adjective is its dictionary form (…다)."""
     for token, begin in korean_tokens(text):
         start = begin + int(token.start)
         word = text[start : start + int(token.len)]

@@ -45,7 +45,7 @@ NOTHING = Interval(value=None, low=None, high=None, of=0)
 
 
 def batch_report(rows: Rows, over: Statistics) -> HlvBatchReport:
-    """Summarise each method with explanations, without them, and the gain. Also summarise the
+    """Summarise each method with and without explanations, the gain by explanations, and the
     control judges."""
     reports = [row.report for row in rows]
     common = over.envelope()

@@ -1,15 +1,10 @@
 """Agreement of people with one another, the most that a judge can be expected to reach.
 
-Even a judge whose answers equal the distribution that people draw from does not agree fully with a
-few people. `high` is the agreement of such a judge. `low` is the agreement of one half of the
-people with the other; correlations are extrapolated to all people by Spearman-Brown (Spearman 1910,
-Brown 1910). Pure functions that return None for an undefined value.
-
-`high` uses draws of the true distribution given the votes, under Jeffreys' prior. Resampled votes,
-as specified, would be closer to the votes than the truth is. For judges whose answers are the truth
-(Dirichlet(1/2)), resampling normalises the total variation to .82 and the Jensen-Shannon distance
-to .71; the draws give 1.00. Ratings, rankings and annotators who chose several options are
-resampled.
+`high` is the agreement of a judge that answers the distribution from which people draw. It uses
+draws of that distribution given the votes, under Jeffreys' prior. Ratings, rankings and annotators
+who chose several options are resampled instead. `low` is the agreement of one half of the people
+with the other. Spearman-Brown extrapolates correlations to all people (Spearman 1910, Brown 1910).
+Pure functions that return None for an undefined value.
 """
 
 from __future__ import annotations
@@ -39,7 +34,8 @@ Agreement = Callable[[Floats, Floats], Floats]  # (R, n) and (R, n) or (n,) → 
 
 @dataclass(frozen=True)
 class Annotators:
-    """R draws of the true answers given the people's, and R splits of the people into halves."""
+    """Random versions of people's answers: R draws of the true answers, and R splits of the people
+    into halves."""
 
     count: int
     truths: Floats
@@ -70,8 +66,8 @@ def ceiling_of(request: HlvRequest, gold: HumanGold, uniform: HlvMeasured) -> Hl
 
 
 def normalize(measured: HlvMeasured, ceiling: HlvCeiling) -> dict[str, float | None]:
-    """Return a mapping from each metric to the judge's position between chance (0) and the ceiling
-    (1). The position is None if people hardly agree better than chance."""
+    """Return a judge's position between chance (0) and the human ceiling (1) for each metric. It is
+    None if people hardly agree better than chance."""
     shares: dict[str, float | None] = {}
     for name, metric in ceiling.metrics.items():
         value, room = _value(measured, name), metric.high - metric.chance
@@ -174,7 +170,7 @@ def _available_metrics(request: HlvRequest, gold: HumanGold) -> dict[str, Agreem
 
 
 def tau_a(x: Floats, y: Floats) -> Floats:
-    """Return Kendall's tau-a (Eq. 13) for each row."""
+    """Return Kendall's tau-a for each row."""
     of_x, of_y = _pairwise_sign(x), _pairwise_sign(y)
     return np.asarray((of_x * of_y).sum(axis=-1) / of_x.shape[-1])
 

@@ -145,14 +145,14 @@ class HlvHuman(Message):
 
     @property
     def sources(self) -> Sources:
-        """The value of the present field among `votes`, `ratings` and `ranking`, as a tuple."""
+        """Return the field that is present, `votes`, `ratings` or `ranking`, as a tuple."""
         kinds = (self.votes, self.ratings, self.ranking)
         sources = next(kind for kind in kinds if kind is not None)
         return (sources,) if isinstance(sources, dict) else sources
 
 
 class HlvAnswers(Message):
-    """A judge's answers: for each run, a mapping of option → value."""
+    """A judge's answers in each run, as option → value."""
 
     rankings: tuple[Places, ...] = Field(
         default=(),
@@ -329,7 +329,7 @@ _OWN_RATINGS = {
 
 
 def cost(request: HlvRequest, reads: int) -> Sequence[Work]:
-    """Return the cost of the prompts, with and without explanations. Answers are not counted."""
+    """Estimate the cost of prompts, with and without explanations. Answers are not counted."""
     if request.model is None or (request.judge is None and request.prompt is None):
         return ()  # `predictions`, a classifier's one pair, or the default judge's few prompts
     judge, options = request.judge or HlvJudge(methods=("logits",)), len(request.options)

@@ -1,8 +1,8 @@
 """The formulas of rank-based evaluation of human label variation.
 
-Source: Chen et al., EMNLP 2025, Appendix E, Eqs. 13-20; `reference` follows Evaluation/ of
-mainlp/CoT2EL. Pure functions that return None for an undefined value. n is the number of options.
-Rank 1 is best, and ties share the mean of their positions.
+Pure functions that return None for an undefined value. n is the number of options. Rank 1 is best,
+and ties share the mean of their positions. Source: Chen et al., EMNLP 2025, Appendix E, Eqs. 13-20;
+`reference` follows Evaluation/ of mainlp/CoT2EL.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def fractional_ranks(values: Floats, *, higher_is_better: bool = True) -> Floats
 
 
 def mean_ranks(runs: Sequence[Floats]) -> Floats:
-    """Return n fractional ranks of the mean ranks over runs (section 5.1, Appendix D)."""
+    """Return the ranks of n options by their mean rank over runs. Ties share the mean of their
+    positions."""
     return fractional_ranks(np.mean(np.stack(list(runs)), axis=0), higher_is_better=False)
 
 
@@ -43,15 +44,15 @@ def _concordance(x: Floats, y: Floats) -> tuple[float, float, float]:
 
 
 def kendall_tau_b(x: Floats, y: Floats) -> float | None:
-    """Return Kendall's tau-b, in [-1, 1]: (C - D) / sqrt(untied pairs of x * untied pairs of y). C
-    and D count concordant and discordant pairs. Return None if a side is constant."""
+    """Return Kendall's tau-b, in [-1, 1], or None if a side is constant. It is (C - D) /
+    sqrt(untied pairs of x * untied pairs of y), for C concordant and D discordant pairs."""
     difference, of_x, of_y = _concordance(x, y)
     return _bounded(difference / np.sqrt(of_x * of_y)) if of_x and of_y else None
 
 
 def kendall_tau_a(x: Floats, y: Floats) -> float:
-    """Return Kendall's tau-a (Eq. 13), in [-1, 1]: (C - D) / (n (n - 1) / 2). C and D count
-    concordant and discordant pairs, without ties."""
+    """Return Kendall's tau-a, in [-1, 1], for values without ties. It is (C - D) / (n (n - 1) / 2),
+    for C concordant and D discordant pairs."""
     return _bounded(_concordance(x, y)[0] / (x.size * (x.size - 1) / 2))
 
 
@@ -63,8 +64,8 @@ def spearman(x: Floats, y: Floats) -> float | None:
 
 
 def spearman_without_ties(x: Floats, y: Floats) -> float:
-    """Return 1 - 6 sum d^2 / (n (n^2 - 1)) (Eq. 14), for rank differences d. It equals `spearman`
-    if nothing is tied."""
+    """Return Spearman's correlation by the formula without ties: 1 - 6 sum d^2 / (n (n^2 - 1)), for
+    rank differences d. It equals `spearman` if nothing is tied."""
     return float(1 - 6 * np.sum((x - y) ** 2) / (x.size * (x.size**2 - 1)))
 
 
@@ -74,9 +75,9 @@ def softmax(logits: Floats) -> Floats:
 
 
 def absolute_share(logits: Floats) -> Floats | None:
-    """Return |logit| / sum |logit|, as the released `_normalize_dist`, or None if all logits are 0.
-    A negative logit gains probability, and adding a constant to all logits changes the result. This
-    is only for comparison with Table 11."""
+    """Return |logit| / sum |logit|, as the released code does, or None if all logits are 0. A
+    negative logit gains probability, and adding a constant to all logits changes the result. This
+    is only for comparison with the paper's Table 11."""
     sizes = np.abs(logits)
     return np.asarray(sizes / sizes.sum(), dtype=np.float64) if sizes.sum() else None
 
@@ -87,9 +88,9 @@ def mean_distribution(rows: Sequence[Floats]) -> Floats:
 
 
 def kullback_leibler(p: Floats, q: Floats, epsilon: float) -> float | None:
-    """Return D(P || Q) in nats, at least 0 (Eq. 15). Lower means more alike. If epsilon > 0, both
-    distributions are clipped to [epsilon, 1] and normalised again, as released. If epsilon is 0,
-    the printed equation applies; the result is None (infinite) where q is 0 and p is not."""
+    """Return the Kullback-Leibler divergence D(P || Q) in nats, at least 0. Lower means more alike.
+    If epsilon > 0, both distributions are clipped to [epsilon, 1] and normalised again, as in the
+    released code. If epsilon is 0, the result is None (infinite) where q is 0 and p is not."""
     if epsilon > 0:
         p, q = _clipped(p, epsilon), _clipped(q, epsilon)
     divergence = float(rel_entr(p, q).sum())
@@ -97,8 +98,8 @@ def kullback_leibler(p: Floats, q: Floats, epsilon: float) -> float | None:
 
 
 def jensen_shannon(p: Floats, q: Floats, *, base: float = np.e, epsilon: float = 0.0) -> Floats:
-    """Return the square root of the divergence over the last axis (Eq. 16), in [0, sqrt(log_base
-    2)]. Lower means closer."""
+    """Return the Jensen-Shannon distance over the last axis, in [0, sqrt(log_base 2)]. It is the
+    square root of the divergence. Lower means closer."""
     if epsilon > 0:
         p, q = _clipped(p, epsilon), _clipped(q, epsilon)
     middle = (p + q) / 2
@@ -107,26 +108,26 @@ def jensen_shannon(p: Floats, q: Floats, *, base: float = np.e, epsilon: float =
 
 
 def total_variation(p: Floats, q: Floats) -> Floats:
-    """Return half the L1 distance over the last axis (Eq. 17), in [0, 1]. Lower means more
-    alike."""
+    """Return the total variation distance, half the L1 distance over the last axis, in [0, 1].
+    Lower means more alike."""
     return np.asarray(np.abs(p - q).sum(axis=-1) / 2)
 
 
 def root_mean_square(gold: Floats, predicted: Floats) -> Floats:
-    """Return the root mean squared error over the last axis (Eq. 18), in the units of the scores.
-    Lower means closer."""
+    """Return the root mean squared error over the last axis, in the units of the scores. Lower
+    means closer."""
     return np.asarray(np.sqrt(((gold - predicted) ** 2).mean(axis=-1)))
 
 
 def mean_absolute(gold: Floats, predicted: Floats) -> Floats:
-    """Return the mean absolute error over the last axis (Eq. 19), in the units of the scores. Lower
-    means closer."""
+    """Return the mean absolute error over the last axis, in the units of the scores. Lower means
+    closer."""
     return np.asarray(np.abs(gold - predicted).mean(axis=-1))
 
 
 def determination(gold: Floats, predicted: Floats) -> float | None:
-    """Return R^2 (Eq. 20), at most 1, or None if the gold scores are all equal. Higher means
-    closer."""
+    """Return the coefficient of determination R^2, at most 1, or None if the gold scores are all
+    equal. Higher means closer."""
     rounded = np.round(gold, ROUNDED)
     if np.all(rounded == rounded[0]):
         return None
@@ -140,8 +141,8 @@ def uniform(options: int) -> Floats:
 
 
 def majority(values: Floats) -> Floats:
-    """Return a distribution with all mass on the option with the highest gold value. Ties share the
-    mass."""
+    """Return all probability for the option with the highest gold value. Options that tie
+    share it."""
     best = fractional_ranks(values) == fractional_ranks(values).min()
     return np.asarray(best / best.sum(), dtype=np.float64)
 

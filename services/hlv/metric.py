@@ -48,7 +48,7 @@ LOW_MASS = 0.5  # summed over the letters; below it the judge mostly meant to wr
 
 
 class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
-    """Does the judge rank the options as humans do, and do explanations bring it closer?"""
+    """Measures if the judge ranks the options as humans do, and if explanations bring it closer."""
 
     contract = CONTRACT
     variants = VARIANTS
@@ -86,8 +86,8 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
         )
 
     def coverage(self, request: HlvRequest) -> LanguageCoverage:
-        """Return the judge's languages, compared only with the question's: options are often the
-        same English words."""
+        """Return the languages that the judge supports. Only the question's language is checked,
+        since options are often the same English words."""
         if request.model is None:
             return LanguageCoverage()
         text = find_language(in_words(request.question), requested_language(request))
@@ -108,7 +108,7 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
         )
 
     def in_force(self, request: HlvRequest, collected: HlvCollected) -> Mapping[str, Any]:
-        """Return the judge's settings, including defaults, and the methods of its answers."""
+        """Return the judge's settings, including defaults, and the ways in which it answered."""
         judge = None if request.model is None else (request.judge or HlvJudge())
         return {
             "judge": judge and judge.model_dump(mode="json"),

@@ -1,11 +1,9 @@
 """A judge's answers to a batch: written rankings and ratings, first tokens, and labels.
 
-Source: Chen et al., EMNLP 2025, section 5.1 and Appendix D. For each model, a batch makes one call
-per sampling setting, one for first tokens, and one for options that are the judge's labels.
-
-A classifier reads a premise and a hypothesis, and so does a `prompt` that has both. Any other
-`prompt` shows the question of Table 6 as `{text}`. Its labels are the letters of the options,
-unless it sets `verbalizers`. Source: specs "models" §1.3, §4.1.
+For each model, a batch makes one call per sampling setting, one for first tokens, and one for
+options that are the judge's labels. A `prompt` may show a premise and a hypothesis, as for a
+classifier, or the question of Table 6 as `{text}`. Source: Chen et al., EMNLP 2025, section 5.1 and
+Appendix D; specs "models" §1.3, §4.1.
 """
 
 from __future__ import annotations
@@ -48,7 +46,8 @@ RATED = (1.0, 5.0)  # the scale in the prompt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HlvCollected(Collected):
-    """A judge's runs by method. They are None for a condition that was not run."""
+    """A judge's answers by method, with and without explanations. They are None where the judge was
+    not asked."""
 
     methods: tuple[Method, ...]
     explained: MethodRuns | None
@@ -239,8 +238,7 @@ class LetterChoice:
 
 def letter_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
     """Return the probability of each option's letter as the first token of the answer. The model
-    finds the single-token spellings of a letter ("A", " A"), so no token id is fixed here.
-    Log-probabilities serve as logits, since softmax ignores a constant."""
+    finds the single-token spellings of a letter ("A", " A")."""
     choices = [choice for condition in conditions for choice in _choices(condition)]
     runs: dict[int, JudgeRun] = {}
     for model in dict.fromkeys(choice.condition.model for choice in choices):
@@ -294,8 +292,7 @@ def _letter_run(choice: LetterChoice, answers: Sequence[Sequence[Completion]]) -
 
 def _log_probability(spellings: Sequence[Completion]) -> float | None:
     """Return the log-probability that the answer begins with this letter, or None if it has no
-    single-token spelling. Two spellings that are the same token count once, as in vocabularies with
-    a space before every word."""
+    single-token spelling. Equal tokens count once."""
     single = {
         (completion.tokens[0].id, completion.tokens[0].logprob): completion.tokens[0].logprob
         for completion in spellings
@@ -322,7 +319,7 @@ NO_PAIR = {
 
 @dataclass(frozen=True)
 class OptionExample:
-    """An example whose labels are the options."""
+    """An example that asks a classifier to choose among the options."""
 
     condition: Condition
     lettered: OptionLetters
@@ -331,7 +328,8 @@ class OptionExample:
 
 @dataclass(frozen=True)
 class OptionPredictions:
-    """Predictions with obstacles, warnings and prompt hashes, by the position of the request."""
+    """The classifiers' choices for each request, with warnings, prompt hashes and reasons for
+    missing choices."""
 
     runs: RunsOfConditions
     obstacles: dict[int, Obstacle]
@@ -340,7 +338,7 @@ class OptionPredictions:
 
 
 def predict_options(conditions: Sequence[Condition]) -> OptionPredictions:
-    """Predict the conditions whose options are labels, with one call per model."""
+    """Let classifiers choose among the options, with one call per model."""
     examples = [example for condition in conditions for example in _expand_condition(condition)]
     judged: list[tuple[OptionExample, Judgement]] = []
     for model in dict.fromkeys(example.condition.model for example in examples):
@@ -373,7 +371,7 @@ def predict_options(conditions: Sequence[Condition]) -> OptionPredictions:
 
 
 def is_classification(condition: Condition) -> bool:
-    """True if the options are labels of the judge, so that nothing is generated."""
+    """True if the options are labels of the judge, so that no text is generated."""
     return condition.kind == "classifier" or condition.request.prompt is not None
 
 

@@ -49,7 +49,7 @@ class OptionRank(OptionRow):
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """One measure for the two control judges, which read nothing."""
+    """One measure for the two control judges, which ignore the question."""
 
     name: str
     uniform: float | None
@@ -58,8 +58,7 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class CeilingLine:
-    """One measure of the people's agreement with one another, and the position of the first
-    method."""
+    """One measure of the agreement between people, and how close the first method comes to it."""
 
     name: str
     ceiling: HlvCeilingOf
@@ -130,8 +129,8 @@ WITH, WITHOUT = "with explanations", "without"
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number of the report: its field, its part of `HlvMeasured`, and the direction of better
-    values."""
+    """A number of the report: its name, where it is found in `HlvMeasured`, and if higher or lower
+    values are better."""
 
     field: str
     name: str

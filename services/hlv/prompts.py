@@ -1,9 +1,9 @@
 """The judge's prompts, and parsers of its rankings and ratings.
 
-Source: Chen et al., EMNLP 2025, Tables 6, 9 and 10, Appendix D. A prompt has the question, the
-options and, in one of two conditions, the explanations. It never contains the humans' answers. The
-paper prints no explanation block, so its wording is ours. `*_as_released` follow Evaluation/ of
-mainlp/CoT2EL, which scans single characters. Letters are the options' keys.
+A prompt has the question, the options and, in one of two conditions, the explanations. It never
+contains the humans' answers. The wording of the explanations is ours. `*_as_released` follow
+Evaluation/ of mainlp/CoT2EL, which scans single characters. Source: Chen et al., EMNLP 2025, Tables
+6, 9 and 10, Appendix D.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ STANCE = {"support": "Supporting", "oppose": "Opposing"}
 
 @dataclass(frozen=True)
 class OptionLetters:
-    """The options as the judge sees them. The letters stay in place and the texts are rotated."""
+    """The options as the judge sees them: fixed letters, rotated texts."""
 
     options: tuple[Option, ...]
     keys: dict[str, str]  # letter → the key of the request's option
@@ -92,7 +92,7 @@ def rotate_options(options: Sequence[Option], by: int) -> OptionLetters:
 
 
 def rationale(request: HlvRequest, lettered: OptionLetters) -> str:
-    """Return the explanation block, or "" if the request has no explanations."""
+    """Return the text with the explanations for a prompt, or "" if the request has none."""
     lines = [request.rationale] if request.rationale else []
     for option in lettered.options:
         lines += [
@@ -104,7 +104,8 @@ def rationale(request: HlvRequest, lettered: OptionLetters) -> str:
 
 
 def rank_prompt(request: HlvRequest, lettered: OptionLetters, block: str) -> str:
-    """Return the prompt of Table 9, which asks to order the options from best to worst."""
+    """Return the prompt that asks to order the options from best to worst (Table 9 of the HLV
+    paper)."""
     question = request.question
     parts = (
         f"{RANK[type(question)]} {ONLY_LETTERS}",
@@ -115,7 +116,7 @@ def rank_prompt(request: HlvRequest, lettered: OptionLetters, block: str) -> str
 
 
 def score_prompt(request: HlvRequest, option: Option, block: str) -> str:
-    """Return the prompt of Table 10, which asks to rate one option from 1 to 5."""
+    """Return the prompt that asks to rate one option from 1 to 5 (Table 10 of the HLV paper)."""
     question = request.question
     parts = (
         f"{RATE[type(question)]} {ONLY_AN_INTEGER}",
@@ -126,7 +127,8 @@ def score_prompt(request: HlvRequest, option: Option, block: str) -> str:
 
 
 def choice_prompt(request: HlvRequest, lettered: OptionLetters, block: str) -> str:
-    """Return the prompt of Table 6, which asks to choose one option and begin with its letter."""
+    """Return the prompt that asks to choose one option and begin with its letter (Table 6 of the
+    HLV paper)."""
     return choose(request.question, lettered.options, block)
 
 
@@ -175,10 +177,8 @@ def ranks_of(order: Sequence[str], keys: Sequence[str]) -> Floats:
 
 
 def parse_rating(raw: str) -> int | None:
-    """Return the first standalone integer from 1 to 5, or None.
-
-    The name of the scale ("from 1 to 5", "5-point"), 10 and 4.5 are not ratings.
-    """
+    """Return the first standalone integer from 1 to 5, or None. Names of the scale ("from 1 to 5",
+    "5-point") do not count."""
     match = INTEGER.search(SCALE_MENTION.sub(" ", raw))
     return int(match[0]) if match else None
 

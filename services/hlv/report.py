@@ -1,6 +1,6 @@
-"""The report of HLV. Part of the contract: imports only pydantic. Source: Chen et al., EMNLP 2025,
-Appendix E and Tables 11-13. A null within a block means an undefined value, with the reason in
-`warnings`. A block is null if the humans or the judge have no such values."""
+"""The result types of HLV. Imports only pydantic. A null within a block means an undefined value,
+with the reason in `warnings`. A block is null if the humans or the judge have no such values.
+Source: Chen et al., EMNLP 2025, Appendix E and Tables 11-13."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class HlvDivergences(Message):
 
 
 class HlvErrors(Message):
-    """Errors between two rows of scores, in units of the human scale."""
+    """Errors between two sets of scores, in units of the human scale."""
 
     rmse: Distance
     mae: Distance
@@ -97,9 +97,9 @@ class HlvCeiling(Message):
 
 
 class HlvGain(Message):
-    """The effect of the explanations. Positive values mean that they bring the judge closer to
-    humans. Differences with and without explanations, with the sign reversed for distances and
-    errors. Null if one side is null."""
+    """The effect of explanations. Positive values mean that they bring the judge closer to humans.
+    These are differences, with the sign reversed for distances and errors. Null if one side is
+    null."""
 
     tau_b: Change | None = None
     tau_a: Change | None = None
@@ -122,7 +122,7 @@ class HlvMethodResult(Message):
 
 
 class HlvComponents(Message):
-    """The coefficients of the first method, in the form of the variant."""
+    """The coefficients of the first method, by variant."""
 
     kendall: Correlation | None = Field(description="tau-b; tau-a for variant `paper`")
     spearman: AsPrinted | None
@@ -189,7 +189,7 @@ class HlvEstimate(Message):
 
 
 class HlvTable(Message):
-    """One method and condition. `gain` is explained minus baseline by item; positive is closer."""
+    """Means for one method and condition. A positive `gain` means closer to humans."""
 
     method: Method | None = Field(description="null for judges that read nothing")
     judged: Judged

@@ -25,7 +25,8 @@ RunsOfConditions = dict[tuple[int, bool, Method], list["JudgeRun"]]  # position,
 
 @dataclass(frozen=True)
 class JudgeRun:
-    """One answer. `values` has n probabilities or scores, with NaN for options without one."""
+    """One answer of a judge. `values` has n probabilities or scores, with NaN for options without
+    one."""
 
     ranks: Floats | None  # (n,); None where the run does not rank every option
     values: Floats | None = None
@@ -43,9 +44,9 @@ class AveragePrediction:
 
 
 def average(runs: Sequence[JudgeRun], options: int) -> AveragePrediction | None:
-    """Return the mean of the runs, or None if some option has no value in any run. An unreadable
-    ranking counts as all tied. A run that rates only some options counts for the mean scores, but
-    not for the mean ranks."""
+    """Return the mean of a judge's answers, or None if some option never got a value. An unreadable
+    ranking counts as all tied. An answer that rates only some options counts for the mean scores,
+    but not for the mean ranks."""
     ranked = [run.ranks for run in runs if run.ranks is not None]
     rows = [run.values for run in runs if run.values is not None]
     values = _mean(rows, options) if rows else None
@@ -71,7 +72,7 @@ def _mean(rows: Sequence[Floats], options: int) -> Floats | None:
 
 @dataclass(frozen=True)
 class Condition:
-    """One request, with its explanations or without them."""
+    """One of two ways to ask the judge about a request: with its explanations or without them."""
 
     position: int  # of the request in its batch
     explained: bool
@@ -82,7 +83,7 @@ class Condition:
 
 
 def group_runs(runs: Iterable[ConditionRun]) -> RunsOfConditions:
-    """Group runs by position, condition and method. Each group keeps the order of `runs`."""
+    """Group answers by request, condition and method. Each group keeps their order."""
     runs_of_conditions: RunsOfConditions = {}
     for condition, method, run in runs:
         runs_of_conditions.setdefault((condition.position, condition.explained, method), []).append(
@@ -93,7 +94,7 @@ def group_runs(runs: Iterable[ConditionRun]) -> RunsOfConditions:
 
 @dataclass(frozen=True)
 class HumanGold:
-    """The humans' answers, as arrays of n values in the order of the options."""
+    """The human answers to a request, as arrays of n values in the order of the options."""
 
     kind: Literal["distribution", "scores", "ranking"]
     values: Floats | None
@@ -101,7 +102,8 @@ class HumanGold:
 
 
 def human_gold(request: HlvRequest) -> HumanGold:
-    """Return the mean of the humans' answers over sources, and its ranking (section 3)."""
+    """Return the mean of the human answers over annotators or data sets, and the ranking of the
+    options."""
     keys, human = _keys(request), request.human
     if human.votes is not None:
         values = kernel.mean_distribution([row(source, keys) for source in human.sources])
@@ -114,7 +116,7 @@ def human_gold(request: HlvRequest) -> HumanGold:
 
 
 def runs_from_request(answers: HlvAnswers, request: HlvRequest) -> MethodRuns:
-    """Return the runs in the request's `predictions`, by method."""
+    """Return the answers of the judge that the request contains, by method."""
     keys = _keys(request)
     runs_by_method: MethodRuns = {
         "rank": [JudgeRun(rank_positions(source, keys)) for source in answers.rankings],
@@ -142,7 +144,8 @@ def rank_positions(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
 
 
 def normalisation(request: HlvRequest) -> str:
-    """Return the request's normalisation, or the variant's."""
+    """Return how the judge's values become probabilities: as the request says, or else the
+    variant."""
     return request.normalisation or VARIANTS[request.variant].normalisation
 
 
@@ -176,8 +179,8 @@ ERRORS = ("rmse", "mae")
 def score_predictions(
     request: HlvRequest, gold: HumanGold, method: Method, answers: AveragePrediction | None
 ) -> HlvMeasured:
-    """Compare `answers` with the humans' answers. All values are null if `answers` is None, which
-    means that nothing was readable."""
+    """Compare a judge's answers with the human ones. All values are null if `answers` is None,
+    because nothing was readable."""
     if answers is None:
         return HlvMeasured(
             ranks={},
@@ -220,8 +223,8 @@ def score_values(request: HlvRequest, gold: HumanGold, values: Floats) -> HlvMea
 
 
 def gain(explained: HlvMeasured | None, baseline: HlvMeasured | None) -> HlvGain | None:
-    """Return explained minus baseline, with the sign reversed for distances and errors. Positive
-    means closer."""
+    """Return the gain by explanations: the values with them minus those without. The sign is
+    reversed for distances and errors, so positive means closer to humans."""
     if explained is None or baseline is None:
         return None
     gains = {name: _diff(explained, baseline, name) for name in CORRELATIONS}
@@ -231,7 +234,7 @@ def gain(explained: HlvMeasured | None, baseline: HlvMeasured | None) -> HlvGain
 
 
 def epsilon(request: HlvRequest) -> float:
-    """Return the request's epsilon, or the variant's."""
+    """Return the epsilon that applies: the request's, or else the variant's."""
     return VARIANTS[request.variant].epsilon if request.epsilon is None else request.epsilon
 
 

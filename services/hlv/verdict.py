@@ -55,8 +55,8 @@ def _check_closer(report: HlvResult) -> Check:
 
 
 def changed(report: HlvResult) -> tuple[int, int] | None:
-    """Return the number of pairs of options that explanations reorder, and of all pairs, for the
-    first method. Return None if a condition has no ranks."""
+    """Return how many pairs of options the explanations reorder, and the number of all pairs, for
+    the first method. Return None if ranks are missing."""
     first = next(iter(report.components.methods), None)
     if first is None:
         return None
@@ -68,7 +68,8 @@ def changed(report: HlvResult) -> tuple[int, int] | None:
 
 
 def chance(report: HlvResult) -> str:
-    """Return how to read the score: its values for no effect and for a majority oracle."""
+    """Return how to read the score: its values for no effect and for a judge that knows the
+    majority."""
     majority = report.control.majority
     tau = majority.tau_a if report.provenance.variant == "paper" else majority.tau_b
     result = "has no tau here" if tau is None else f"reaches a tau of {_signed(tau)}"

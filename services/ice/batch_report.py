@@ -1,5 +1,5 @@
-"""ICE over many results: compares configurations, explanations, operators, and plausibility.
-Source: arXiv:2603.18579, section 4 and Table 14."""
+"""Report of ICE on many results: compares configurations, explanations, operators, and
+plausibility. Source: arXiv:2603.18579, section 4 and Table 14."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ VERDICTS: tuple[Verdict, ...] = ("faithful", "inconclusive", "anti-faithful", "u
 
 @dataclass(frozen=True)
 class JobTest:
-    """One test in one job, with the agreement between its rationale and people."""
+    """One test in one job, with the agreement between the tested tokens and people's marks."""
 
     job: int  # its place in the batch
     test: IceTest
@@ -69,7 +69,8 @@ Table = dict[IceConfiguration, list[JobTest]]
 
 
 def by_configuration(scored: Sequence[ScoredIce]) -> Table:
-    """Group the tests by configuration, in the order of first occurrence."""
+    """Group the tests by configuration (model, explanation, budget and operator), in the order of
+    first occurrence."""
     table: Table = defaultdict(list)
     for index, job in enumerate(scored):
         plausible = {
@@ -92,12 +93,12 @@ def by_configuration(scored: Sequence[ScoredIce]) -> Table:
 
 
 def index_by_job(tested: Sequence[JobTest]) -> dict[int, JobTest]:
-    """Return the tests that have a win rate, with the job's index as key."""
+    """Return the tests with a win rate, by the index of their job."""
     return {entry.job: entry for entry in tested if entry.test.win_rate is not None}
 
 
 def name(configuration: IceConfiguration) -> str:
-    """Return the name of the configuration in a plot."""
+    """Return a configuration's name for plots."""
     k = "" if configuration.k is None else f" · k {configuration.k:g}"
     variant = {"robust": ""}.get(configuration.variant, f" · {configuration.variant}")
     aspect = "" if configuration.aspect == "sufficiency" else f" · {configuration.aspect}"
@@ -111,7 +112,7 @@ def name(configuration: IceConfiguration) -> str:
 def summary_rows(
     table: Table, over: Statistics, levels: tuple[float, float]
 ) -> list[IceConfigurationResult]:
-    """Return a row for each configuration. `levels` has the false discovery rates over
+    """Return a summary of each configuration. `levels` has the false discovery rates over
     configurations and over examples."""
     rows = [_summary(key, tested, over, levels[1]) for key, tested in table.items()]
     p_values = [row.p_value for row in rows if row.p_value is not None]
@@ -184,7 +185,7 @@ def _summary(
 
 
 def p_value_histogram(tests: Sequence[IceTest]) -> IcePValueHistogram | None:
-    """Return the histogram of the p-values, or None without p-values."""
+    """Return the histogram of the p-values, or None if there are none."""
     p_values = _column(tests, "p_value")
     if not p_values.size:
         return None
@@ -194,16 +195,16 @@ def p_value_histogram(tests: Sequence[IceTest]) -> IcePValueHistogram | None:
 
 
 def bins_for(draws: Sequence[int]) -> int:
-    """Return a number of bins that spreads p-values (1 + reached) / (1 + M) evenly, for all numbers
-    of draws M. It is the largest number up to 20 that divides every 1 + M, or 20 if M is large
-    enough."""
+    """Return a number of bins that spreads p-values of tests with M draws evenly. It is the largest
+    number up to 20 that divides every 1 + M, or 20 if M is large enough."""
     steps = [count + 1 for count in draws] or [BINS]
     even = next(bins for bins in range(BINS, 0, -1) if all(count % bins == 0 for count in steps))
     return even if even >= FEWEST_BINS else BINS if min(steps) >= FINE * BINS else FEWEST_BINS
 
 
 def keys_of(tested: Sequence[JobTest], over: Statistics) -> list[str]:
-    """Return the cluster of each test. Tests of the same text are in one cluster."""
+    """Return the group of each test, for confidence intervals. Tests of the same text are in one
+    group."""
     return over.keys([over.rows[entry.job] for entry in tested])
 
 
@@ -240,7 +241,8 @@ def _over_examples(tests: Sequence[IceTest], alpha: float) -> IceOverExamples:
 
 
 def reading_counts(scored: Sequence[ScoredIce]) -> tuple[IceReadingCounts, ...]:
-    """Count causal readings by model, explanation, budget and operator, in order of occurrence."""
+    """Count how the tests of sufficiency and necessity are interpreted together, by model,
+    explanation, budget and operator."""
     counts: dict[tuple[str, str, float | None, Operator], Counter[Reading]] = defaultdict(Counter)
     for job in scored:
         for reading in job.report.components.readings:  # none where no model was asked
@@ -262,7 +264,8 @@ def reading_counts(scored: Sequence[ScoredIce]) -> tuple[IceReadingCounts, ...]:
 @dataclass(frozen=True)
 class CorrelationTest:
     """The correlation of two columns, or None if a side is constant or n < 3. The two-sided
-    p-values of r and rho use the means of each text, since rows of one text are not independent."""
+    p-values of r and rho use the means of each text, since values of one text are not independent.
+    """
 
     spearman: float | None
     p_pearson: float | None
@@ -270,7 +273,7 @@ class CorrelationTest:
 
 
 def correlation(first: Floats, second: Floats, keys: Sequence[str]) -> CorrelationTest:
-    """Correlate two (n,) arrays; `keys` has the cluster of each value."""
+    """Correlate two (n,) arrays. `keys` names the text that each value belongs to."""
     p_pearson, p_spearman = None, None
     texts = sorted(set(keys))
     if len(texts) >= 3:
@@ -375,7 +378,7 @@ def _correction_warning(result: IceConfigurationResult, request: IceBatchReportR
 
 def differences(table: Table, over: Statistics) -> Iterator[IceMeanDifference]:
     """Compare every two explanations of one model, budget and operator on the examples that they
-    share. A rationale of spans has no budget and is compared at every budget. The p-values are
+    share. An explanation by spans has no budget and is compared at every budget. The p-values are
     adjusted by Holm over all comparisons."""
     pairs = [pair for pair in combinations(table, 2) if _two_explanations(*pair)]
     compared = [_difference(table, pair, over) for pair in pairs]
@@ -420,8 +423,8 @@ def _two_explanations(first: IceConfiguration, second: IceConfiguration) -> bool
 
 
 def agreements(table: Table, over: Statistics) -> Iterator[IceAgreement]:
-    """Compare every two operators for one explanation and budget. Benjamini-Hochberg adjusts over
-    all comparisons."""
+    """Compare every two operators (ways to remove words) for one explanation and budget. The
+    p-values are adjusted by Benjamini-Hochberg over all comparisons."""
     pairs = [pair for pair in combinations(table, 2) if _two_operators(*pair)]
     yield from _with_q([_agreement(table, pair, over) for pair in pairs])
 
@@ -462,8 +465,8 @@ def _with_q(correlated: Sequence[Correlated]) -> Iterator[Correlated]:
 
 
 def orthogonality(table: Table, over: Statistics) -> Iterator[IceOrthogonality]:
-    """Correlate the win rate with plausibility, for each configuration and plausibility measure
-    with human spans."""
+    """Correlate the win rate with plausibility (agreement with people's marks), for each
+    configuration and measure of plausibility."""
     yield from _with_q(list(_orthogonality(table, over)))
 
 

@@ -1,15 +1,10 @@
 """Compares tests over budgets, between explanations and aspects, and with human annotations.
 
-Two explanations are compared on the same random rationales. The difference of their win rates is,
-up to sign, the share of the null distribution between their scores. Its sampling error is binomial
-(Wilson 1927) and much smaller than that of either win rate. IcePlausibility does not measure
-faithfulness: DeYoung et al., ERASER, ACL 2020, section 4.1 (token IoU, F1, AUPRC), with average
-precision as in scikit-learn.
-
-The two aspects of an explanation are sufficiency and necessity. Their interaction shows if the
-rationale and the rest of the text are redundant. Sufficiency alone misses half of an AND, and a
-redundant cause. Necessity is the comprehensiveness of DeYoung et al. (2020). The interaction, in
-log odds, follows Grabisch & Roubens (1999).
+Two explanations are compared on the same random token sets. The difference of their win rates is,
+up to sign, the share of random scores between their scores. Its error is binomial (Wilson 1927).
+Plausibility: DeYoung et al., ERASER, ACL 2020, section 4.1 (token IoU, F1, AUPRC). The aspects are
+sufficiency and necessity. Their interaction, in log odds, shows if the marked tokens and the rest
+are redundant (Grabisch & Roubens 1999).
 """
 
 from __future__ import annotations
@@ -40,8 +35,8 @@ from shared.statistics.wilson import Z_95, wilson
 
 
 def areas(tests: Sequence[IceTest], budgets: Sequence[float]) -> tuple[IceArea, ...]:
-    """Return the area under each explanation's curve over budgets, by operator. Needs several
-    budgets and values."""
+    """Return the area under each explanation's curve over budgets (shares of kept tokens), by
+    operator. Needs several budgets and values."""
     if len(budgets) < 2:
         return ()
     curves: dict[tuple[str, str], list[IceTest]] = {}
@@ -65,7 +60,7 @@ def _area(tests: Sequence[IceTest]) -> IceArea:
 
 
 def comparisons(experiment: Experiment) -> tuple[IceComparison, ...]:
-    """Compare every two explanations with values, for each budget and operator."""
+    """Compare every two explanations that have values, for each budget and operator."""
     return tuple(
         _comparison(experiment, first, second, operator)
         for first, second in combinations(experiment.trials, 2)
@@ -95,7 +90,8 @@ def _comparison(
 
 
 def plausibilities(experiment: Experiment) -> tuple[IcePlausibility, ...]:
-    """Compare each trial with the tokens that people marked, if the model reads any of these."""
+    """Compare each tested set of tokens with the tokens that people marked, if the model reads any
+    of these."""
     human = span_tokens(experiment.tokenized, experiment.tokenized.request.human or ())
     return tuple(_plausibility(trial, human, experiment) for trial in experiment.trials if human)
 
@@ -123,9 +119,9 @@ class Difference:
 
 
 def difference(first: float, second: float, null: Floats, *, exact: bool) -> Difference:
-    """Return the win rate of `first` minus that of `second`, in [-1, 1]. `null` has M scores of the
-    same random rationales. With `exact` it has all rationales, so the difference has no sampling
-    error."""
+    """Return the win rate of `first` minus that of `second`, in [-1, 1]. `null` has the scores of
+    the same random token sets for both. With `exact` it has all such sets, so the difference has no
+    sampling error."""
     if null.size == 0:
         return Difference(None, None, None, 0)
     between = float(np.mean(_wins(first, null) - _wins(second, null)))
@@ -155,7 +151,8 @@ class Overlap:
 
 
 def overlap(rationale: Collection[int], human: Collection[int]) -> Overlap:
-    """Return the overlap of two non-empty sets of tokens."""
+    """Return the overlap of an explanation's tokens with the tokens that people marked. Both sets
+    must not be empty."""
     both = len(set(rationale) & set(human))
     sizes = len(rationale) + len(human)
     return Overlap(
@@ -167,9 +164,9 @@ def overlap(rationale: Collection[int], human: Collection[int]) -> Overlap:
 
 
 def average_precision(values: Floats, human: Iterable[int]) -> float:
-    """Return the average precision (AUPRC) of E token values for the marked positions, in [0, 1].
-    Chance is the share of marked positions. Tokens with equal values enter together, so ties have
-    no order."""
+    """Return the average precision (AUPRC) of token values against the tokens that people marked,
+    in [0, 1]. Chance is the share of marked tokens. Tokens with equal values enter together, so
+    ties have no order."""
     marked = np.zeros(values.size, dtype=bool)
     marked[list(human)] = True
     order = np.argsort(-values, kind="stable")
@@ -186,7 +183,8 @@ ROUNDING = 1e-9  # of sums of four log odds
 def causal_readings(
     experiment: Experiment, tests: Sequence[IceTest]
 ) -> tuple[IceCausalReading, ...]:
-    """Interpret both aspects of each explanation, for each budget and operator."""
+    """Interpret the tests of sufficiency and necessity of each explanation together, for each
+    budget and operator."""
     request = experiment.tokenized.request
     if "necessity" not in request.options.aspects:
         return ()
@@ -203,7 +201,7 @@ def causal_readings(
 
 
 def undefined_interactions(experiment: Experiment) -> Iterator[str]:
-    """Yield a warning for each operator whose interaction is undefined."""
+    """Yield a warning for each operator for which the interaction is undefined."""
     request = experiment.tokenized.request
     for operator in request.options.operators if "necessity" in request.options.aspects else ():
         if experiment.empty(operator) is None:

@@ -1,5 +1,5 @@
 """ICE: does the explanation mark the words that matter, more than random words do? Source: Basu &
-Chakraborty, arXiv:2603.18579, section 3. Has only the messages. See docs/methods/ice.md."""
+Chakraborty, arXiv:2603.18579, section 3. See docs/methods/ice.md."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ PUBLISHED_DRAWS = 50
 
 
 class IceOptions(Message):
-    """Settings of the test: rationales, random comparisons and draws."""
+    """Settings of the test: random comparisons and draws."""
 
     template: Annotated[Template | None, Parameter] = Field(
         default=None, description="prompt template, for causal models only"
@@ -274,9 +274,8 @@ class IceRequest(LanguageRequest):
 
     @model_validator(mode="after")
     def _set_defaults(self) -> Self:
-        """Set defaults of the variant after the fields are parsed. An earlier validator would turn
-        JSON into Python objects, whose lists are no tuples. The messages are frozen, so fields are
-        set directly, in a copy."""
+        """Set the variant's defaults after the fields are parsed. The messages are frozen, so
+        fields are set directly, in a copy."""
         usual = ROBUST if self.variant == "robust" else PUBLISHED
         missing = {name: usual[name] for name in usual.keys() - self.options.model_fields_set}
         self.__dict__["options"] = self.options.model_copy()
@@ -356,7 +355,7 @@ class IceRequest(LanguageRequest):
 
     @property
     def draws_tokens(self) -> bool:
-        """True if random rationales are any tokens, as requested and in both published variants."""
+        """True if random comparisons use any tokens, on request or in published variants."""
         return self.options.null == "tokens" or self.variant != "robust"
 
     @property
@@ -406,7 +405,7 @@ _COMPARED = {
 
 
 def needs(request: IceRequest) -> tuple[str, ...]:
-    """Return the abilities that the model needs: rows of tokens or of words, and attributions other
+    """Return what the model must support: variations of tokens or of words, and attributions other
     than LIME."""
     methods = [one if isinstance(one, str) else one.name for one in request.methods]
     inside = ("attributions",) if set(methods) - {"lime"} else ()

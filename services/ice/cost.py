@@ -1,8 +1,6 @@
-"""A lower bound of the work of an ICE request, before its text is tokenized.
-
-A text has at least as many tokens as words, within the length that the model reads. A request that
-is refused here would be refused after tokenizing (`model_calls.check_cost`), or take too long.
-"""
+"""A lower bound of the work of an ICE request, before its text is tokenized. A text has at least as
+many tokens as words, within the length that the model reads. After tokenizing,
+`model_calls.check_cost` applies the exact limit."""
 
 from __future__ import annotations
 
@@ -32,7 +30,8 @@ SECONDS_A_COMPARISON = 1e-7  # of one draw, of two explanations
 
 
 def cost(request: IceRequest, reads: int) -> Sequence[Work]:
-    """Return the work for rows, for attributions, and for comparing explanations."""
+    """Estimate the work of a request: scoring variations of the text, computing attributions, and
+    comparing explanations."""
     read = _text_tokens(request, reads)
     words = words_of(request.text) + words_of(request.text_pair or "")
     whole = max(1, min(words, read))
@@ -43,7 +42,8 @@ def cost(request: IceRequest, reads: int) -> Sequence[Work]:
 
 
 def server_cost(request: IceRequest, reads: int) -> Sequence[Work]:
-    """Return all work if the model is behind a server. Each row of words is then one request."""
+    """Estimate all work for a model on a server, which gets one request per variation of the
+    text."""
     read = _text_tokens(request, reads)
     words = words_of(request.text) + words_of(request.text_pair or "")
     whole = max(1, min(words, read))
@@ -55,8 +55,8 @@ def server_cost(request: IceRequest, reads: int) -> Sequence[Work]:
 def work_at_server(
     request: IceRequest, drawn: Sequence[int], lowerings: Iterable[Reduction]
 ) -> Work:
-    """Return the work for the whole text, LIME's samples and all draws. `drawn` has the number of
-    draws for each size of rationale."""
+    """Estimate the work for the whole text, LIME's samples and all draws. `drawn` has the number of
+    draws by the size of their token sets."""
     samples = sum(
         method.samples for method in _attribution_methods(request) if method.name == "lime"
     )
@@ -115,8 +115,8 @@ def _at_budget(k: float, whole: int) -> tuple[int, int, int]:
 
 @dataclass(frozen=True)
 class DrawCount:
-    """The number of draws for one size of rationale. `kept` has the number of tokens that `delete`
-    leaves, for each aspect."""
+    """The number of draws for one size of a random token set. `kept` has the number of tokens that
+    `delete` leaves, for sufficiency and for necessity."""
 
     kept: tuple[int, ...]
     draws: int
@@ -125,8 +125,8 @@ class DrawCount:
 def work_of_draws(
     request: IceRequest, drawn: Sequence[DrawCount], whole: int, lowerings: Iterable[Reduction]
 ) -> Iterator[Work]:
-    """Yield the work of all draws with all operators, in rows and in tokens. `whole` is the number
-    of tokens in a row that no operator shortens."""
+    """Yield the work of all draws with all operators, in variations and in tokens. `whole` is the
+    number of tokens in a variation that no operator shortens."""
     draws = sum(size.draws for size in drawn)
     if not draws:
         return
@@ -151,9 +151,9 @@ def work_of_draws(
 def lowerings(
     request: IceRequest, whole: int, works: Callable[[IceRequest], Sequence[Work]]
 ) -> Iterator[Reduction]:
-    """Yield ways to reduce the work: lower values of each number in the request that determines the
-    rows. `works` returns the work of a changed request. A reduction keeps the operators or budgets
-    with the most work, so that any other selection is within the limit, too."""
+    """Yield ways to reduce the work: lower values of a number in the request. `works` returns the
+    work of a changed request. A reduction keeps the operators or budgets with the most work, so
+    that any other selection is within the limit, too."""
     options = request.options
 
     def changed(field: str, value: object) -> IceRequest:
@@ -218,7 +218,7 @@ def _attribution_methods(request: IceRequest) -> list[AttributionMethod]:
 
 
 def count_rows(method: AttributionMethod) -> int:
-    """Return the number of rows that the model reads for a computed explanation."""
+    """Return the number of variations that the model reads for a computed explanation."""
     return {"lime": method.samples, "integrated_gradients": method.steps}.get(method.name, 1)
 
 

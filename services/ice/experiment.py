@@ -1,11 +1,9 @@
-"""The trials of one request, their random rationales, and the model's scores so far.
+"""The tests of one request, their random token sets, and the model's scores so far.
 
-Source: arXiv:2603.18579, Algorithm 1. A key identifies rows of the model by an operator and the
-tokens that are kept. Necessity scores the rows without the rationale, so both aspects of a test
-share their random rationales and fill tokens.
-
-Texts with words removed are unlike written texts, so a model's answers may mean little (Hase, Xie &
-Bansal 2021, arXiv:2106.00786). `RowStatistics` measures their distance from written texts.
+A key identifies inputs of the model by an operator and the tokens that are kept. Necessity scores
+the text without the tested tokens, so both aspects share their random sets. Texts with words
+removed are unlike written texts (Hase, Xie & Bansal 2021, arXiv:2106.00786); `RowStatistics`
+measures this. Source: arXiv:2603.18579, Algorithm 1.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Trial:
-    """One explanation at one budget."""
+    """One explanation, cut to one budget (share of tokens)."""
 
     explanation: TestedExplanation
     k: float | None
@@ -46,9 +44,9 @@ class Trial:
 
 @dataclass
 class Experiment:
-    """The trials of one request, the random rationales, and the scores so far.
+    """The tests of one request, the random token sets, and the scores so far.
 
-    All tests of an explanation share its random rationales, as their correction requires
+    All tests of an explanation share its random sets, as their correction requires
     (`shared.statistics.families.max_t`). Each explanation uses its draws in order, so its tests do
     not depend on other explanations.
     """
@@ -71,13 +69,14 @@ class Experiment:
         self.draws = request.most_draws
 
     def begin(self) -> None:
-        """Draw the random rationales. One of them may equal the tested rationale."""
+        """Draw the random token sets. One of them may equal the tested set."""
         for null in {trial.null.key: trial.null for trial in self.trials}.values():
             drawn = check_each(islice(self._stream(null), self.draws + 1))
             self._drawn[null.key] = NullSamples(list(drawn))
 
     def random_keys(self) -> set[Key]:
-        """Return the keys of the random rationales, without tested rationales."""
+        """Return the keys (operator and kept tokens) of random token sets that are not tested
+        themselves."""
         request = self.tokenized.request
         tested = {trial.rationale for trial in self.trials}
         drawn = {subset for trial in self.trials for subset in self.null_subsets(trial)} - tested
@@ -89,17 +88,16 @@ class Experiment:
         }
 
     def of(self, explanation: TestedExplanation) -> list[Trial]:
-        """Return the trials of this explanation."""
+        """Return the tests of this explanation, one for each budget."""
         return [trial for trial in self.trials if trial.explanation is explanation]
 
     def exact(self, trial: Trial) -> bool:
-        """Return True if all other placements are drawn."""
+        """Return True if the draws include every possible random set."""
         few = trial.null.others <= self.draws
         return self.tokenized.variant.distinct and few and not trial.null.sampled
 
     def null_positions(self, trial: Trial) -> Places:
-        """Return M indices into the draws of this kind: the random rationales that the trial is
-        compared with."""
+        """Return the indices of the M random token sets with which a test is compared."""
         drawn = self._drawn[trial.null.key]
         every: Places = np.arange(len(drawn.subsets))
         if self.tokenized.variant.distinct:
@@ -107,12 +105,12 @@ class Experiment:
         return every[: self.draws]
 
     def null_subsets(self, trial: Trial) -> list[Subset]:
-        """Return the random rationales with which a trial is compared."""
+        """Return the random token sets with which a test is compared."""
         drawn = self._drawn[trial.null.key].subsets
         return [drawn[index] for index in self.null_positions(trial).tolist()]
 
     def mean_overlap(self, trial: Trial, count: int) -> float:
-        """Return the rationale's mean overlap with its first `count` random rationales. `count`
+        """Return the mean overlap of the tested tokens with the first `count` random sets. `count`
         must be positive. The overlap is the same for every operator and aspect."""
         about = trial.null.key, trial.rationale
         shares = self._overlaps.setdefault(about, [])
@@ -120,14 +118,14 @@ class Experiment:
         return float(np.mean(shares[:count]))
 
     def common_positions(self, first: Trial, second: Trial) -> Places:
-        """Return the indices of the draws that two trials with the same null distribution share."""
+        """Return the indices of the random token sets that two tests of the same kind share."""
         return np.intersect1d(self.null_positions(first), self.null_positions(second))
 
     def null(
         self, operator: Operator, trial: Trial, places: Places, aspect: Aspect = "sufficiency"
     ) -> Floats:
-        """Return the scores of the M random rationales at `places`, or NaN where the model cannot
-        read a row."""
+        """Return the scores of the M random token sets at `places`, or NaN where the model cannot
+        read the input."""
         subsets = self._drawn[trial.null.key].subsets
         about = operator, aspect, trial.null.key
         rows, null_scores = self._known.get(about, (0, np.empty(0)))
@@ -137,8 +135,8 @@ class Experiment:
         return null_scores[places]
 
     def scores_of(self, operator: Operator, subsets: Sequence[Subset], aspect: Aspect) -> Floats:
-        """Return, for each draw, the target's probability that it keeps or its removal loses; NaN
-        if it has no score."""
+        """Return the score of each token set: the target's probability that it keeps or its removal
+        loses. It is NaN if there is no score."""
         values = (
             self.scores.get((operator, self.input_subset(subset, aspect))) for subset in subsets
         )
@@ -146,7 +144,8 @@ class Experiment:
         return kept if aspect == "sufficiency" else self.tokenized.full - kept
 
     def input_subset(self, subset: Subset, aspect: Aspect) -> Subset | None:
-        """Return the tokens that are kept to test a rationale, or None if none are left."""
+        """Return the tokens to keep in order to test this set: the set itself, or the rest of the
+        text. Return None if no token is left."""
         if aspect == "sufficiency":
             return subset
         if subset not in self._rests:
@@ -160,8 +159,8 @@ class Experiment:
     def ranking_scores(
         self, operator: Operator, trial: Trial, aspect: Aspect, count: int
     ) -> Floats:
-        """Return the scores of the first `count` random rankings, cut to the size of the trial, in
-        order. Rationales may repeat, and may equal the tested rationale."""
+        """Return the scores of the first `count` random rankings in order, cut to the size of the
+        test. Random sets may repeat, and may equal the tested one."""
         choice, subsets = trial.null.choice, self._ranked.setdefault(trial.null.key, [])
         if choice is None:
             raise ValueError("this null draws no random tokens, so it has no rankings")
@@ -169,28 +168,28 @@ class Experiment:
         return self.scores_of(operator, subsets[:count], aspect)
 
     def subset_score(self, operator: Operator, trial: Trial, aspect: Aspect) -> float | None:
-        """Return s(r), the score with only the rationale, or s(x without r), the score without it.
-        Return None if the model cannot read the rows."""
+        """Return the target's score with only the tested tokens, or without them. Return None if
+        the model cannot read the input."""
         return self.scores[operator, self.input_subset(trial.rationale, aspect)]
 
     def observed(
         self, operator: Operator, trial: Trial, aspect: Aspect = "sufficiency"
     ) -> float | None:
-        """Return the score of the rationale, s(r), or the drop without it, s(x) - s(x without
-        r)."""
+        """Return the score of the tested tokens: that of the text with only them, or the drop
+        without them."""
         kept = self.subset_score(operator, trial, aspect)
         if kept is None or aspect == "sufficiency":
             return kept
         return self.tokenized.full - kept
 
     def without(self, operator: Operator, trial: Trial) -> Floats:
-        """Return M + 1 probabilities of the target: without the rationale, then without each random
-        rationale."""
+        """Return the target's probability without the tested tokens, then without each of M random
+        sets."""
         null = self.null(operator, trial, self.null_positions(trial), "necessity")
         return self.tokenized.full - np.array([self.observed(operator, trial, "necessity"), *null])
 
     def empty(self, operator: Operator) -> float | None:
-        """Return the score of an empty text, or None if the model cannot read it."""
+        """Return the score of an empty text, or None if the model cannot read that."""
         return self.scores[operator, None]
 
     def missing(self) -> list[Key]:
@@ -214,8 +213,9 @@ class Experiment:
                 yield operator, self.input_subset(subsets[index], aspect)
 
     def record_scores(self, keys: Sequence[tuple[Key, list[Row]]], answers: Floats) -> None:
-        """Store the answers for these keys. A key with several rows gets their mean. `answers` has
-        the probabilities of all labels, of shape (R, L), or only of the target, of shape (R,)."""
+        """Store the answers for these keys (operator and kept tokens). A key with several
+        variations gets their mean. `answers` has the probabilities of all labels, of shape (R, L),
+        or of the target, of shape (R,)."""
         self.rows += len(answers)
         column = answers if answers.ndim == 1 else answers[:, self.tokenized.target]
         start = 0
@@ -227,14 +227,15 @@ class Experiment:
         self.asked.add([(key, len(rows)) for key, rows in keys], answers)
 
     def example_of(self, key: Key) -> Example:
-        """Return the example from which a key's rows are made: the request's text, or a baseline of
+        """Return the example from which a variation is made: the request's text, or a baseline of
         the released code."""
         operator, subset = key
         other = self.operators.empty_example(operator) if subset is None else None
         return other or self.tokenized.example
 
     def rows_of(self, key: Key) -> list[Row]:
-        """Return the rows whose mean score belongs to a key, or [] if the key has no score."""
+        """Return the variations of the text for an operator and a set of kept tokens, or [] if they
+        have no score."""
         operator, subset = key
         if subset is None:
             return self.operators.empty(operator)
@@ -276,7 +277,7 @@ class Experiment:
 
 
 class NullSamples:
-    """Random rationales of one null distribution in drawing order, with the first index of each."""
+    """Random token sets of one kind in drawing order, with the first index of each."""
 
     def __init__(self, subsets: list[Subset]) -> None:
         self.subsets = subsets
@@ -285,14 +286,14 @@ class NullSamples:
             self._place.setdefault(subset, index)
 
     def place(self, subset: Subset) -> int:
-        """Return the index of the first draw that equals this subset, or the number of draws if
-        none does."""
+        """Return the index of the first draw that equals this set, or the number of draws if none
+        does."""
         return self._place.get(subset, len(self.subsets))
 
 
 @dataclass
 class RowStatistics:
-    """Sums over the rows of each key, in the order of the calls."""
+    """Sums of the model's answers for each key, in the order of the calls."""
 
     tokenized: TokenizedInput
     counts: dict[Key, int] = field(default_factory=dict)
@@ -300,8 +301,8 @@ class RowStatistics:
     flips: dict[Key, int] = field(default_factory=dict)
 
     def add(self, keys: Sequence[tuple[Key, int]], answers: Floats) -> None:
-        """Add the answers of a call. `keys` has each key with its number of rows. `answers` has (R,
-        L) probabilities of these rows, or (R,) of the target alone, from which neither entropy nor
+        """Add the answers of a call. `keys` has each key with its number of variations. `answers`
+        has their (R, L) probabilities, or (R,) of the target alone, from which neither entropy nor
         label is known."""
         if answers.ndim == 1:
             self.counts |= {key: count for key, count in keys if count}
@@ -319,8 +320,8 @@ class RowStatistics:
             start = end
 
     def length_share(self, ends: tuple[int, int] | None) -> float | None:
-        """Return the share of rows whose number of tokens is outside the range `ends`. Return None
-        if `ends` is None, or if the rows are in words."""
+        """Return the share of variations with a number of tokens outside the range `ends`. Return
+        None if `ends` is None, or if variations are in words."""
         if ends is None or self.tokenized.words is not None or not self.counts:
             return None
         least, most = ends
@@ -338,8 +339,8 @@ class RowStatistics:
         return every - len(self.tokenized.eligible) + len(kept or ())
 
     def distance(self, random: Collection[Key]) -> IceDistance:
-        """Return the distance of the rows from written texts. `random` has the keys of random
-        rationales."""
+        """Return the distance of the variations from written texts. `random` has the keys of random
+        token sets."""
         rows = sum(self.counts.values())
         stay = sum(count * len(key[1] or ()) for key, count in self.counts.items())
         drawn = [key for key in self.flips if key in random]
@@ -359,6 +360,6 @@ class RowStatistics:
 
 
 def entropy(probabilities: Floats) -> Floats:
-    """Return the entropy in nats of each of R rows of probabilities, with 0 log 0 = 0."""
+    """Return the entropy in nats of each row of probabilities, with 0 log 0 = 0."""
     safe = np.where(probabilities > 0, probabilities, 1.0)
     return np.asarray(-np.sum(probabilities * np.log(safe), axis=1))

@@ -1,5 +1,4 @@
-"""A request in the form that its model reads, and its explanations: values of tokens, or marked
-tokens."""
+"""A request in the form that its model reads, with its explanations."""
 
 from __future__ import annotations
 
@@ -27,8 +26,8 @@ Positions = tuple[int, ...]  # of tokens in the example
 def explanations(
     tokenized: TokenizedInput, answers: Sequence[Attributions]
 ) -> list[TestedExplanation]:
-    """Return all explanations of a request, computed ones first. `answers` has one entry for each
-    computed method."""
+    """Return all explanations of a request, those computed by the service first. `answers` has the
+    values of each computed method."""
     request, variant = tokenized.request, tokenized.variant
     by_size = request.options.rank_by == "magnitude" or variant.magnitude
     eligible = np.array(tokenized.eligible)
@@ -57,8 +56,8 @@ def _from_request(tokenized: TokenizedInput) -> Iterator[TestedExplanation]:
 
 
 def attribution_method(method: Method, request: IceRequest, kind: ModelKind) -> AttributionMethod:
-    """Return the method with all its options. For an encoder in the variant `reference`, attention
-    is that of the last layer, as in the released extractor."""
+    """Return the method with all its options. In the variant `reference`, an encoder's attention is
+    that of the last layer, as in the released code."""
     variant = VARIANTS[request.variant]
     if isinstance(method, AttributionMethod):
         calibrated = variant.calibrated or method.name != "lime"
@@ -74,7 +73,8 @@ def attribution_method(method: Method, request: IceRequest, kind: ModelKind) -> 
 
 @dataclass(frozen=True)
 class TestedExplanation:
-    """An explanation: values of the E eligible tokens, or the positions of marked tokens."""
+    """An explanation: values of the E tokens that may be tested, or the positions of marked
+    tokens."""
 
     name: str
     values: Floats | None = None
@@ -87,7 +87,8 @@ class TestedExplanation:
         return np.abs(self.values) if self.magnitude and self.values is not None else self.values
 
     def rationale(self, k: float, rounding: float = 0.0) -> Subset:
-        """Return the max(1, floor(kE)) highest-ranked tokens. On a tie the first token wins."""
+        """Return the explanation's highest-ranked tokens: max(1, floor(kE)) of E. On a tie the
+        first token wins."""
         ranked = self.ranking_values
         if self.marked is not None or ranked is None:
             return self.marked or ()
@@ -98,7 +99,7 @@ class TestedExplanation:
 
 @dataclass(frozen=True)
 class TokenizedInput:
-    """A request in the form that its model reads, with the model's answer to the complete text."""
+    """A request in the form that its model reads, with the model's answer to the whole text."""
 
     request: IceRequest
     kind: ModelKind
@@ -126,13 +127,13 @@ class TokenizedInput:
 
     @property
     def full(self) -> float:
-        """Return the score of the complete text, s(x)."""
+        """Return the model's score of the complete text."""
         return float(self.probabilities[self.target])
 
     @property
     def scaffold(self) -> Positions:
-        """Return the tokens that every row keeps: special tokens and template tokens that are not
-        eligible."""
+        """Return the tokens that every variation keeps: special tokens, and those of the template
+        that cannot be tested."""
         eligible = set(self.eligible)
         return tuple(p for p in range(len(self.tokens.ids)) if p not in eligible)
 
@@ -142,8 +143,7 @@ class TokenizedInput:
         return max((end for part, end in ends if part == of and end is not None), default=0)
 
     def span_overlap(self, start: int, end: int, of: Of) -> NDArray[np.int64]:
-        """Return, for each of the E eligible tokens, the number of characters that it shares with a
-        span."""
+        """Return how many characters of a span each of the E testable tokens contains."""
         starts, ends = self._token_bounds[of]
         shared: NDArray[np.int64] = np.minimum(ends, end) - np.maximum(starts, start)
         return shared.clip(min=0)
@@ -179,7 +179,7 @@ def example_of(request: IceRequest) -> Example:
 
 
 def eligible_tokens(request: IceRequest, tokens: Tokens) -> Positions:
-    """Return the tokens that a rationale may contain. Raises DegenerateInput if there are none."""
+    """Return the tokens that an explanation may mark. Raises DegenerateInput if there are none."""
     rule = request.options.eligible or VARIANTS[request.variant].eligible
     parts = {*TEXTS, "template"} if rule == "all" else set(TEXTS)
     positions = tuple(p for p, part in enumerate(tokens.parts) if part in parts)
@@ -189,10 +189,8 @@ def eligible_tokens(request: IceRequest, tokens: Tokens) -> Positions:
 
 
 def target_column(request: IceRequest, labels: Sequence[str], predicted: str) -> int:
-    """Return the column of the target label: `decision`, or the predicted label.
-
-    Raises BadInput for a label that the model does not have.
-    """
+    """Return the column of the label to explain: `decision`, or the predicted label. Raises
+    BadInput for a label that the model does not have."""
     target = request.decision or predicted
     if target in labels:
         return labels.index(target)
@@ -203,7 +201,7 @@ def target_column(request: IceRequest, labels: Sequence[str], predicted: str) ->
 
 
 def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -> Floats:
-    """Return the value of each of the E eligible tokens. A token takes the value of the span with
+    """Return the value of each of the E testable tokens. A token takes the value of the span with
     which it shares most characters, else 0."""
     values = np.zeros(len(tokenized.eligible))
     most = np.zeros(len(tokenized.eligible), dtype=np.int64)
@@ -215,8 +213,8 @@ def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -
 
 
 def missing_quotation(request: IceRequest) -> Obstacle | None:
-    """Return the obstacle that a quotation of an explanation is not in the text, or None. Raises
-    BadInput if `human` has such a quotation, since `human` is not tested."""
+    """Return the problem if a quotation of an explanation is not in the text, or None. Raises
+    BadInput for such a quotation in `human`, which is not tested."""
     try:
         locate(request.human or (), request)
     except QuotationMissing as error:
@@ -234,8 +232,8 @@ def missing_quotation(request: IceRequest) -> Obstacle | None:
 
 
 def marked_tokens(tokenized: TokenizedInput, spans: Spans, pointer: str) -> Subset:
-    """Return the positions of tokens that overlap with a span. Raises DegenerateInput if there are
-    none."""
+    """Return the positions of the tokens that overlap with a span. Raises DegenerateInput if there
+    are none."""
     positions = span_tokens(tokenized, spans)
     if not positions:
         detail = f"the spans hold no {tokenized.unit} that the model reads"
@@ -244,7 +242,7 @@ def marked_tokens(tokenized: TokenizedInput, spans: Spans, pointer: str) -> Subs
 
 
 def span_tokens(tokenized: TokenizedInput, spans: Spans) -> Subset:
-    """Return the positions of the eligible tokens that overlap with a span."""
+    """Return the positions of the testable tokens that overlap with a span."""
     hit = np.zeros(len(tokenized.eligible), dtype=bool)
     for span in locate(spans, tokenized.request):
         hit |= tokenized.span_overlap(span.start, span.end, span.of) > 0

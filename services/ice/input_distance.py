@@ -1,9 +1,6 @@
-"""The distance of a model's inputs from written texts: lengths, calibration, fluency.
-
-Texts with words removed are unlike written texts, so a model's answers may mean little. Fluency is
-measured as perplexity under a language model. If a rationale is much more or less fluent than
-random ones, the win rate may measure that difference. Hase, Xie & Bansal (2021), arXiv:2106.00786.
-"""
+"""The distance of a model's inputs from written texts: lengths, calibration, fluency. Texts with
+words removed are unlike written texts, so a model's answers may mean little. Fluency is measured as
+perplexity under a language model. Source: Hase, Xie & Bansal (2021), arXiv:2106.00786."""
 
 from __future__ import annotations
 
@@ -41,8 +38,9 @@ ODD = 0.5  # share of rows of unusual length that is told
 
 @dataclass(frozen=True)
 class Fluency:
-    """Fluency of perturbed texts. `random` and `rationale` have the perplexity of the remaining
-    text divided by that of the whole text. Above 1 means less fluent. For None see `doubt`."""
+    """Fluency of texts with words removed. `random` and `rationale` have the perplexity of the
+    remaining text divided by that of the whole text. Above 1 means less fluent. `doubt` explains a
+    None."""
 
     use: ModelUse
     random: float | None = None
@@ -73,10 +71,8 @@ class Fluency:
 
 def fluency_of(experiment: Experiment) -> Fluency | None:
     """Return the fluency of the first explanation at its first budget, under the first operator.
-
-    Return None if the request names no model. Raises BadInput if the name is not a language
-    model's, and Unavailable.
-    """
+    Return None if the request names no model. Raises Unavailable, and BadInput for a model that is
+    no language model."""
     request = experiment.tokenized.request
     if request.options.fluency_model is None:
         return None
@@ -123,8 +119,8 @@ def _measure(experiment: Experiment, writer: Writer) -> Fluency:
 def render_subsets(
     experiment: Experiment, operator: Operator, subsets: Sequence[Subset]
 ) -> list[str]:
-    """Return the text of each subset as a string. If the operator makes several versions of it, the
-    first is returned."""
+    """Return the text that each set of kept tokens leaves. If the operator makes several versions
+    of it, the first is returned."""
     rows = [experiment.rows_of((operator, subset))[0] for subset in subsets]
     tokenized = experiment.tokenized
     if tokenized.words is not None:
@@ -171,8 +167,7 @@ def _text_parts(example: Example) -> list[str]:
 
 
 def token_loss(writer: Writer, texts: Sequence[str]) -> list[list[float]]:
-    """Return the negative log-probabilities of each text's tokens, in nats. Equal texts are scored
-    once."""
+    """Return the negative log-probabilities of each text's tokens, in nats."""
     distinct = [text for text in dict.fromkeys(texts) if text]
     done: list[Completion] = writer.score([CONTEXT] * len(distinct), distinct) if distinct else []
     losses = {
@@ -194,8 +189,8 @@ def _mean_loss(losses: Sequence[Sequence[float]]) -> float | None:
 def distance_of(
     experiment: Experiment, use: ModelUse, fluency: Fluency | None
 ) -> IceDistance | None:
-    """Return the distance of the rows, or None in the published variants. `use` describes the
-    classifier."""
+    """Return the distance of the model's inputs from written texts, or None in the published
+    variants. `use` describes the classifier."""
     if not experiment.tokenized.variant.corrected:
         return None
     distance = experiment.asked.distance(experiment.random_keys())

@@ -1,8 +1,8 @@
-"""The formulas of ICE: does the rationale preserve the prediction better than random tokens do?
+"""The formulas of ICE: do the marked tokens preserve the prediction better than random ones do?
 
+Pure functions of arrays that return None for an undefined value. Higher means more faithful.
 Source: Basu & Chakraborty, arXiv:2603.18579, Eq. 1 and Algorithm 1. P-values: Phipson & Smyth
-(2010). Pure functions of arrays that return None for an undefined value. Higher means more
-faithful.
+(2010).
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ def verdict(p: float, alpha: float, *, upwards: bool) -> Verdict:
 
 
 def interaction(full: Floats, rationale: Floats, without: Floats, empty: Floats) -> Floats:
-    """Return g(x) - g(r) - g(x without r) + g(empty), where g is the log odds of probabilities
-    clipped by 1e-6.
+    """Return how strongly the marked tokens r and the rest of the text x interact. It is 0 for a
+    model that is additive in log odds. Positive values mean synergy, negative values redundancy.
 
-    It is 0 for a model that is additive in log odds. Positive values mean synergy of the rationale
-    with the rest, negative values redundancy. Grabisch & Roubens (1999), Int. J. Game Theory 28,
-    for two players. All arrays have the same shape.
+    The value is g(x) - g(r) - g(x without r) + g(empty), for the log odds g of probabilities
+    clipped by 1e-6. All arrays have the same shape. Source: Grabisch & Roubens (1999), Int. J. Game
+    Theory 28, for two players.
     """
     whole, alone, rest, nothing = map(log_odds, (full, rationale, without, empty))
     return np.asarray(whole - alone - rest + nothing)
 
 
 def log_odds(probabilities: Floats) -> Floats:
-    """Return the log odds of probabilities clipped to [1e-6, 1 - 1e-6]."""
+    """Return the log odds of probabilities, clipped to [1e-6, 1 - 1e-6]."""
     inside = np.clip(probabilities, CUT, 1 - CUT)
     return np.asarray(np.log(inside) - np.log1p(-inside))
 
@@ -72,10 +72,9 @@ def reading(sufficiency: Verdict | None, necessity: Verdict | None, direction: i
 def score_sd(pools: Floats) -> float:
     """Return the standard deviation of the score of an uninformative explanation.
 
-    `pools` has shape (O, M + 1): the scores of exchangeable rationales with each of O operators,
-    the tested rationale first. The standard deviation is over the M + 1 mid-ranks of each rationale
-    among the others, averaged over operators. For one operator without ties it is √((M + 2) / (12
-    M)).
+    `pools`, of shape (O, M + 1), has the scores of the tested token set and of M random ones, with
+    each of O operators. The standard deviation is over the mid-ranks of each set among the others,
+    averaged over operators. For one operator without ties it is √((M + 2) / (12 M)).
     """
     ranked = stats.rankdata(np.round(pools, TIED_DIGITS), axis=1)  # 1..M + 1, ties in the middle
     rates = (ranked - 1) / (pools.shape[1] - 1)
@@ -83,19 +82,16 @@ def score_sd(pools: Floats) -> float:
 
 
 def null_sd(null: Floats, ddof: int) -> float | None:
-    """Return the standard deviation of the null distribution, or None for fewer than ddof + 1
-    draws."""
+    """Return the standard deviation of the random scores, or None for fewer than ddof + 1 draws."""
     return float(np.std(null, ddof=ddof)) if null.size > ddof else None
 
 
 def effect(observed: float, null: Floats, ddof: int = 1) -> float | None:
-    """Return (observed - mean) / sd of the null distribution. It has no bounds.
+    """Return the effect size, (observed - mean) / sd of the null distribution, without bounds. It
+    is None if the sd is 0 (below 1e-12), which means that all random token sets score alike.
 
-    The result is None if the sd is 0 (below 1e-12), which means that all random rationales score
-    alike.
-
-    Deviates: the paper calls it Cohen's d, with ddof 0. It is a z-score, heavy-tailed for a narrow
-    null distribution, so the thresholds 0.2, 0.5, 0.8 do not apply.
+    Deviates: the paper calls it Cohen's d, with ddof 0. It is a z-score, so the thresholds 0.2,
+    0.5, 0.8 do not apply.
     """
     sd = null_sd(null, ddof)
     if sd is None or sd <= ranks.TIE:
@@ -104,8 +100,9 @@ def effect(observed: float, null: Floats, ddof: int = 1) -> float | None:
 
 
 def nsr(rationale: float, full: float, empty: float | None, epsilon: float) -> float | None:
-    """Return (s(r) - s(empty)) / (s(x) - s(empty)) (Eq. 1), without bounds. 1 means that everything
-    is retained, 0 that nothing is. The result is None if s(empty) is unknown or the denominator is
+    """Return the share of the score that the marked tokens r retain (NSR, Eq. 1 of the ICE paper).
+    It is (s(r) - s(empty)) / (s(x) - s(empty)), without bounds. 1 means that everything is
+    retained, 0 that nothing is. The result is None if s(empty) is unknown or the denominator is
     below epsilon in magnitude."""
     if empty is None or abs(full - empty) < epsilon:
         return None

@@ -1,5 +1,5 @@
-"""ICE compares a rationale's score with those of random rationales, and warns of doubtful results.
-Source: Basu & Chakraborty, arXiv:2603.18579, section 3."""
+"""The ICE metric: compares the score of the marked tokens with those of random ones, and warns of
+doubtful results. Source: Basu & Chakraborty, arXiv:2603.18579, section 3."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ from shared.text.language import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IceCollected(Collected):
-    """All scores of one request. `experiment` is None if the probabilities could not be read."""
+    """All scores of one request. `experiment` is None if the model's probabilities were
+    unreadable."""
 
     experiment: Experiment | None
     fluency: Fluency | None = None
@@ -113,8 +114,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         )
 
     def coverage(self, request: IceRequest) -> LanguageCoverage:
-        """Check the quotations, the words, and if the model supports the language. ICE has no rules
-        that read a text."""
+        """Check that quotations are in the text, that the text has words, and that the model
+        supports its language."""
         whole = "\n".join(filter(None, (request.text, request.text_pair)))
         text = find_language(whole, requested_language(request))
         languages = (model_languages(request),)
@@ -137,8 +138,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         )
 
     def in_force(self, request: IceRequest, collected: IceCollected) -> Mapping[str, Any]:
-        """Return the units, mask, numbers of draws and fill texts, and the temperature if it was
-        changed."""
+        """Return the settings that applied: units, mask, numbers of draws and fill texts, and the
+        temperature if it was changed."""
         raw = {} if self.variant(request).calibrated else {"temperature": 1.0}
         words = None if collected.experiment is None else collected.experiment.tokenized.words
         rows: dict[str, Any] = {"rows": "tokens"}
@@ -168,9 +169,9 @@ def _collect_one(result: Experiment | Unread, use: ModelUse) -> IceCollected:
 
 
 def _score(experiment: Experiment, tests: Sequence[IceTest]) -> float | None:
-    """Return the win rate of the first explanation at the first budget, combined over operators. It
-    is the mean of the rates, or the win rate of the test on the mean. Return None if a rate is
-    undefined, or if the released code skips the example."""
+    """Return the win rate of the first explanation at the first budget, combined over operators as
+    the variant demands. Return None if a rate is undefined, or if the released code skips the
+    example."""
     tokenized = experiment.tokenized
     least = tokenized.variant.least_confidence
     if least is not None and float(np.max(tokenized.probabilities)) < least:
@@ -385,7 +386,8 @@ def _pair_warnings(comparisons: Sequence[IceComparison]) -> Iterator[str]:
 
 
 def evidence(experiment: Experiment) -> tuple[IceRationaleEvidence, ...]:
-    """Return the spans of every explanation at its first budget. Adjacent tokens form one span."""
+    """Return the marked spans of every explanation at its first budget. Adjacent tokens form one
+    span."""
     return tuple(
         span
         for trial in _at_first_budget(experiment)
@@ -394,7 +396,7 @@ def evidence(experiment: Experiment) -> tuple[IceRationaleEvidence, ...]:
 
 
 def tokens(tokenized: TokenizedInput) -> tuple[IceToken, ...]:
-    """Return all tokens that the model reads of a request, in order."""
+    """Return all tokens of the request that the model reads, in order."""
     read, eligible = tokenized.tokens, set(tokenized.eligible)
     bounds = enumerate(zip(read.starts, read.ends, read.parts, strict=True))
     return tuple(
@@ -404,7 +406,7 @@ def tokens(tokenized: TokenizedInput) -> tuple[IceToken, ...]:
 
 
 def token_values(experiment: Experiment) -> tuple[IceTokenValues, ...]:
-    """Return the token values and the rationale at the first budget, for each explanation."""
+    """Return the token values and the marked tokens at the first budget, for each explanation."""
     tokenized = experiment.tokenized
     entries = []
     for trial in _at_first_budget(experiment):

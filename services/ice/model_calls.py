@@ -1,12 +1,10 @@
-"""The model's answers to all requests of a batch, in few calls: tokens, attributions, scored rows.
+"""The model's answers to all requests of a batch, in few calls: tokens, attributions, scored
+variations.
 
-No row depends on others (shared.models.ports), so a request gets the same score alone and in a
-batch. The number of tokens per call is limited. This bounds the call's time (there is a deadline if
-the model is in another process), the size of its message, and memory.
-
-Rows of words work with any model, and LIME then runs over words. If one probability cannot be read,
-the whole request is null with the reason, since the remaining random rationales are no random
-sample. Source: specs "models" §4.2, §4.3.
+No answer depends on other variations (shared.models.ports), so a request gets the same score alone
+and in a batch. Variations in words work with any model, and LIME then runs over words. If one
+probability cannot be read, the whole request is null with the reason. Source: specs "models" §4.2,
+§4.3.
 """
 
 from __future__ import annotations
@@ -69,8 +67,8 @@ Part = list[MissingScore]  # of one experiment, that one answer tells
 
 
 def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment | Unread, ModelUse]]:
-    """Return for each request its experiment, or the reason why the probabilities are unreadable,
-    with the model's use."""
+    """Run the model on all requests. Return the scores of each, or the reason why they cannot be
+    read, and how the model was used."""
     names = [request.model or DEFAULT_MODEL for request in requests]
     done: dict[int, tuple[Experiment | Unread, ModelUse]] = {}
     for name in dict.fromkeys(names):
@@ -100,8 +98,8 @@ def model_languages(request: IceRequest) -> ModelLanguages:
 
 
 def words_missing(request: IceRequest) -> Obstacle | None:
-    """Return the obstacle that the language has no separate words, if the request needs rows of
-    words."""
+    """Return the problem if the request needs words but the language does not separate them, or
+    None."""
     model = models().judge(request.model or DEFAULT_MODEL)
     return no_words(request) if rows_of(request, model) == "words" else None
 
@@ -332,8 +330,7 @@ def _rows(part: Part) -> list[Row]:
 
 
 def _group_key(missing: MissingScore) -> tuple[int, Example | None, bool]:
-    """Return a key that is equal for rows that can share one call. It consists of the experiment, a
-    baseline text if the rows use one, and True if no word is left."""
+    """Return a key that is equal for rows that can share one call."""
     experiment, (operator, subset), _ = missing
     other = experiment.operators.empty_example(operator) if subset is None else None
     in_words = experiment.tokenized.words is not None
@@ -373,7 +370,8 @@ def _limit() -> WorkLimit:
 
 
 def cost_of(experiment: Experiment) -> tuple[Work, ...]:
-    """Return the work of all draws once the tokens are known. Repeated subsets are scored once."""
+    """Return the work of all draws once the tokens are known. Repeated token sets are scored
+    once."""
     tokenized = experiment.tokenized
     whole, eligible = len(tokenized.tokens.ids), len(tokenized.eligible)
 
@@ -413,8 +411,8 @@ def _check_methods(tokenized: TokenizedInput, methods: Sequence[AttributionMetho
 def word_inputs(
     requests: Sequence[IceRequest], model: Judge, kind: ModelKind
 ) -> list[TokenizedInput | Unread]:
-    """Return each request in words with the probabilities of its whole text, or the reason why they
-    are missing."""
+    """Return each request in words, with the label probabilities of its whole text, or the reason
+    why they are missing."""
     readings = [read_words(request, example_of(request), model) for request in requests]
     if not readings:
         return []
@@ -454,8 +452,8 @@ def _word_input(
 def targets_of_rows(
     batch: Sequence[tuple[TokenizedInput, WordReading, Sequence[Row]]], model: Judge
 ) -> list[Floats | Unread]:
-    """Return the target's probabilities for each input's rows of words, or the reason why a row is
-    unread."""
+    """Return the target's probabilities for each input's variations, or the reason why one is
+    unreadable."""
     if not batch:
         return []
     answers = model.judge_words([reading.rows(rows) for _, reading, rows in batch])
@@ -478,7 +476,7 @@ def _targets(column: int, reading: WordReading, answer: WordJudgements) -> Float
 def empty_targets(
     tokenized: TokenizedInput, reading: WordReading, rows: Sequence[Row], model: Judge
 ) -> Floats:
-    """Return the target's probabilities for rows without a word, or an empty array if the model
+    """Return the target's probabilities for texts without a word, or an empty array if the model
     rejects empty texts."""
     try:
         [result] = targets_of_rows([(tokenized, reading, rows)], model)
@@ -493,8 +491,8 @@ def word_attributions(
     methods: Sequence[AttributionMethod],
     model: Judge,
 ) -> list[Attributions] | Unread:
-    """Return the values of W words for every method. LIME runs over words; other methods are summed
-    over tokens."""
+    """Return the importance of W words by every method. LIME runs over words; other methods are
+    summed over tokens."""
     attributions = []
     for method in methods:
         if method.name == "lime":
@@ -514,7 +512,7 @@ def _by_lime(
     tokenized: TokenizedInput, reading: WordReading, method: AttributionMethod, model: Judge
 ) -> Attributions | Unread:
     """Return LIME's values for deleted words, as in the released `lime_text.py`. Samples without
-    words are left out. Their weight is negligible, and servers refuse an empty text."""
+    words are left out."""
     drawn = lime.draws(method.samples, len(tokenized.eligible), method.seed)
     masks = drawn[drawn.any(axis=1)]
     rows = [Row(kept=tuple(np.flatnonzero(mask).tolist())) for mask in masks]

@@ -1,9 +1,8 @@
-"""Random rationales of the same kind as the tested rationale, with which it is compared.
+"""Draws random sets of words or tokens to compare with the words that an explanation marks.
 
-Testing quoted passages against random tokens would measure contiguity. It would call random quotes
-anti-faithful, and an irrelevant pair of neighbours faithful. Therefore a quoted rationale is
-compared with passages of the same lengths (`spans`), scattered words with words (`words`), and the
-highest values with tokens. Spans stay within their text. Pure functions.
+Quoted passages are compared with passages of the same lengths (`spans`), scattered words with words
+(`words`), and the highest values with tokens. Random tokens would call random quotes anti-faithful,
+and an irrelevant pair of neighbours faithful. Spans stay within their text. Pure functions.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ ALONE = re.compile(r"[^\w\s]|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-
 
 @dataclass(frozen=True)
 class NullSpace:
-    """The possible placements of rationales of one kind and shape."""
+    """The possible random sets of one kind and shape."""
 
     kind: NullKind
     shape: tuple[object, ...]  # with the kind, what tells it apart within one text
@@ -79,17 +78,17 @@ class NullSpace:
 
     @property
     def longest(self) -> int:
-        """Return the number of units in the longest passage, for the kind `spans`."""
+        """Return the length of the longest marked passage, in words or tokens."""
         return max(length for lengths in self.shape for length in cast(tuple[int, ...], lengths))
 
     @property
     def others(self) -> int:
-        """Return the number of placements without the observed one."""
+        """Return the number of random sets without the observed one."""
         return self.space.count - 1
 
     def drawn(self, rankings: Rankings, random: np.random.Generator, most: int) -> Iterator[Subset]:
-        """Yield placements once each in uniform random order, including the observed one. If there
-        are at most `most` others, they are listed by rank."""
+        """Yield every set at most once in uniform random order, including the observed one. If
+        there are at most `most` others, they are listed by rank."""
         if self.choice is not None:
             return rankings.distinct(self.space, self.choice, most)
         return map(self.tokens_of, placed(self.space, random, most))
@@ -99,16 +98,16 @@ class NullSpace:
 
 
 def any_tokens(tokens: int, size: int, kind: NullKind = "tokens") -> NullSpace:
-    """Return the null space of the same number of tokens anywhere, or of words for rows of
-    words."""
+    """Return all possible random sets of the same number of tokens, or of words if variations are
+    in words."""
     return NullSpace(kind, (size,), size, Subsets(tokens, size), choice=first_units(size))
 
 
 def tokens_of_strata(
     labels: Sequence[str], rationale: Subset, strata_kind: StratumKind, kind: NullKind = "tokens"
 ) -> NullSpace:
-    """Return the null space with the same number of tokens from each stratum. `labels` has the
-    stratum of each token."""
+    """Return all possible random sets with the same number of tokens from each stratum (group of
+    words). `labels` has the stratum of each token."""
     taken, whole = Counter(labels[position] for position in rationale), Counter(labels)
     return NullSpace(
         kind,
@@ -122,8 +121,8 @@ def tokens_of_strata(
 
 
 def null_of(units: TextUnits, rationale: Subset, kind: NullKind | None) -> NullSpace:
-    """Return the null space for a rationale of spans. Without `kind`, the kind follows from the
-    rationale."""
+    """Return all possible random sets to compare with marked spans. Without `kind`, the kind
+    follows from the spans."""
     request = units.tokenized.request
     if kind == "tokens":
         return tokens_null(units, rationale)
@@ -155,7 +154,8 @@ def null_of(units: TextUnits, rationale: Subset, kind: NullKind | None) -> NullS
 
 
 def tokens_null(units: TextUnits, rationale: Subset) -> NullSpace:
-    """Return the null space of the same number of tokens, by stratum if the request has strata."""
+    """Return all possible random sets of the same number of tokens, by stratum (group of words) if
+    the request has strata."""
     kind = units.tokenized.request.options.strata
     if kind is None:
         return any_tokens(units.tokens, len(rationale), units.kind)
@@ -173,7 +173,7 @@ def _by_stratum(passages: Sequence[list[int]], labels: Sequence[str]) -> list[li
 
 @dataclass(frozen=True)
 class ExplicitPlacements(Placements):
-    """Placements given as a list."""
+    """A given list of random sets."""
 
     places: tuple[Places, ...]
 
@@ -186,13 +186,8 @@ class ExplicitPlacements(Placements):
 
 
 def _match_size(null: NullSpace, observed: Places, units: TextUnits) -> NullSpace:
-    """Keep the placements whose token count is in the same class as the observed one, or all if
-    these are too few.
-
-    The classes are fixed and not centred at the observed placement, so that it is exchangeable with
-    the others. If there are more than 20,000 placements, 20,000 are drawn, and those in the class
-    represent all.
-    """
+    """Keep the random sets whose number of tokens is in the same fixed class as the observed one,
+    or all if these are too few. If there are more than 20,000 sets, 20,000 are drawn."""
     if null.kind not in ("spans", "spans_gaps") or null.split:
         return null
     size_class = _class_of(null.size)
@@ -247,7 +242,8 @@ def _part(
 
 @dataclass(frozen=True)
 class TextUnits:
-    """The words of a text as the model reads it. A word is a run of adjacent eligible tokens."""
+    """The words of a text as the model reads it. A word is a run of adjacent tokens that may be
+    tested."""
 
     tokenized: TokenizedInput
 
@@ -257,13 +253,13 @@ class TextUnits:
 
     @property
     def kind(self) -> NullKind:
-        """Return the kind of an eligible position: `tokens` or `words`."""
+        """Return the unit of a text: `tokens` or `words`."""
         return "tokens" if self.tokenized.words is None else "words"
 
     @cached_property
     def words(self) -> tuple[Subset, ...]:
-        """The positions of each word's tokens. Punctuation is a separate word. In rows of words,
-        every position is a word."""
+        """The positions of each word's tokens. Punctuation is a separate word. If variations are in
+        words, every position is a word."""
         if self.tokenized.words is not None:
             return tuple((position,) for position in range(self.tokens))
         groups: list[list[int]] = []
@@ -276,7 +272,7 @@ class TextUnits:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The stratum of the word of each of the E eligible tokens."""
+        """The stratum (group of words) to which each of the E testable tokens belongs."""
         kind = self.tokenized.request.options.strata
         if kind is None:
             return ("",) * self.tokens
@@ -298,7 +294,7 @@ class TextUnits:
         return _group_by_part([self._part(position) for position in range(self.tokens)])
 
     def is_word_aligned(self, rationale: Subset) -> bool:
-        """Return True if every word is either inside or outside the rationale."""
+        """Return True if every word is either inside or outside the marked tokens."""
         inside = set(rationale)
         return all(len(inside & set(word)) in (0, len(word)) for word in self.words)
 
@@ -338,7 +334,7 @@ def _group_by_part(parts: Sequence[Part]) -> list[list[int]]:
 
 
 def strata_of(words: Sequence[str], kind: StratumKind) -> list[str]:
-    """Return the stratum of each word of a text, in order."""
+    """Return the stratum (group) of each word of a text, in order."""
     if kind == "pos":
         return parts_of_speech(words)
     frequencies = log_probabilities()

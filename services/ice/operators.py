@@ -1,11 +1,9 @@
-"""The operators make rows for the model in which the tokens outside a subset are removed or
-replaced. In rows of words the tokens are words (`services.ice.words`).
+"""Removes or replaces all tokens of a text except a given set, by each of the operators of ICE.
 
-Source: arXiv:2603.18579, section 3.2; `RetrievalPool` and `retrieval_operator.py` of
-ice-faithfulness 1.0.1. Special tokens and the template are never changed.
-
-Deviates: the pool excludes whole words. The released code excludes every subword of them (54 tokens
-with a small vocabulary, such as "se", "al" and "B").
+Special tokens and the template are never changed. If the model reads words, the tokens are words
+(`services.ice.words`). Source: arXiv:2603.18579, section 3.2; `RetrievalPool` and
+`retrieval_operator.py` of ice-faithfulness 1.0.1. Deviates: the pool excludes whole words, and the
+released code every subword of them.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ BASELINE = 5  # variant reference: tokens of the empty text under masks and infi
 
 @dataclass(frozen=True)
 class Operators:
-    """The operators of one request, with data that all subsets share."""
+    """The ways in which a request removes words, with the data that they share."""
 
     tokenized: TokenizedInput
     scaffold: Positions
@@ -41,7 +39,8 @@ class Operators:
     bank: tuple[tuple[int, ...], ...]  # (R, E) fills of every place, the same for all subsets
 
     def rows(self, operator: Operator, subset: Subset) -> list[Row]:
-        """Return the rows for a subset. If there are several, their scores are averaged."""
+        """Return the variations of the text that keep this set of tokens. If there are several,
+        their scores are averaged."""
         if operator == "delete":
             eligible = self.tokenized.eligible
             kept = sorted((*self.scaffold, *(eligible[index] for index in subset)))
@@ -52,7 +51,8 @@ class Operators:
         return [self._replace(subset, (mask,) * len(self.tokenized.eligible))]
 
     def empty(self, operator: Operator) -> list[Row]:
-        """Return the rows without any token of the text, or [] if the model cannot read them."""
+        """Return the variations without any token of the text, or [] if the model cannot read
+        them."""
         if self.empty_example(operator) is not None:
             return [Row()]
         if self.tokenized.variant.released_operators and operator == "infill":
@@ -68,12 +68,9 @@ class Operators:
         return self.rows(operator, ())
 
     def empty_example(self, operator: Operator) -> Example | None:
-        """Return the baseline of the released code, or None if the empty text is a row of the
-        example.
-
-        The released baselines are separate texts without template or pair: an empty text, or five
-        masks as a string. Source: `get_baseline_input` of ice-faithfulness 1.0.1 (operators.py).
-        """
+        """Return the released code's baseline, or None if the empty text serves as one. It is an
+        empty text or five masks, without template or pair. Source: `get_baseline_input` of
+        ice-faithfulness 1.0.1 (operators.py)."""
         mask = self.tokenized.tokens.mask_text
         released = self.tokenized.variant.released_operators and operator != "infill"
         unreadable = not self.scaffold and self.tokenized.kind == "classifier"
@@ -111,8 +108,8 @@ def random_of(request: IceRequest, *about: object) -> np.random.Generator:
 
 
 def operators_of(tokenized: TokenizedInput, pool: Pool | None) -> Operators:
-    """Return the operators of a request. Raises BadInput if the model lacks the token that an
-    operator needs."""
+    """Return the ways in which a request removes words. Raises BadInput if the model lacks a token
+    for one of them."""
     request, count = tokenized.request, len(tokenized.eligible)
     for operator in request.options.operators:
         if operator.startswith("mask"):
@@ -123,7 +120,7 @@ def operators_of(tokenized: TokenizedInput, pool: Pool | None) -> Operators:
 
 
 def replacement_token(operator: Operator, tokens: Tokens) -> int:
-    """Return the token that stands for a removed token. Raises BadInput if the model has none."""
+    """Return the token that replaces a removed token. Raises BadInput if the model has none."""
     ids = {"mask": tokens.mask_id, "mask_unk": tokens.unk_id, "mask_pad": tokens.pad_id}
     token_id = ids[operator]
     if token_id is None:
@@ -134,20 +131,20 @@ def replacement_token(operator: Operator, tokens: Tokens) -> int:
 
 @dataclass(frozen=True)
 class Pool:
-    """The tokens of the pool's texts. `ids` has P token ids, each as often as it occurs. `written`
-    maps each id to its text at the first occurrence."""
+    """The tokens of texts that fill gaps. `ids` has token ids, each as often as it occurs.
+    `written` maps each id to its text at the first occurrence."""
 
     ids: NDArray[np.int64]
     written: Mapping[int, str]
 
     def fill(self, random: np.random.Generator, count: int) -> tuple[int, ...]:
-        """Draw `count` tokens, without replacement if the pool is large enough."""
+        """Draw `count` tokens, without replacement if there are enough."""
         drawn = random.choice(self.ids, size=count, replace=self.ids.size < count)
         return tuple(drawn.tolist())
 
 
 def pool_examples(request: IceRequest) -> list[Example]:
-    """Return the distinct texts of the pool, without the request's own texts."""
+    """Return the distinct texts that fill gaps, without the request's own texts."""
     request_texts = {_same(request.text), _same(request.text_pair or "")}
     options = request.options
     texts = [
@@ -159,7 +156,7 @@ def pool_examples(request: IceRequest) -> list[Example]:
 def pool_of(
     request: IceRequest, labels: Sequence[str], texts: Sequence[tuple[Example, Tokens]]
 ) -> Pool:
-    """Return the pool of tokens. Raises BadInput if no token is left."""
+    """Return the tokens of the texts that fill gaps. Raises BadInput if no token is left."""
     banned = _forbidden_words(request, labels)
     entries = [
         entry for example, tokens in texts for entry in _filter_tokens(example.text, tokens, banned)

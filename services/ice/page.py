@@ -1,5 +1,5 @@
 """The page of an ICE job: a verdict for each test, charts of null distributions, and heat maps of
-the explanations. Without token values, only the spans of the rationale are outlined."""
+the explanations. Without token values, only the marked spans are outlined."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ OWN_NAMES = frozenset({*get_args(MethodName), "attributions", "rationale"})  # a
 
 @dataclass(frozen=True)
 class IceComparisonRow:
-    """A comparison of two explanations, with the reasons if the difference is null."""
+    """A comparison of two explanations, with reasons if the difference is null."""
 
     row: IceComparison
     reasons: tuple[str, ...]
@@ -197,7 +197,7 @@ REMOVALS: dict[TestedOperator, str] = {
 
 @dataclass(frozen=True)
 class ReadingView:
-    """A causal reading in words, with the tests of both aspects."""
+    """The joint reading of sufficiency and necessity in words, with both tests."""
 
     row: IceCausalReading
     says: str
@@ -253,7 +253,7 @@ def _reasons(report: IceResult, test: IceTest) -> Iterator[str]:
 
 
 def observed(report: IceResult, test: IceTest) -> float | None:
-    """Return the test's statistic, in the unit of its null distribution."""
+    """Return the test's statistic, in the unit of its random comparisons."""
     if not by_probability(report):
         return test.nsr
     if test.aspect == "necessity":

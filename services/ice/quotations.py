@@ -1,9 +1,8 @@
 """Finds the spans of quotations in a text.
 
 A quotation matches exactly if possible. Otherwise it matches word for word, ignoring case, white
-space and punctuation. The last attempt is a word-for-word match in the normalised text, without
-HTML and line breaks. A repeated quotation matches the next occurrence. Time is linear in text and
-quotations.
+space and punctuation, first in the text and then without HTML and line breaks. A repeated quotation
+matches the next occurrence. Runs in linear time.
 """
 
 from __future__ import annotations
@@ -42,8 +41,7 @@ class _TextSearch:
 
     def _occurrences(self, quotation: str) -> Iterator[Place]:
         """Yield matches of whole words, or else word-for-word matches, or else any matches (for
-        scripts without spaces). If nothing matches, the normalised text is searched: "don't"
-        matches a text that has "don&#39;t"."""
+        scripts without spaces). If nothing matches, the normalised text is searched."""
         for way in (self._as_words, self._word_for_word, self._find_exact):
             span = None
             for span in way(quotation):
@@ -125,7 +123,7 @@ class QuotationMissing(ValueError):
 
 
 def locate(mixed: Spans, request: IceRequest) -> list[IceSpan]:
-    """Return the spans. Each quotation is replaced with the span of its match. Raises
+    """Return the marked spans, each quotation as the span where it occurs. Raises
     QuotationMissing."""
     items = (mixed,) if isinstance(mixed, str) else mixed
     texts = {of: getattr(request, of) or "" for of in TEXTS}

@@ -1,13 +1,9 @@
-"""The randomization test compares each explanation with random rationales, at each budget and with
+"""The randomization test compares each explanation with random token sets, at each budget and with
 each operator.
 
-Source: arXiv:2603.18579, Algorithm 1.
-
 Tests of one request are corrected by max-T over an explanation's budgets, operators and aspects
-(Westfall & Young 1993). This is possible because random rankings are nested over budgets and shared
-by operators. Holm (1979) then corrects over explanations. Max-T is exact if all tests use the same
-draws, so all are drawn at once. Draws that stop by their results would need a Bonferroni
-correction.
+(Westfall & Young 1993), then by Holm (1979) over explanations. Max-T is exact if all tests use the
+same draws, so all are drawn at once. Source: arXiv:2603.18579, Algorithm 1.
 """
 
 from __future__ import annotations
@@ -50,9 +46,8 @@ def _max_t(
 
 
 def joint_scores(experiment: Experiment, family: Sequence[TestInput]) -> Floats:
-    """Return (T, M + 1) scores for T tests: the observed score, then the scores of the same random
-    explanations. The random explanations are the draws or, with several budgets, the rankings in
-    drawing order."""
+    """Return (T, M + 1) scores for T tests: the observed score, then those of the same M random
+    explanations. With several budgets these are random rankings, in drawing order."""
     if len({test.trial.null.key for test in family}) == 1:
         nulls = [test.null for test in family]
     else:
@@ -72,9 +67,9 @@ HATEFUL, DECIDING = "hateful", 0.5  # the label of the measured other posts, and
 def run_tests(
     experiment: Experiment, sha256: str | None = None, language: str = ""
 ) -> tuple[IceTest, ...]:
-    """Return the tests by trial, aspect and operator, followed by the test of the operators' mean.
-    The mean is tested if the variant has it and there are at least two operators. `sha256` is the
-    hash of the model's weights. `language` is that of the text."""
+    """Return the tests by explanation, budget, aspect and operator, then the test of the operators'
+    mean. That test needs at least two operators and a variant that has it. `sha256` is the hash of
+    the model's weights. `language` is that of the text."""
     inputs = [
         _inputs_of(experiment, explanation) for explanation in check_each(experiment.explanations)
     ]
@@ -90,7 +85,7 @@ def run_tests(
 
 @dataclass(frozen=True)
 class TestInput:
-    """The statistics of a rationale and of random rationales."""
+    """The statistics of the marked tokens and of random ones."""
 
     trial: Trial
     operator: TestedOperator
@@ -190,12 +185,8 @@ def _calibrated(
     experiment: Experiment, test: TestInput, sha256: str | None, language: str
 ) -> dict[str, Any]:
     """Return the p-value calibrated on other posts, if this text has too few placements for an
-    exact one.
-
-    Only one test is calibrated, that of the loss when a quoted passage is removed, so no correction
-    is needed. The passages of the other posts were masked, not deleted. They stand out somewhat
-    more, so the test is conservative.
-    """
+    exact one. It exists only for the loss without a quoted passage. The passages of the other posts
+    were masked, not deleted, so the test is conservative."""
     tokenized, null = experiment.tokenized, test.trial.null
     request = tokenized.request
     alone = len(experiment.trials) == 1 and request.options.operators == ("delete",)

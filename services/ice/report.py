@@ -1,5 +1,5 @@
-"""The report of ICE: one test for each explanation, budget and operator, and comparisons. Source:
-Basu & Chakraborty, arXiv:2603.18579, section 3. Part of the contract: imports only pydantic."""
+"""The result types of ICE: one test for each explanation, budget and operator, and comparisons.
+Imports only pydantic. Source: Basu & Chakraborty, arXiv:2603.18579, section 3."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class IceScores(Message):
 
 
 class IceNull(CalibratedNull):
-    """Scores of random rationales of this kind: the target label's probability, or NSR in variants
+    """Scores of random token sets of this kind: the target's probability, or its retained share in
     `paper` and `reference`."""
 
     kind: NullKind = Field(
@@ -155,13 +155,13 @@ class IceTest(Message):
 
     @property
     def title(self) -> str:
-        """Return the text with which warnings about this test begin."""
+        """Return the name of this test for warnings."""
         side = "" if self.aspect == "sufficiency" else f", {self.aspect}"
         return f"{self.explanation}, k {self.k}, {self.operator}{side}"
 
 
 class IceCausalReading(Message):
-    """Sufficiency and necessity of one explanation at one budget under one operator."""
+    """Sufficiency and necessity of one explanation, read together."""
 
     explanation: Name
     k: float | None
@@ -221,7 +221,7 @@ class IceDistance(Message):
 
 
 class IceArea(Message):
-    """Area under a curve over the budgets k, divided by the range of k: a mean height."""
+    """Area under a curve over the budgets, divided by their range."""
 
     explanation: Name
     operator: TestedOperator
@@ -234,7 +234,7 @@ class IceArea(Message):
 
 
 class IceComparison(Message):
-    """Two explanations at one budget, on the same random rationales."""
+    """Two explanations at one budget, on equal random sets."""
 
     first: Name
     second: Name
@@ -255,7 +255,7 @@ class IceComparison(Message):
 
 
 class IcePlausibility(Message):
-    """The overlap of a rationale with human marks."""
+    """Overlap of marked tokens with human marks."""
 
     explanation: Name
     k: float | None
@@ -392,7 +392,7 @@ class IceResult(Report):
 
     @property
     def unit(self) -> str:
-        """Return the unit of rationales, in the singular."""
+        """Return the unit of the tests, in the singular."""
         return self.rows.removesuffix("s")
 
 
@@ -436,7 +436,7 @@ class IceConfiguration(Message):
 
 
 class IceOverExamples(Message):
-    """Benjamini-Hochberg over examples, as in the paper, and why it rarely rejects."""
+    """Tests of single examples, corrected as in the paper."""
 
     alpha: float
     rejected: int = Field(ge=0, description="examples whose one-sided p-value stays significant")
@@ -561,7 +561,7 @@ class IceAgreement(Message):
 
 
 class IceOrthogonality(Message):
-    """Faithfulness against plausibility over examples, as in the paper's Table 14."""
+    """Correlation of faithfulness and plausibility (Table 14)."""
 
     configuration: IceConfiguration
     measure: str = Field(description="iou, f1 or auprc")
@@ -587,7 +587,7 @@ class IceAntiFaithful(Message):
 
 
 class IceReadingCounts(Message):
-    """Counts of causal readings of one explanation."""
+    """Counts of joint readings of one explanation."""
 
     model: str
     explanation: str

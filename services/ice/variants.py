@@ -1,10 +1,9 @@
-"""The three variants. They differ in the scores that are compared, in how rationales are drawn, and
-in how ties and zeros count.
+"""The three variants of ICE. They differ in the scores, in how random sets are drawn, and in how
+ties and zeros count.
 
 `robust`: raw scores, distinct draws, mid-ranks, corrected verdicts. `paper`: Eq. 1 and Algorithm 1
 as printed. `reference`: `ICEEvaluator` of ice-faithfulness 1.0.1 (metrics.py, evaluation.py),
-including its defects. The latter two draw subsets of the eligible tokens that may repeat. `robust`
-draws rankings and placements (services.ice.nulls).
+including its defects.
 """
 
 from __future__ import annotations
@@ -58,21 +57,21 @@ class IceVariant:
 
 
 def raw(scores: Floats, full: float, empty: float | None) -> Floats | None:
-    """Return the scores unchanged. NSR is an affine function of them, so both give the same
-    ranks."""
+    """Return the scores unchanged. The retained share (NSR) would give the same ranks."""
     return scores
 
 
 def printed_nsr(scores: Floats, full: float, empty: float | None) -> Floats | None:
-    """Return NSR (Eq. 1) without bounds. Its order is reversed if s(x) < s(empty)."""
+    """Return the retained share of the score, NSR (Eq. 1 of the ICE paper), without bounds. Its
+    order is reversed if s(x) < s(empty)."""
     if empty is None or abs(full - empty) <= TIE:
         return None
     return (scores - empty) / (full - empty)
 
 
 def released_nsr(scores: Floats, full: float, empty: float | None) -> Floats | None:
-    """Return NSR as `compute_nsd` of the released code: 0 if |s(x) - s(empty)| is too small, else
-    clipped to [-2, 2]."""
+    """Return the retained share of the score (NSR) as the released code does. It is 0 if |s(x) -
+    s(empty)| is too small, else clipped to [-2, 2]."""
     if empty is None:
         return None
     if abs(full - empty) < DEAD_ZONE:
@@ -132,7 +131,7 @@ VARIANTS: dict[Variant, IceVariant] = {
 
 
 def independent(random: np.random.Generator, eligible: int, size: int) -> Iterator[Subset]:
-    """Yield uniform subsets that may repeat, as Algorithm 1 draws them."""
+    """Yield uniform token sets that may repeat, as Algorithm 1 of the ICE paper draws them."""
     while True:
         keys = random.random((BLOCK, eligible))  # the places of the smallest of uniform keys
         subsets = np.sort(np.argpartition(keys, size - 1, axis=1)[:, :size], axis=1)
@@ -140,8 +139,8 @@ def independent(random: np.random.Generator, eligible: int, size: int) -> Iterat
 
 
 def released(seed: int, eligible: int, size: int) -> Iterator[Subset]:
-    """Yield the subsets that `ICEEvaluator` of ice-faithfulness 1.0.1 draws for the first example
-    after this seed."""
+    """Yield the token sets that `ICEEvaluator` of ice-faithfulness 1.0.1 draws for the first
+    example after this seed."""
     random = np.random.RandomState(seed % 2**32)
     while True:
         yield tuple(sorted(random.choice(eligible, size=size, replace=False).tolist()))

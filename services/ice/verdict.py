@@ -1,6 +1,6 @@
-"""The verdict and the score of an ICE test in words, in terms of the scores that its variant
-compares. Source: Basu & Chakraborty, arXiv:2603.18579. `robust` compares probabilities. `paper` and
-`reference` compare NSR (Eq. 1), whose order is reversed where s(x) < s(empty)."""
+"""The verdict and the score of an ICE test in words. `robust` compares probabilities. `paper` and
+`reference` compare the retained share NSR (Eq. 1), whose order is reversed where s(x) < s(empty).
+Source: Basu & Chakraborty, arXiv:2603.18579."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Tone = Literal["good", "bad", "neutral"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of a test in one or two words. `chance` is the text next to it."""
+    """The verdict of a test in one or two words, with a text about chance."""
 
     text: str
     tone: Tone
@@ -84,7 +84,7 @@ OF_NSR: dict[Outcome, str] = {
 
 def by_probability(report: IceResult) -> bool:
     """Return True if the variant compares the target label's probability, and False if it compares
-    NSR."""
+    its retained share (NSR)."""
     return report.provenance.variant == "robust"
 
 
@@ -95,7 +95,7 @@ def alpha(report: IceResult) -> float | None:
 
 
 def verdict(report: IceResult, test: IceTest) -> Verdict:
-    """Return the verdict in one or two words, with the win rate of chance."""
+    """Return the verdict in one or two words, with the win rate by chance."""
     chance = f"chance is 0.5{_spread(test)}"
     word, tone = WORDS["undecidable" if _min_p(report, test) is not None else test.verdict]
     rivals = f" (M = {test.null.draws})" if word == WORDS["undecidable"][0] else ""
@@ -199,7 +199,7 @@ NOTHING = "There is nothing to compare the rationale with."
 
 def finding(report: IceResult) -> Finding:
     """Return the verdict on the first explanation, at its first budget and with the first operator.
-    If a quotation is not in the text, nothing is tested. The verdict then names this problem."""
+    A quotation that is not in the text prevents the test; the verdict then says so."""
     missing = [reason.detail for reason in report.reasons if reason.code == "quote-not-found"]
     if missing:
         check = failed(IN_TEXT, "quote-not-in-text", f"{missing[0].capitalize()}.")

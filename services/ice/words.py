@@ -1,9 +1,8 @@
-"""Requests in words, represented like requests in tokens, with the same null distributions and
-operators.
+"""Requests in words, represented like requests in tokens, with the same random sets and operators.
 
-A word has a position, offsets and an id, like a token. The ids number the distinct strings of text
-and pool, and the mask has the first id. Rows of positions and ids become variations in words, which
-any model reads as strings. Source: specs "models" §4.2, §4.5.
+A word has a position, offsets and an id, like a token. The ids number the distinct words, and the
+mask has the first id. Variations become strings, which any model reads. Source: specs "models"
+§4.2, §4.5.
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ MASK = 0  # its id
 
 
 def rows_of(request: IceRequest, model: Judge) -> RowKind:
-    """Return the units of the request's rationales: as requested, or else tokens if the model
-    supports them."""
+    """Return the units of the tests: as requested, or else tokens if the model supports them."""
     return request.options.rows or ("tokens" if "token_rows" in model.abilities else "words")
 
 
@@ -77,7 +75,7 @@ def read_words(request: IceRequest, example: Example, model: Judge) -> WordReadi
 
 @dataclass
 class WordStrings:
-    """The ids of the distinct words in a request and its fill texts."""
+    """The ids of the distinct words in a request and the texts that fill gaps."""
 
     strings: list[str] = field(default_factory=lambda: [""])  # the mask's is the model's affair
     _ids: dict[str, int] = field(default_factory=dict)
@@ -92,8 +90,8 @@ class WordStrings:
     def read(
         self, example: Example, spans: Sequence[WordSpan], *, truncated: bool = False
     ) -> Tokens:
-        """Return words in the form of tokens. They have a mask, but no unknown and padding
-        tokens."""
+        """Return words in the form of tokens. They have a mask token, but none for unknown words or
+        padding."""
         texts = {"text": example.text, "text_pair": example.text_pair or ""}
         return Tokens(
             ids=tuple(self.id_of(texts[span.of][span.start : span.end]) for span in spans),
@@ -109,9 +107,9 @@ class WordStrings:
 
 @dataclass
 class WordReading:
-    """The words of one request's example, up to the length that the model reads, if it is known.
-    `served` is True if each row is a request to a server. `doubts` has warnings about how the
-    model's answers were read. `uncertainty` is the largest uncertainty of a row so far."""
+    """The words of one request's example, up to the length that the model reads. `served` is True
+    if each variation is a request to a server. `doubts` has warnings about how the model's answers
+    were read. `uncertainty` is the largest uncertainty of an answer so far."""
 
     example: Example
     tokens: Tokens
@@ -122,14 +120,14 @@ class WordReading:
     uncertainty: float = 0.0
 
     def pool(self, example: Example) -> Tokens:
-        """Return the words of a fill text with this request's ids. Raises BadInput."""
+        """Return the words of a text that fills gaps, with this request's ids. Raises BadInput."""
         language = find_language(example.text)
         if (obstacle := words_obstacle(example.text, language)) is not None:
             raise BadInput(f"{obstacle.code}: {obstacle.detail}", pointer="/options/infill_pool")
         return self.strings.read(example, _spans(example, None))
 
     def rows(self, rows: Sequence[Row]) -> WordRows:
-        """Return variations of the example in a form that any judge reads."""
+        """Return variations of the example in a form that any model reads."""
         return WordRows(example=self.example, words=self._words, rows=tuple(map(self._row, rows)))
 
     def _row(self, row: Row) -> WordRow:
@@ -151,8 +149,8 @@ class WordReading:
         )
 
     def of_words(self, tokens: Tokens, values: Sequence[float]) -> Attributions:
-        """Return sums of token values for W words. A token counts for the word with which it
-        overlaps most."""
+        """Return the values of W words, each the sum over its tokens. A token counts for the word
+        with which it overlaps most."""
         sums = np.zeros(len(self._words))
         for of in TEXTS:
             numbered = [(n, word) for n, word in enumerate(self._words) if word.of == of]

@@ -1,12 +1,10 @@
 """Importance of tokens for a model's decision: attention, gradients, integrated gradients, LIME.
 
 The explained value is the raw logit of the target label, before softmax and temperature. LIME
-explains its probability instead. Examples are computed one at a time, so results do not depend on
-other examples. The exception is `ExampleBatch`, which computes examples of equal length of a causal
-model together. As for all rows of a causal model, results then depend on the batch by rounding.
-
-Sources: rollout, Abnar & Zuidema (2020), arXiv:2005.00928, section 3; integrated gradients,
-Sundararajan, Taly & Yan (2017), arXiv:1703.01365, equation 1; LIME, `shared.statistics.lime`.
+explains its probability instead. Results do not depend on other examples, except by rounding in
+`ExampleBatch`. Sources: rollout, Abnar & Zuidema (2020), arXiv:2005.00928, section 3; integrated
+gradients, Sundararajan, Taly & Yan (2017), arXiv:1703.01365, equation 1; LIME,
+`shared.statistics.lime`.
 """
 
 from __future__ import annotations
@@ -39,8 +37,8 @@ from shared.statistics import lime
 
 
 class Inside(Protocol):
-    """One example and one target label in a model: embeddings, attention and the explained value.
-    Implemented by `EncoderInside` and `CausalInside`."""
+    """Access to a model for attributions, for one example and one label: embeddings, attention and
+    the explained score. Implemented by `EncoderInside` and `CausalInside`."""
 
     @property
     def lock(self) -> PriorityLock:
@@ -48,14 +46,14 @@ class Inside(Protocol):
 
     @property
     def attention_index(self) -> int | None:
-        """Return the token whose row of attention is used: 0 for [CLS], -1 for the last token. None
-        means the mean of all rows, for a head that reads the mean of all tokens."""
+        """Return the position of the token from which the model decides: 0 for [CLS], -1 for the
+        last token. None means that it uses the mean of all tokens."""
 
     def embed(self, ids: Sequence[int]) -> Tensor:
         """Return (T, d) input embeddings of these tokens, in the model's dtype, on its device."""
 
     def target(self, embeddings: Tensor) -> Tensor:
-        """Return the target's scores, of shape (N,), from (N, T, d) embeddings. The result is
+        """Return the label's scores, of shape (N,), from (N, T, d) embeddings. The result is
         differentiable."""
 
     def attentions(self) -> Sequence[Tensor] | None:
@@ -77,7 +75,7 @@ def eager(model: Any) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class AttributionInput:
-    """The tokens of an example, access to the model, and the budget of one pass."""
+    """The tokens of an example, access to the model, and the number of tokens in a pass."""
 
     inside: Inside
     tokens: Tokens
@@ -98,8 +96,7 @@ def answer(values: Floats, gap: float | None = None) -> Attributions:
 
 
 def attention(inside: Inside, over: str) -> Floats:
-    """Return the attention of the token that the head reads to each of T tokens; see
-    `attention_row`."""
+    """Return how much the deciding token attends to each of T tokens; see `attention_row`."""
     with acquire(inside.lock):
         attentions = inside.attentions()
     layers = attentions and [layer if layer is None else layer[0] for layer in attentions]
@@ -107,13 +104,12 @@ def attention(inside: Inside, over: str) -> Floats:
 
 
 def attention_row(attentions: Sequence[Any] | None, attending: int | None, over: str) -> Floats:
-    """Return one token's attention to each of T tokens, averaged over heads. Each layer has shape
-    (H, T, T).
+    """Return one token's attention to each of T tokens, averaged over heads. The values sum to 1.
+    Raises BadInput if the model has no attention.
 
-    `attending` is the token, or None for the mean of all rows. `over` is `mean` of the layers, the
-    `last` one, or `rollout`. Rollout multiplies the layers' matrices, each averaged with the
-    identity for the residual connection. The row sums to 1. Raises BadInput if the model has no
-    attention.
+    Each layer has shape (H, T, T). `attending` is the token, or None for the mean over all tokens.
+    `over` is `mean` of the layers, the `last` one, or `rollout`. Rollout multiplies the layers'
+    matrices, each averaged with the identity for the residual connection.
     """
     if not attentions or any(layer is None for layer in attentions):
         raise BadInput(
@@ -139,10 +135,10 @@ def rollout(layers: Sequence[Tensor]) -> Tensor:
 
 
 def gradient(request: AttributionInput, kind: str) -> Floats:
-    """Return the importance of T tokens from the gradient g of the target's logit with respect to
-    each token's embedding e. `kind` is `l2` for |g|, which is never negative, or `input_x_gradient`
-    for the sum over d of g·e. The latter is positive if the token supports the target. Take its
-    magnitude if only the size matters."""
+    """Return the importance of T tokens by the gradient of the label's logit with respect to their
+    embeddings. `kind` is `l2` for the norm of the gradient, which is never negative. It is
+    `input_x_gradient` for the product of gradient and embedding, summed over d. This is positive if
+    the token supports the label."""
     embeddings = request.inside.embed(request.tokens.ids)
     slopes, _ = _gradients(request.inside, embeddings[None])
     return to_float64(importance(slopes[0], embeddings.double(), kind))
@@ -155,13 +151,12 @@ def importance(slopes: Tensor, embeddings: Tensor, kind: str) -> Tensor:
 
 
 def integrated_gradients(request: AttributionInput, steps: int) -> Attributions:
-    """Return for each of T tokens the mean gradient on the line from the baseline, times the
-    distance. The values are signed and in logits.
+    """Return the importance of T tokens by integrated gradients, signed and in logits. It is the
+    mean gradient on the line from a baseline to the input, times the distance.
 
     In the baseline, tokens of the text are the padding token, or a zero embedding if there is none.
-    Special tokens and the template stay unchanged and therefore get exactly 0. The integral is a
-    midpoint Riemann sum of `steps` points. The gap is the sum of the values minus (logit(input) -
-    logit(baseline)).
+    Special tokens and the template get exactly 0. The integral is a midpoint Riemann sum of `steps`
+    points. The gap is the sum of the values minus (logit(input) - logit(baseline)).
     """
     embeddings = request.inside.embed(request.tokens.ids)
     tokens = request.tokens
@@ -196,13 +191,13 @@ def to_float64(values: Tensor) -> Floats:
 
 
 def eligible(tokens: Tokens) -> list[int]:
-    """Return the positions that may be removed: those of the text and of its pair."""
+    """Return the positions of the text and of its pair, which may be removed."""
     return [index for index, part in enumerate(tokens.parts) if part in ("text", "text_pair")]
 
 
 def masked_rows(masks: Floats, tokens: Tokens) -> tuple[Row, ...]:
-    """Return each mask as a row. Removed tokens become the mask token, or are deleted if the model
-    has none."""
+    """Convert masks to variations of the text. Removed tokens become the mask token, or are deleted
+    if the model has none."""
     positions = eligible(tokens)
     if tokens.mask_id is not None:
         return tuple(
@@ -222,11 +217,11 @@ def masked_rows(masks: Floats, tokens: Tokens) -> tuple[Row, ...]:
 
 class RowJudge(Protocol):
     def judge_rows(self, examples: Sequence[ExampleRows]) -> list[Floats]:
-        """Return (R, L) probabilities for each example."""
+        """Return the label probabilities of each example's R variations, of shape (R, L)."""
 
 
 def column(labels: Sequence[str], target: str) -> int:
-    """Return the column of a label. Raises BadInput for an unknown label."""
+    """Return the column of a label in the probabilities. Raises BadInput for an unknown label."""
     if target not in labels:
         raise BadInput(
             f"the model has no label {target!r}; its labels are {', '.join(labels)}",
@@ -238,8 +233,8 @@ def column(labels: Sequence[str], target: str) -> int:
 def by_lime(
     judge: RowJudge, example: Example, tokens: Tokens, column: int, method: AttributionMethod
 ) -> Attributions:
-    """Return LIME coefficients of T tokens for the probability of the label in `column`. Tokens
-    outside the text have 0."""
+    """Return the importance of T tokens for a label's probability by LIME. Tokens outside the text
+    have 0."""
     positions = eligible(tokens)
     if not positions:
         raise DegenerateInput("no token of the text is left to remove", pointer="/text")
@@ -265,8 +260,8 @@ class ExampleBatch:
     targets: Sequence[int]  # token ids
 
     def values(self, method: AttributionMethod, budget: int) -> list[Floats]:
-        """Return T values for each example, by `attention` or `gradient`. `budget` is the number of
-        tokens in a pass."""
+        """Return the importance of T tokens for each example, by `attention` or `gradient`.
+        `budget` is the number of tokens in a pass."""
         ask: Callable[[list[int]], list[Floats]] = (
             (lambda indices: self._attention(indices, method.attention))
             if method.name == "attention"

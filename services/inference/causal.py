@@ -1,15 +1,11 @@
 """Label probabilities, attributions, log-probabilities and text from a local causal model.
 
-Labels are scored at the last position of `prefix + text + suffix`. If every verbalizer is one
-token, P is the softmax over the logits of these tokens. Otherwise it is the softmax of the summed
-log-probabilities of each verbalizer's tokens, so longer verbalizers are less likely. A row depends
-on its batch only by rounding: up to 1e-5 in float32, and 0.02 in bfloat16 and float16. In float32
-on an Intel processor it does not depend on it at all (`shared.process.numerics`). Generated text
-depends on the batch on every device.
-
-With `thinking = "before"` the label is read after the model has written its reasoning (`Reasoner`).
-P depends on the drawn reasoning, so it is a mean over draws with different seeds. A special token
-that the model writes is read as plain text and ends nothing. Source: specs "models" §1.3, §3.1
+Labels are scored at the last position of `prefix + text + suffix`. If every label word is one
+token, P is the softmax over the logits of these tokens. Otherwise it is the softmax of the words'
+summed log-probabilities, so longer words are less likely. The batch changes a result only by
+rounding: up to 1e-5 in float32 (not at all on an Intel processor, `shared.process.numerics`), and
+0.02 in bfloat16 and float16. With `thinking = "before"` the model first writes its reasoning
+(`Reasoner`). P is then a mean over draws with different seeds. Source: specs "models" §1.3, §3.1
 (gpt-oss-safeguard).
 """
 
@@ -85,9 +81,9 @@ def with_categories(
     model: tuple[GenerationQueue, Encoder],
     least: Mapping[str, float],
 ) -> list[Judgement]:
-    """Return the N judgements with the categories that the model names after each prompt. `model`
-    has the generation queue and its tokenizer. `least` maps a label to the lowest P at which it is
-    decided."""
+    """Return the judgements with the categories that the model names after each prompt. `model` has
+    the generation queue and its tokenizer. `least` maps a label to the lowest probability at which
+    it is decided."""
     tables = [item.prompt.table if item.prompt else None for item in readings]
     generation, encoder = model
     drafts = {
@@ -104,7 +100,8 @@ def with_categories(
 
 
 class LocalLanguageModel(LocalWriter):
-    """Implements the port `shared.models.ports.LanguageModel` with weights in this process."""
+    """A causal language model with weights in this process. It has the interface
+    `shared.models.ports.LanguageModel`."""
 
     def __init__(self, weights: LoadedModel, budget: int | None = None) -> None:
         """Load the model. `budget` is the number of tokens in one forward pass; without it, it is
@@ -167,8 +164,8 @@ class LocalLanguageModel(LocalWriter):
         return [rows[0] for rows in self.judge_rows(requests)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """Return for each example P, its probability mass, and the share of the text that was
-        read."""
+        """Return for each example the label probabilities, the probability of all labels together,
+        and the share of the text that was read."""
         with measure_stage(self.use.name, "tokenize"):
             readings = self._reader.read(examples)
         pass_inputs = [self._to_be_read(reading) for reading in readings]
@@ -206,8 +203,8 @@ class LocalLanguageModel(LocalWriter):
         return [Reasoned(reading, reading.row(Row()))]
 
     def judge_rows(self, requests: Sequence[ExampleRows]) -> list[Floats]:
-        """Return (R, L) probabilities for each example. A common prefix of rows is computed
-        once."""
+        """Return the label probabilities of each example's R variations, of shape (R, L). A common
+        beginning of variations is computed once."""
         with measure_stage(self.use.name, "tokenize"):
             readings = self._whole_rows([request.example for request in requests])
             groups = [
@@ -238,9 +235,9 @@ class LocalLanguageModel(LocalWriter):
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
-        """Return the importance of each example's T tokens for its target's score. The score is the
-        verbalizer's logit, or its log-probability if it has several tokens. Attention is that of
-        the last position. LIME explains the probability instead."""
+        """Return the importance of each example's T tokens for its target label. The explained
+        score is the logit of the label's word, or its log-probability if the word has several
+        tokens. Attention is that of the last token. LIME explains the probability instead."""
         if method.name in ("attention", "gradient"):
             readings = self._whole_rows(examples)
             if all(reading.single for reading in readings):
@@ -317,7 +314,7 @@ def _probe(tokens: int, longest: int) -> list[CausalRow]:
 
 @dataclass(frozen=True)
 class CausalInside:
-    """One example in a causal model, with the column of its target label."""
+    """One example in a causal model, with the label whose score is explained."""
 
     causal: CausalPass
     reading: CausalReading
@@ -337,8 +334,8 @@ class CausalInside:
         return embeddings
 
     def target(self, embeddings: Tensor) -> Tensor:
-        """Return N float32 logits of the label's token, or log-probabilities of its token
-        sequence."""
+        """Return the label's scores in float32: logits of its token, or log-probabilities of its
+        token sequence."""
         readout, verbalizer = self.causal.readout, self.reading.verbalizers[self.column]
         if self.reading.single:
             states, _ = readout.states(1, inputs_embeds=embeddings, use_cache=False)
@@ -363,7 +360,7 @@ class CausalInside:
 
 @dataclass(frozen=True)
 class Reasoned:
-    """An example with one generated reasoning before the label."""
+    """An example with reasoning that the model wrote before the label."""
 
     reading: CausalReading
     ids: Ids
@@ -379,7 +376,7 @@ class Reasoner:
     longest: int
 
     def reasoned(self, reading: CausalReading, prompt: LabelPrompt) -> list[Reasoned]:
-        """Return one reading of the example for each draw of a reasoning. Raises BadInput."""
+        """Return the example once for each reasoning that the model writes. Raises BadInput."""
         table = prompt.table
         drafts = [
             GeneratedText(reading.tokens.ids, self.encoder, prompt_generator(0, draw))

@@ -1,10 +1,8 @@
 """Forward passes of a causal model without padding. A shared prefix is computed once.
 
-Rows of equal length and equal `prefix` share a pass. The prefix is computed first, and its keys and
-values are repeated for the rows. The most recent prefixes are cached for later batches. Logits are
-float32, for the needed tokens and positions only. Some models change their logits after the head
-(Gemma caps them, Cohere and Granite scale them). A comparison at load detects such models, and they
-use their own head.
+Rows of equal length and equal `prefix` share a pass. The most recent prefixes are cached for later
+batches. Logits are float32, for the needed tokens and positions only. Models that change their
+logits after the head (Gemma caps them, Cohere and Granite scale them) use their own head.
 """
 
 from __future__ import annotations
@@ -36,11 +34,11 @@ CACHED_PER_READ = 8  # tokens of a cache that take the time of one that is read;
 class CausalRow:
     """The tokens of a row, and the outputs to compute. Either `candidates` or `followed` is empty.
 
-    `prefix` has the tokens shared with other rows, and `rest` the tokens after it, at least one.
+    `prefix` has the tokens shared with other rows, and `rest` those after it, at least one.
     `candidates` are tokens whose logits after the last token are returned. `followed` are tokens
-    whose log-probabilities are returned, the first one after rest[-len(followed)]. With `whole`,
-    the candidates' log-probabilities over the whole vocabulary are returned, too. With `continued`,
-    the prefix may extend a cached one; the row then depends on earlier calls by rounding.
+    whose log-probabilities are returned, the first one after rest[-len(followed)]. `whole` adds the
+    logsumexp over the whole vocabulary. `continued` rows may extend a cached prefix and then depend
+    on earlier calls by rounding.
     """
 
     prefix: Ids
@@ -52,12 +50,12 @@ class CausalRow:
 
     @property
     def kind(self) -> Hashable:
-        """Return a key; rows of equal kind may share a pass."""
+        """Return the row's kind. Rows of equal kind may share a pass."""
         return self.prefix, len(self.rest), len(self.followed), self.whole, self.continued
 
     def cost(self, device: str) -> int:
-        """Return the number of tokens that the row costs in a pass. On a GPU cached tokens count in
-        full, since memory is scarce. On a CPU they are only copied."""
+        """Return the cost of the row in tokens. On a GPU cached tokens count in full, since memory
+        is scarce. On a CPU they are only copied."""
         cached = len(self.prefix)
         return len(self.rest) + (cached if device == "cuda" else cached // CACHED_PER_READ)
 
@@ -81,7 +79,7 @@ def common_length(texts: Sequence[Ids]) -> int:
 
 class CausalPass:
     """Runs one model on one device. `lock` allows one pass at a time. `plain_cache` is True if the
-    cache has keys and values of every position and nothing else."""
+    cache only has the keys and values of every position."""
 
     def __init__(self, model: Any, name: str) -> None:
         self.model = model
@@ -94,8 +92,9 @@ class CausalPass:
 
     @torch.no_grad()
     def run(self, rows: list[CausalRow]) -> list[Floats]:
-        """Return for each row C logits of the candidates, or K log-probabilities of the followed
-        tokens. A `whole` row has C + 1 values, of which the last is the logsumexp of all logits."""
+        """Return for each row C logits of its candidates, or K log-probabilities of its followed
+        tokens (see `CausalRow`). A `whole` row has C + 1 values, of which the last is the logsumexp
+        of all logits."""
         PADDED_SHARE.labels(self.name).observe(0)
         keep = max(1, len(rows[0].followed))
         with self.lock:
@@ -136,9 +135,9 @@ class CausalPass:
             self._prefixes.clear()
 
     def repeat_prefix(self, prefix: Ids, rows: int, *, continued: bool = False) -> Any:
-        """Return keys and values of the prefix, repeated for the rows, or None for an empty prefix.
-        For `continued` see `CausalRow`. Call this with the lock held. A pass may append to the
-        result."""
+        """Return the keys and values of the prefix, repeated for the rows, or None for an empty
+        prefix. The caller must hold the lock. A pass may append to the result. For `continued` see
+        `CausalRow`."""
         if not prefix:
             return None
         if prefix not in self._prefixes:
@@ -177,8 +176,8 @@ AFTER_THE_HEAD = ("final_logit_softcapping", "logit_scale", "logits_scaling", "l
 
 
 class Readout:
-    """The head of one causal model. `plain` is True if its logits are a linear function of the
-    hidden states."""
+    """Computes logits from the hidden states of one causal model. `plain` is True if they are a
+    linear function."""
 
     def __init__(self, model: Any) -> None:
         self._model = model

@@ -1,15 +1,11 @@
 """Builds the tokens of an example for a causal model: its prompt, the text in it, and the labels'
 words.
 
-The model reads `prefix + text + suffix`, or its prompt around the text. This is tokenized once as
-one string, so that merges at the boundaries are correct. A token across a boundary belongs to the
-part of its first character that is not a space. If a text is too long, its last tokens are dropped;
-the template stays complete.
-
-The prompt comes from the model's entry (`LabelPrompt`). User texts are inserted after the chat
-template is rendered, so neither the template nor a placeholder interprets them. Their position is
-exact to the character, and special tokens in them stay plain text
-(`services.inference.tokenization.Encoder`). Source: specs "models" §1.3.
+The model reads `prefix + text + suffix`, or its prompt around the text, tokenized as one string. If
+a text is too long, its last tokens are dropped; the template stays complete. The prompt comes from
+the model's catalogue entry (`LabelPrompt`). User texts are inserted after the chat template is
+rendered, so neither the template nor a placeholder interprets them. Special tokens in them stay
+plain text (`services.inference.tokenization.Encoder`). Source: specs "models" §1.3.
 """
 
 from __future__ import annotations
@@ -167,17 +163,17 @@ class CausalReading:
 
     @property
     def verbalizers(self) -> tuple[Ids, ...]:
-        """Return the tokens of each label's first verbalizer, which attributions explain."""
+        """Return the tokens of the first word for each label, which attributions explain."""
         return tuple(strings[0] for strings in self.strings)
 
     @property
     def label_tokens(self) -> tuple[Ids, ...]:
-        """Return the tokens of every verbalizer, label by label."""
+        """Return the tokens of every word for a label, label by label."""
         return tuple(tokens for strings in self.strings for tokens in strings)
 
     @property
     def single(self) -> bool:
-        """Return True if every verbalizer is one token, so that one position gives all labels."""
+        """Return True if every label word is one token, so that one position gives all labels."""
         return all(len(tokens) == 1 for tokens in self.label_tokens)
 
     @property
@@ -186,7 +182,7 @@ class CausalReading:
         return self.prompt is not None and self.prompt.reasons
 
     def row(self, row: Row) -> Ids:
-        """Return the tokens of one variation. If nothing is kept, they are only the token that
+        """Return the tokens of one variation. If no token is kept, they are only the one that
         begins a text."""
         ids = perturb_ids(self.tokens.ids, row, self.vocabulary) or self.first
         if not ids:
@@ -208,8 +204,8 @@ class CausalReader:
         self._alone = Lock()
 
     def read(self, examples: Sequence[Example]) -> list[CausalReading]:
-        """Return the examples in the form that the model reads. Raises BadInput for a pair, and
-        without a template."""
+        """Return the examples in the form that the model reads. Raises BadInput for a pair, and if
+        no template is known."""
         return [self._read_cached(example) for example in examples]
 
     def _read_cached(self, example: Example) -> CausalReading:
@@ -261,7 +257,8 @@ class CausalReader:
         )
 
     def prompt_of(self, example: Example) -> LabelPrompt | None:
-        """Return the model's prompt with the changes that the example makes. Raises BadInput."""
+        """Return the model's prompt, in which the example's settings replace its own, or None if
+        there is no prompt. Raises BadInput if they are invalid or not allowed."""
         if example.prompt is None:
             return self.prompt
         if not self._weights.own_prompts:
@@ -313,8 +310,7 @@ class CausalReader:
     def strings(
         self, context: TokenContext, verbalizers: Mapping[str, tuple[str, ...]]
     ) -> tuple[tuple[Ids, ...], ...]:
-        """Return the tokens of the verbalizers of each label. Raises BadInput for ambiguous
-        labels."""
+        """Return the tokens of the words for each label. Raises BadInput for ambiguous labels."""
         labels: dict[Ids, str] = {}
         for label, several in verbalizers.items():
             for word in several:

@@ -1,10 +1,9 @@
 """Label probabilities and attributions from a sequence classifier in this process.
 
-In float32 on an x86-64 processor a row gives the same bits alone and in any batch (`padded_width`,
-`RowByRow`, `shared.process.numerics`). In bfloat16 or on a GPU it changes by rounding: up to 1e-5
-in float32, and 0.02 in bfloat16 and float16. Attributions explain the score of a label
-(`label_logit`). Its probability is defined in `shared.models.label_readout`. Source: specs "models"
-§1.1, §1.2.
+In float32 on an x86-64 processor a text gives the same bits alone and in any batch (`padded_width`,
+`RowByRow`, `shared.process.numerics`). Otherwise it changes by rounding: up to 1e-5 in float32, and
+0.02 in bfloat16 and float16. Attributions explain the score of a label (`label_logit`). Its
+probability is defined in `shared.models.label_readout`. Source: specs "models" §1.1, §1.2.
 """
 
 from __future__ import annotations
@@ -59,8 +58,9 @@ __all__ = ["LoadedModel", "LocalClassifier"]
 
 
 class LocalClassifier:
-    """Implements the port `shared.models.ports.Classifier` with weights in this process. It is
-    thread-safe, and rows of all threads share forward passes."""
+    """A sequence classifier with weights in this process. It has the interface
+    `shared.models.ports.Classifier`. It is thread-safe, and inputs of all threads share forward
+    passes."""
 
     def __init__(self, weights: LoadedModel, budget: int | None = None) -> None:
         """Load the classifier. `budget` is the number of padded tokens in one forward pass; without
@@ -127,9 +127,8 @@ class LocalClassifier:
         return [rows[0] for rows in self.judge_rows(requests)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """Return for each example P, its probability mass, and the share of the text that was read.
-        Examples with equal rows, such as long texts that differ only after truncation, are computed
-        once."""
+        """Return for each example the label probabilities, the probability of all labels together,
+        and the share of the text that was read. Equal inputs are computed once."""
         with measure_stage(self.use.name, "tokenize"):
             rows, shares = self._encode_rows(examples)
         different: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
@@ -146,8 +145,7 @@ class LocalClassifier:
         ]
 
     def _encode_rows(self, examples: Sequence[Example]) -> tuple[list[EncoderRow], list[float]]:
-        """Return the row of each example and the share of its text that is read. Offsets are slow,
-        so they are computed for plain texts only if the row has the maximum length."""
+        """Return the input of each example and the share of its text that is read."""
         if any(item.text_pair is not None or item.template or item.prompt for item in examples):
             readings = self._reader.read(examples)
             shares = [
@@ -164,7 +162,8 @@ class LocalClassifier:
         return [EncoderRow(row) for row in ids], shares
 
     def judge_rows(self, requests: Sequence[ExampleRows]) -> list[Floats]:
-        """Return (R, L) probabilities of each example's variations, calibrated by default."""
+        """Return the label probabilities of each example's R variations, of shape (R, L),
+        calibrated by default."""
         with measure_stage(self.use.name, "tokenize"):
             readings = self._reader.read([request.example for request in requests])
             rows = [
@@ -186,10 +185,9 @@ class LocalClassifier:
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
-        """Return the importance of each example's T tokens for its target's `label_logit`.
-        Attention is that of the token that the head reads, [CLS] or the last one. If the head reads
-        the mean of all tokens, it is the mean over them. LIME explains the calibrated probability.
-        """
+        """Return the importance of each example's T tokens for its target label (see
+        `label_logit`). Attention is that of the token from which the model decides, or the mean if
+        it uses all. LIME explains the calibrated probability."""
         return [
             self._attribute(example, column(self.labels, target), method)
             for example, target in zip(examples, targets, strict=True)
@@ -228,8 +226,8 @@ class LocalClassifier:
         return np.array(answers, dtype=np.float64).reshape(len(rows), len(self._mapping.outputs))
 
     def _kind(self, row: EncoderRow) -> tuple[int, bool, int]:
-        """Return the width, True if nothing is padded, and the number of end tokens. T5 reads its
-        label at the last end token, so rows of a batch need equal numbers of them."""
+        """Return the width, True if nothing is padded, and the number of end tokens. Rows of a T5
+        batch need equal numbers of them."""
         ends = 0 if self._end is None else row.ids.count(self._end)
         if not self._weights.pads:
             return len(row.ids), True, ends
@@ -264,12 +262,9 @@ class LocalClassifier:
 
 
 class RowByRow(TorchFunctionMode):
-    """Computes a linear layer on (rows, d) input one row at a time.
-
-    For few rows, a matrix product uses other kernels, which round differently. One row through a
-    BERT pooler differs in its last bits from the same row among 64. The hidden states before the
-    pooler, of shape (N, width, d), do not. The cost is a few microseconds per call.
-    """
+    """Computes a linear layer on (rows, d) input one row at a time, so that each row gives the same
+    bits in any batch. For few rows, a matrix product uses other kernels, which round differently.
+    The cost is a few microseconds per call."""
 
     def __init__(self, rows: int) -> None:
         super().__init__()
@@ -293,19 +288,19 @@ class RowByRow(TorchFunctionMode):
 
 @dataclass(frozen=True)
 class LabelScore:
-    """The part of the head's outputs that attributions explain."""
+    """The outputs of a classifier that attributions explain."""
 
     mapping: LabelMapping
     label: int  # its index
 
     def of(self, logits: Tensor) -> Tensor:
-        """Return N scores in float32 from (N, K) logits."""
+        """Return N label scores in float32 from (N, K) logits."""
         return label_logit(logits, self.mapping, self.label)
 
 
 @dataclass(frozen=True)
 class EncoderInside:
-    """One example in an encoder with a head, with its target label."""
+    """One example in an encoder, with the label whose score is explained."""
 
     model: Any
     lock: PriorityLock
@@ -320,7 +315,7 @@ class EncoderInside:
         return embeddings
 
     def target(self, embeddings: Tensor) -> Tensor:
-        """Return N scores of the label in float32, before the temperature is applied."""
+        """Return N scores of the explained label in float32, before the temperature is applied."""
         more = self._more(len(embeddings))
         try:
             logits: Tensor = self.model(inputs_embeds=embeddings, **more).logits
@@ -350,10 +345,10 @@ class EncoderInside:
 
 
 def label_logit(logits: Tensor, mapping: LabelMapping, label: int) -> Tensor:
-    """Return the N scores of a label that attributions explain, from (N, K) raw logits. For softmax
-    it is the logsumexp of the label's outputs; for a single output this is its raw logit. For
-    sigmoid it is the logit of the combined probability. The score of a complement is the negative
-    of the other label's score."""
+    """Return N scores of a label that attributions explain, from (N, K) raw logits. For a single
+    output it is the raw logit. For several it is their logsumexp with softmax, and the logit of
+    their combined probability with sigmoid. A complement has the negative score of the other label.
+    """
     indices = list(mapping.columns.values())[label]
     if not indices:
         return -label_logit(logits, mapping, 1 - label)

@@ -1,6 +1,6 @@
-"""The messages of the inference service: one operation on one model, and its cost. Imports only
-pydantic, since the gateway imports this module. Generated text does not count as work, since a
-model may stop early. Input that exceeds the model's length is refused separately."""
+"""Requests and results of the inference service: one operation on one model, and its cost. Imports
+only pydantic, since the gateway imports this module. Generated text does not count as work, since a
+model may stop early. Input that is too long is refused separately."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class InferenceResult(Message):
 
 
 def response_type() -> Any:
-    """Return the type of the result in the API description. `answer` is that of any operation."""
+    """Return the result type for the API description. `answer` is that of any operation."""
     union, _ = get_args(InferenceOperation)
     operations = get_args(union)
     names = tuple(get_args(one.model_fields["operation"].annotation)[0] for one in operations)

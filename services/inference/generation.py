@@ -32,8 +32,8 @@ class ReadPrompt:
 
 
 class LocalWriter:
-    """Implements `shared.models.ports.Writer`, except the identity of the model, which subclasses
-    add."""
+    """Generates and scores text with a causal model in this process. Subclasses add the identity of
+    the model."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class LocalWriter:
         self._encoder = encoder
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return a completion of each prompt. Prompt i is drawn with (seed, its `draw` or i).
-        Prompts of all callers share passes (`GenerationQueue`). Logits change by rounding (1e-5 in
-        float32). This changes a draw only if its random number is that close to a boundary."""
+        """Return a completion of each prompt. Prompt i is drawn with the seed and its `draw`, or i.
+        Prompts of all callers share passes (`GenerationQueue`), which may change logits by rounding
+        (1e-5 in float32)."""
         drafts = [
             GeneratedText(
                 self._prompt(prompt),
@@ -141,7 +141,7 @@ def _rows(before: Ids, completions: Completions) -> list[tuple[CausalRow, list[i
 
 def _after(before: Ids, rows: list[CausalRow]) -> list[CausalRow]:
     """Move all but the last token of the prompt to the prefix of the rows. Prompts with the same
-    beginning, even in other calls, then share its computation."""
+    beginning then share its computation."""
     if len(before) <= LEAST_PREFIX:
         return share_prefix(rows)
     end = len(before) - 1

@@ -1,10 +1,9 @@
 """Texts that a causal model generates in one batch. New texts join while others grow.
 
 One step generates the next token of every text. New texts are read first, padded on the left to
-equal length, and their keys and values are appended to those of the batch. A prefix that several
-prompts share is computed once. Padding and gaps are masked, and every token has the position that
-it would have alone. Logits therefore change only by rounding: 1e-5 in float32. Source: continuous
-batching, Yu et al., "Orca", OSDI 2022.
+equal length. A prefix that several prompts share is computed once. Padding and gaps are masked, so
+logits change only by rounding: 1e-5 in float32. Source: continuous batching, Yu et al., "Orca",
+OSDI 2022.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ class Draft(Generic[Owner]):
 
 
 class GenerationBatch(Generic[Owner]):
-    """Texts that are generated together. Finished ones leave, and others may join. The device's
-    lock is taken for each pass separately, so rows of other callers run in between."""
+    """Texts that are generated together. Finished ones leave, and others may join. Inputs of other
+    callers run between the passes."""
 
     def __init__(self, causal: CausalPass, longest: int, *, alone: bool = False) -> None:
         """Create an empty batch. `longest` is the number of tokens that the model reads. `alone` is
@@ -66,7 +65,7 @@ class GenerationBatch(Generic[Owner]):
 
     @torch.no_grad()
     def add(self, drafts: Sequence[Draft[Owner]]) -> list[Draft[Owner]]:
-        """Read these texts and generate their first tokens. Return the drafts that are finished."""
+        """Read these texts and generate their first tokens. Return those that are finished."""
         beginner = _Reading(self._causal, [draft.text.ids for draft in drafts])
         logits = beginner.read()
         tokens = self._draw(drafts, logits)
@@ -79,7 +78,7 @@ class GenerationBatch(Generic[Owner]):
 
     @torch.no_grad()
     def step(self) -> list[Draft[Owner]]:
-        """Generate the next token of each draft. Return the drafts that are finished."""
+        """Generate the next token of each text. Return the texts that are finished."""
         self._mask = torch.cat([self._mask, self._mask.new_ones(len(self.drafts), 1)], dim=1)
         with self._causal.lock:
             logits, self._past = _read(self._causal, self._ids, self._mask, self._past)
@@ -87,7 +86,7 @@ class GenerationBatch(Generic[Owner]):
         return self._remove(lambda draft: draft.text.finish is not None)
 
     def drop(self, owners: set[Owner]) -> None:
-        """Remove the drafts of these owners, who no longer need them."""
+        """Remove the texts of these owners, who no longer need them."""
         self._remove(lambda draft: draft.owner in owners)
 
     def _draw(self, drafts: Sequence[Draft[Owner]], logits: Tensor) -> Tensor:
@@ -209,13 +208,12 @@ def _draw_each(logits: Tensor, samplings: Sequence[Sampling], uniforms: Tensor) 
 
 
 def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor) -> Tensor:
-    """Draw N tokens by inverting the distribution function of the nucleus.
+    """Draw the next token of each of N texts. `logits` has shape (N, V), and `uniforms` has N
+    random numbers in [0, 1).
 
-    `logits` has shape (N, V), and `uniforms` has N values in [0, 1). The temperature is applied
-    first. The nucleus is then the smallest set of most likely tokens whose probability reaches
-    `top_p`. Temperature 0 takes the most likely token. The distribution function is ordered by
-    token id. If it were ordered by probability, rounding could swap two almost equally likely
-    tokens, and shift all tokens between them.
+    The temperature is applied first; 0 takes the most likely token. A token is then drawn from the
+    smallest set of most likely tokens whose probability reaches `top_p`. The distribution function
+    is ordered by token id, so that rounding cannot shift many tokens.
     """
     if sampling.temperature == 0:
         return logits.argmax(dim=1)

@@ -1,11 +1,9 @@
 """Continuous batching: one thread generates the texts of many callers.
 
-Before each token, waiting texts join the batch, in the order of their parties' turns. Finished
-texts leave it, and texts whose callers no longer wait are dropped. If a pass raises, its callers
-continue in separate batches, each from the tokens generated so far. Only a caller whose own pass
-raises gets the error. If the device has no memory for a pass, half of its texts return to the queue
-with their tokens, and batches become smaller. A caller whose single text does not fit gets the
-error. No party has more than `TOGETHER` texts in a batch.
+Before each token, waiting texts join the batch, and their parties take turns. Finished texts leave
+it, and texts whose callers no longer wait are dropped. If a pass raises, only a caller whose own
+pass raises gets the error. If the device has no memory for a pass, batches become smaller; a caller
+whose single text does not fit gets the error.
 """
 
 from __future__ import annotations
@@ -70,7 +68,7 @@ class GenerationQueue:
 
     def finish(self, texts: Sequence[GeneratedText], sampling: Sampling) -> None:
         """Generate these texts until they end. Raises Unavailable if the device has no memory for
-        them, and JobCancelled or DeadlineExceeded if the caller no longer waits."""
+        them, and JobCancelled or DeadlineExceeded."""
         if not texts:
             return
         call = PendingTexts(len(texts), party())
@@ -114,8 +112,7 @@ class GenerationQueue:
         return self._batches[-1]
 
     def _joining(self) -> list[TextDraft]:
-        """Return the drafts that start now, at most `TOGETHER` texts per party. If there is little
-        room and a party has more waiting texts, it waits for more room."""
+        """Return the drafts that start now, at most `TOGETHER` texts per party."""
         running = Counter(draft.owner.party for batch in self._batches for draft in batch.drafts)
         joining: list[TextDraft] = []
         with self._something:

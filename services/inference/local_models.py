@@ -17,7 +17,8 @@ from shared.models.ports import CatalogueModels, Classifier, LanguageModel, Simi
 
 
 class LocalModels(CatalogueModels):
-    """Implements the port `shared.models.ports.Models` over the catalogue. Thread-safe."""
+    """The models of the catalogue, in this process or behind a server. It has the interface
+    `shared.models.ports.Models`. Thread-safe."""
 
     def __init__(
         self,
@@ -27,13 +28,10 @@ class LocalModels(CatalogueModels):
         states: ModelStates | None = None,
         patience: float | None = None,
     ) -> None:
-        """Create the models.
-
-        `similarity` returns similarity models, which another service holds. `budget` is the number
-        of padded tokens in one forward pass; without it, it is measured from the free memory.
-        `states` receives the states of the models. `patience` is the number of seconds to wait for
-        another thread that loads a model; None is unlimited.
-        """
+        """Create the models. `similarity` returns similarity models, which another service holds.
+        `budget` is the number of tokens in one pass; by default it is measured. `states` receives
+        the states of the models. `patience` is the maximum number of seconds to wait for another
+        thread that loads a model."""
         super().__init__(catalogue, states)
         self._budget = budget
         self._similarity = similarity
@@ -41,8 +39,8 @@ class LocalModels(CatalogueModels):
         self._language_models: LoadedModels[LocalLanguageModel] = LoadedModels(states, patience)
 
     def classifier(self, name: str) -> Classifier:
-        """Return the classifier of this name. If it is behind a server, it rejects unsupported
-        operations."""
+        """Return the classifier of this name. A classifier behind a server rejects operations that
+        the server does not support."""
         entry = self._entry(name, "classifier")
         return get_classifier(entry) if entry.is_served else self.local_classifier(name)
 
@@ -57,8 +55,8 @@ class LocalModels(CatalogueModels):
         )
 
     def language_model(self, name: str) -> LanguageModel:
-        """Return the causal model of this name. If it is behind a server, it rejects unsupported
-        operations."""
+        """Return the causal model of this name. A model behind a server rejects operations that the
+        server does not support."""
         entry = self._entry(name, "causal")
         if entry.scheme == "openai":
             return get_remote_model(entry)

@@ -1,10 +1,9 @@
 """Health of model servers. Jobs for an unreachable server wait, without using up attempts.
 
 A worker polls each server of its catalogue, and any response counts. A server that does not respond
-is `away`. It is polled again after 10 s, then at growing intervals up to 5 min. A classification
-server with unreadable outputs is `failed`, with the error that its jobs would get. Abilities are
-requested separately, one server after the other, so that a slow server delays no poll. Source:
-specs "models" §2.4, §5.2.
+is `away` and polled again after 10 s, then at growing intervals up to 5 min. A classification
+server with unreadable outputs is `failed`, with the error that its jobs would get. Source: specs
+"models" §2.4, §5.2.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ class ServerWatch:
             threading.Thread(target=_repeat, args=(look,), name=name, daemon=True).start()
 
     def record(self) -> None:
-        """Request the abilities of reachable servers whose record has expired. All processes share
-        the record, so they all call a model in the same way."""
+        """Ask reachable servers for their abilities if the stored ones have expired. All processes
+        share these, so they all call a model in the same way."""
         for entry in self._catalogue.entries:
             state = self._states.get(entry.name) if entry.is_served else None
             is_due = monotonic() >= self._record_due.get(entry.name, 0.0)

@@ -13,7 +13,7 @@ class InferenceService(Service):
     contract = CONTRACT
 
     def score(self, request: InferenceRequest) -> InferenceResult:
-        """Return the model's answer, and the model's provenance."""
+        """Return the model's answer, with the name and version of the model."""
         description = describe(models(), request.model)
         return InferenceResult(
             operation=request.ask.operation,

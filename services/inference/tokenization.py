@@ -1,8 +1,6 @@
 """Tokens of an example: ids, the part that each belongs to, and its position in the text.
 
-`causal_prompt` uses them to build the input of causal models.
-
-A row of an example is its tokens after replacing some and deleting others. It is literal: a special
+A variation (row) of an example is its tokens after replacing some and deleting others. A special
 token or a template token stays only if its position is kept. The model numbers the remaining
 positions from 0. Source: shared.contracts.calls.Row.
 """
@@ -29,7 +27,7 @@ Ids = tuple[int, ...]
 
 
 def selected_positions(row: Row, length: int) -> Ids:
-    """Return the positions that are kept, in ascending order. Raises BadInput for invalid
+    """Return the positions that a variation keeps, in ascending order. Raises BadInput for invalid
     positions."""
     positions = tuple(range(length)) if row.kept is None else row.kept
     if any(a >= b for a, b in pairwise(positions)):
@@ -46,7 +44,8 @@ def selected_positions(row: Row, length: int) -> Ids:
 
 
 def replace_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
-    """Return the T tokens of the example after the row's replacements."""
+    """Return the token ids of an example, with the replacements of `row`. Raises BadInput for an
+    unknown position or token."""
     changed = list(ids)
     for position, token in row.replaced:
         if position >= len(changed):
@@ -65,14 +64,14 @@ def replace_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
 
 
 def perturb_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
-    """Return the tokens of one row after replacement and selection."""
+    """Return the token ids of one variation of an example, after replacing and deleting tokens."""
     changed = replace_ids(ids, row, vocabulary)
     return tuple(changed[position] for position in selected_positions(row, len(ids)))
 
 
 @dataclass(frozen=True)
 class EncoderRow:
-    """The T token ids of a row, and its T segments if they are not all 0."""
+    """The T token ids of an encoder's input, and its T segments if they are not all 0."""
 
     ids: Sequence[int]
     segments: Sequence[int] = ()
@@ -86,7 +85,8 @@ class EncoderReading:
     nothing: Ids = ()  # what stands for a row without tokens, where texts have no frame
 
     def row(self, row: Row) -> EncoderRow:
-        """Return one variation. Raises BadInput if it has no token or an invalid position."""
+        """Return the input for one variation. Raises BadInput if it has no token or an invalid
+        position."""
         ids = replace_ids(self.tokens.ids, row, self.vocabulary)
         positions = selected_positions(row, len(ids))
         if not positions:
@@ -224,9 +224,8 @@ def _empty_ids(tokenizer: Any) -> Ids:
 
 
 def mask_text(tokenizer: Any) -> str | None:
-    """Return the mask string as `get_baseline_input` of ice-faithfulness 1.0.1 (operators.py)
-    does.
-    """
+    """Return the string that stands for a masked word, as `get_baseline_input` of ice-faithfulness
+    1.0.1 (operators.py) does."""
     words = (
         tokenizer.mask_token, tokenizer.unk_token, tokenizer.pad_token, tokenizer.eos_token,
     )  # fmt: skip
@@ -319,11 +318,10 @@ class Encoder:
         prompt_tokens: list[EncodedToken] | None = None,
     ) -> list[EncodedToken]:
         """Return the tokens that `completion` adds after the context, with offsets into
-        `completion`.
+        `completion`. `prompt_tokens` has the context's tokens, if they are known.
 
-        `prompt_tokens` has the context's tokens, if they are known. If the completion's beginning
-        would merge with the end of the context, it is tokenized separately, since the model was
-        called with the context's tokens.
+        The completion is tokenized separately if its beginning would merge with the end of the
+        context. The model was called with the context's tokens.
         """
         before = self.tokens(context) if prompt_tokens is None else prompt_tokens
         whole = self.tokens(replace(context, text=context.text + completion))
@@ -368,8 +366,8 @@ class Encoder:
 
 
 def _user_spans(text: str, turns: Sequence[Turn]) -> Iterator[InputSpan]:
-    """Yield the positions of user turns in the rendered chat template. Special tokens there are
-    plain text. A template may trim turns; turns that it changes otherwise are not found."""
+    """Yield the positions of user turns in the rendered chat template. Turns that a template
+    changes, except by trimming, are not found."""
     begin = 0
     for turn in turns:
         content = turn.content.strip()

@@ -2,7 +2,7 @@
 
 The cache is limited in entries and bytes, and drops the least recently used entries. It stores only
 SHA-256 hashes of texts. Calls that wait for the device share its passes
-(`services.inference.weights.batcher`), and equal inputs among them are computed once.
+(`services.inference.weights.batcher`).
 """
 
 from __future__ import annotations
@@ -56,21 +56,22 @@ class InputEncoder(Protocol[Tokenized]):
 
     @property
     def use(self) -> ModelUse:
-        """The use of the model, which is part of the cache's keys."""
+        """The identity and settings of the model, which are part of the cache's keys."""
 
     @property
     def budget(self) -> int:
-        """The number of padded tokens in one pass."""
+        """The number of tokens in one pass, including padding."""
 
     def tokenize(self, inputs: Sequence[Input]) -> list[Tokenized]:
         """Tokenize each input. Thread-safe."""
 
     def width(self, row: Tokenized) -> int:
-        """Return the padded tokens of a row. Rows of equal width may share a pass."""
+        """Return the number of tokens of an input, including padding. Inputs of equal width may
+        share a pass."""
 
     def run(self, rows: list[Tokenized]) -> list[Vector]:
-        """Return a vector of D numbers for each row. All rows have the same width. Call this from
-        one thread only."""
+        """Return a vector of D numbers for each input. All inputs have the same width. Call this
+        from one thread only."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class CachedVectors(Generic[Tokenized]):
 
 
 def key_of(use: ModelUse, texts: Input) -> bytes:
-    """Return the SHA-256 of the model's use and the text or ordered pair."""
+    """Return the SHA-256 of the model's identity and settings with the text or ordered pair."""
     parts = (use.model_dump_json(), *((texts,) if isinstance(texts, str) else texts))
     digests = (hashlib.sha256(part.encode("utf-8")).digest() for part in parts)
     return hashlib.sha256(b"".join(digests)).digest()

@@ -1,4 +1,4 @@
-"""The contract of the similarity service. Imports only pydantic, since the gateway reads it."""
+"""Request and result types of similarity. Imports only pydantic, since the gateway reads it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _TOWN = {
 
 
 def cost(request: SimilarityRequest, reads: int) -> Sequence[Work]:
-    """Return the cost of the distinct texts for a bi-encoder. A cross-encoder reads more."""
+    """Estimate the cost of distinct texts for a bi-encoder. A cross-encoder reads more."""
     texts = {text for pair in request.pairs for text in (pair.a, pair.b)}
     tokens = sum(min(reads, words_of(text)) for text in texts)
     sizes = (

@@ -1,10 +1,9 @@
 """Similarity of two texts in [0, 1], by sentence-transformers models in this process.
 
-A bi-encoder computes g(a, b) = max(0, cos(e(a), e(b))), where e is the pooled embedding of one
-text. It is symmetric, and 1 for two equal texts. A cross-encoder computes g(a, b) = sigmoid(f(a,
-b)), where f is the logit of a model that reads both texts together. It is neither symmetric nor 1
-for equal texts. Source: Reimers & Gurevych, Sentence-BERT, arXiv:1908.10084; section 4 for
-cross-encoders.
+A bi-encoder computes max(0, cos(e(a), e(b))) for embeddings e. It is symmetric, and 1 for two equal
+texts. A cross-encoder computes sigmoid(f(a, b)) for the logit f of a model that reads both texts.
+It is neither symmetric nor 1 for equal texts. Source: Reimers & Gurevych, Sentence-BERT,
+arXiv:1908.10084; section 4 for cross-encoders.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class LocalSimilarityModels:
 
     def similarity(self, name: str) -> Similarity:
         """Return the bi-encoder or cross-encoder of this name. Raises BadInput for an unknown name
-        or another kind of model, and ModelNotReady if it is not loaded."""
+        or another kind of model, and ModelNotReady."""
         entry = self._catalogue.of_kind(name, *KINDS)
         return self._loaded.get(name, lambda: self._load(entry), entry.idle_seconds)
 
@@ -70,7 +69,8 @@ class LocalSimilarityModels:
 
 
 class BiEncoder:
-    """Implements the port `shared.models.ports.Similarity` with one embedding per distinct text."""
+    """Compares texts by one embedding per distinct text. It has the interface
+    `shared.models.ports.Similarity`."""
 
     def __init__(self, weights: LoadedEncoder, cache: Cache) -> None:
         self._weights = weights
@@ -100,8 +100,8 @@ class BiEncoder:
 
 
 class CrossEncoder:
-    """Implements the port `shared.models.ports.Similarity` with one forward pass per ordered
-    pair."""
+    """Compares texts by one forward pass per ordered pair. It has the interface
+    `shared.models.ports.Similarity`."""
 
     def __init__(self, weights: LoadedEncoder, cache: Cache) -> None:
         self._weights = weights
@@ -134,8 +134,8 @@ class EncoderInput:
 
 
 class SentenceEncoder:
-    """Encodes inputs with a sentence-transformers model. Each row gives the same result as it would
-    alone. The model's `preprocess` tokenizes, including its prompt, lower case and truncation."""
+    """Encodes inputs with a sentence-transformers model. Each input gives the same result as it
+    would alone."""
 
     def __init__(
         self, weights: LoadedEncoder, finish: Callable[[Vector], Vector] = lambda outputs: outputs
@@ -181,8 +181,8 @@ class SentenceEncoder:
 
     @torch.inference_mode()
     def run(self, rows: list[EncoderInput]) -> list[Vector]:
-        """Return for each row a vector of D numbers or, for a cross-encoder, one logit. All rows
-        have the same width. Raises ScoringError if the model returns NaN or infinity."""
+        """Return for each input a vector of D numbers or, for a cross-encoder, one logit. All
+        inputs have the same width. Raises ScoringError if the model returns NaN or infinity."""
         width = self.width(rows[0])
         features = {name: self._stack(name, rows, width) for name in rows[0].tokens}
         out = self._model(features | rows[0].shared)[self._weights.output]

@@ -1,11 +1,6 @@
-"""Two exact optimisations for cross-encoders of BERT and RoBERTa.
-
-The last layer is computed only for the one token that the head reads. The other tokens matter there
-only as keys and values, so 2 d² of 12 d² multiplications per token remain. The first layer's
-queries, keys and values are computed once per distinct token of a batch. Before that layer a token
-is determined by its word, position and segment, and a reason and its variants share nearly all of
-them.
-"""
+"""Two exact optimisations for cross-encoders of BERT and RoBERTa. The last layer is computed only
+for the one token that the head reads. The first layer's queries, keys and values are computed once
+per distinct token of a batch, since a text and its variants share nearly all tokens."""
 
 from __future__ import annotations
 
@@ -40,7 +35,7 @@ class FirstTokenLayer(nn.Module):
         self, hidden: torch.Tensor, mask: torch.Tensor | None = None, *_rest: Any, **_more: Any
     ) -> torch.Tensor:
         """Compute the layer's output for the first token. `hidden` has shape (N, T, d). `mask`, of
-        shape (N, 1, T, T), marks which tokens each token can attend to; None means all."""
+        shape (N, 1, T, T), marks the tokens to attend to; None means all."""
         inner = self.attention.self
         heads = (*hidden.shape[:1], -1, inner.num_attention_heads, inner.attention_head_size)
         first = hidden[:, :1]
@@ -109,8 +104,8 @@ class OncePerToken(nn.Module):
 
 
 def optimize_layers(network: Any) -> None:
-    """Apply both optimisations, for `load_encoder`. A network with a single layer only gets the
-    first one, since that layer is its last."""
+    """Apply both optimisations to a cross-encoder. A network with a single layer only gets the
+    first one."""
     read_first_token_only(network)
     if isinstance(network, READ_FIRST_TOKEN) and network.config.num_hidden_layers > 1:
         repeats = Repeats()

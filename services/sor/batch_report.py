@@ -1,4 +1,4 @@
-"""A report over many statements: their missing items, and near-copies among them. Pure
+"""Report on many statements of reasons: their missing items, and near-copies among them. Pure
 functions."""
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ LISTED = 50
 
 
 def batch_report(rows: Sequence[Row], over: Statistics) -> SorBatchReport:
-    """Return means with intervals, and similarities between all statements of the batch."""
+    """Summarise a batch of statements: means with confidence intervals, and similarities between
+    all statements."""
     parts = [row.report.components for row in rows]
     keys = over.keys()
     rates = [row.report.control.win_rate if row.report.control else None for row in rows]

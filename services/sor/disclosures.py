@@ -1,6 +1,6 @@
-"""The items that each sentence of a statement of reasons discloses, as classified by the trained
-reader. Source: Regulation (EU) 2022/2065, Article 17(3). One call reads the sentences of all texts.
-`training/reader/README.md` describes the training."""
+"""Finds the items that each sentence of a statement of reasons discloses, with the trained reader,
+a small text classifier. One call reads the sentences of all texts. `training/reader/README.md`
+describes the training. Source: Regulation (EU) 2022/2065, Article 17(3)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ItemMatch:
 
 @dataclass(frozen=True, slots=True)
 class ReadSentence:
-    """A sentence of a normalised text, with the reader's labels."""
+    """A sentence of a normalised text, with the labels from the text classifier."""
 
     span: Span
     labels: frozenset[str]
@@ -37,8 +37,8 @@ class ReadSentence:
 
 
 def read_sentences(texts: Sequence[str]) -> list[list[ReadSentence]]:
-    """Classify the sentences of normalised texts in one call. Raises Unavailable if the reader is
-    not available."""
+    """Classify the sentences of normalised texts in one call. Raises Unavailable if the trained
+    text classifier is not available."""
     spans = [sentences(text) for text in texts]
     inputs = [
         f"reasons: {text[start : min(end, start + LONGEST)]}"
@@ -57,7 +57,7 @@ def read_sentences(texts: Sequence[str]) -> list[list[ReadSentence]]:
 
 
 def matches(name: str, span: Span) -> Iterable[ItemMatch]:
-    """Yield the item that belongs to a label of the reader. The labels `none` and `facts` have no
-    item."""
+    """Yield the item that belongs to a label of the text classifier. The labels `none` and `facts`
+    have no item."""
     yield from (ItemMatch("redress", span, route) for route in ROUTES if route == name)
     yield from (ItemMatch(item, span) for item in ITEMS if item == name != "facts")

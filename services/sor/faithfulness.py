@@ -1,10 +1,9 @@
-"""Tests if the model's decision rests on the facts that a statement names, against a matched null
-distribution.
+"""Tests if the model's decision rests on the facts that a statement names.
 
 The words of the post that the statement quotes or uses are deleted, and the drop in the label's
-probability is measured. Random words of the post, in runs of the same lengths, are deleted, too.
-Facts on which the decision rests cause a larger drop. Deletion as in DeYoung et al. (2020), ERASER,
-ACL, section 4.2 (comprehensiveness). All requests to one model share its call.
+probability is measured. It is compared with the drops for random words of the post, in runs of the
+same lengths. All requests to one model share its call. Deletion as in DeYoung et al. (2020),
+ERASER, ACL, section 4.2 (comprehensiveness).
 """
 
 from __future__ import annotations

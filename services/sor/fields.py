@@ -1,9 +1,9 @@
 """The fields of a statement of reasons in the DSA Transparency Database.
 
+Any code is accepted, since only its presence counts. Maximum lengths are those of the schema.
 Source: documentation of the database's submission API, version 2, in force since 1 July 2025
 (transparency.dsa.ec.europa.eu, "API documentation", "Additional explanation for statement
-attributes"; github.com/digital-services-act/transparency-database). Any code is accepted, since the
-schema adds new values and only their presence counts. Maximum lengths are those of the schema.
+attributes"; github.com/digital-services-act/transparency-database).
 """
 
 from __future__ import annotations

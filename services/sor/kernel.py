@@ -1,8 +1,8 @@
 """The formulas of `sor`, as pure functions of numbers.
 
-Completeness is the plain mean over the items of Article 17(3) DSA except the facts, since the
-article gives no weights. The score is the harmonic mean of completeness and specificity. A
-statement scores 0 if it has no facts of the post, and also if it only quotes the post.
+Completeness is the plain mean over the items of Article 17(3) DSA except the facts. The score is
+the harmonic mean of completeness and specificity. A statement scores 0 if it has no facts of the
+post, and also if it only quotes the post.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def points(items: Mapping[SorItemName, float | None]) -> dict[SorPoint, float | 
 
 
 def harmonic(completeness: float | None, specificity: float | None) -> float | None:
-    """Return the harmonic mean, in [0, 1]. It is 0 if either value is 0, and None if either is
-    unknown."""
+    """Return the harmonic mean of completeness and specificity, in [0, 1]. It is 0 if either is 0,
+    and None if either is unknown."""
     if completeness is None or specificity is None:
         return None
     total = completeness + specificity
@@ -36,9 +36,9 @@ def harmonic(completeness: float | None, specificity: float | None) -> float | N
 
 
 def specificity(quotes: int, shared: int, enough: int, chance: float) -> float:
-    """Return 1 if the statement quotes the post, else 0.95 times the share of `enough` content
-    words that it has. `chance`, the mean number of content words for other posts, is subtracted
-    from `shared`."""
+    """Return how specific a statement is to its post, in [0, 1]. It is 1 if the statement quotes
+    the post. Otherwise it is 0.95 times the share of `enough` content words that it has. `chance`,
+    the mean number of content words for other posts, is subtracted from `shared`."""
     if quotes:
         return 1.0
     return MOST_BY_WORDS * min(1.0, max(0.0, (shared - chance) / enough))

@@ -1,11 +1,9 @@
 """Similarity between the statements of a batch.
 
 Quotations and words of a statement's own post are removed, which leaves the template. The rest is
-compared by runs of three words (w-shingles, Broder 1997). Shared runs are counted over all
-statements. The nearest other statement is searched among those that agree in a band of a min-wise
-sketch (64 hashes in 32 bands). Two statements with Jaccard similarity 0.5 are compared with
-probability 0.9999, with 0.3 in 0.95 of cases. A band compares at most eight neighbours, so time is
-linear in the batch.
+compared by runs of three words (w-shingles, Broder 1997). The nearest other statement is found by a
+min-wise sketch (64 hashes in 32 bands), in time linear in the batch. Two statements with Jaccard
+similarity 0.5 are compared with probability 0.9999, with 0.3 in 0.95 of cases.
 """
 
 from __future__ import annotations
@@ -59,7 +57,8 @@ def compute_similarity(statements: Sequence[tuple[str, str]]) -> list[BatchSimil
 
 
 def shingles(statement: str, post: str) -> Shingles:
-    """Return hashes of all runs of three words. They are the same on every machine."""
+    """Return hashes of all runs of three words, without the post's own words. They are the same on
+    every machine."""
     post_words = PostWords.of(post)
     statement = normalize(statement).text
     located, _ = match_quotes(StatementWords.of(statement), post_words)

@@ -1,5 +1,5 @@
-"""`sor` finds the items that a statement of reasons discloses, and tests if it is about this post.
-Source: Regulation (EU) 2022/2065, Article 17."""
+"""The metric `sor`: finds the items that a statement of reasons discloses, and tests if it is about
+this post. Source: Regulation (EU) 2022/2065, Article 17."""
 
 from __future__ import annotations
 
@@ -94,9 +94,9 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
         return [_collect(*row) for row in check_each(rows)]
 
     def coverage(self, request: SorRequest) -> LanguageCoverage:
-        """Check only the statement's language, since the post may be in any language. The trained
-        reader supports English and German, a `reader_model` other languages. A statement in an
-        undetected language is read as English."""
+        """Check if the statement's language is supported. The post may be in any language. The
+        trained text classifier supports English and German, a `reader_model` other languages. A
+        statement in an undetected language is read as English."""
         requested = requested_language(request)
         statement = "\n".join(request.documents().values())
         language = find_language(statement, requested)

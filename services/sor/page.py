@@ -66,7 +66,7 @@ class SorView:
 
 
 def view(request: SorRequest | None, report: SorResult) -> SorView:
-    """Return the view of this report. It has no texts if the request was erased."""
+    """Return the data of the page. It has no texts if the request was erased."""
     marks = [
         Mark(row.post_start, row.post_end, row.kind, "named in the statement")
         for row in report.evidence

@@ -1,6 +1,6 @@
 """Reads a statement of reasons: its items, the facts of its post, and the means of redress. The
-trained reader classifies sentences of the normalised text. In the database's fields, a code or a
-date discloses its item."""
+trained reader, a text classifier, classifies sentences of the normalised text. In the database's
+fields, a code or a date discloses its item."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OF_FACTS = ("statement", "decision_facts", *EXPLANATIONS)  # texts about the pos
 
 @dataclass(frozen=True)
 class ReadText:
-    """The statement or one of its fields, with what was read in its normalised text."""
+    """The statement or one of its fields, with the items found in its normalised text."""
 
     field: str
     text: str
@@ -51,7 +51,8 @@ class ReadStatement:
         return self._restrict(merge_facts([text.facts for text in self.texts]))
 
     def match_post(self, post: PostWords) -> PostFacts:
-        """Return the facts that the statement would share with another post."""
+        """Return the facts that the statement would share with another post, as a measure of
+        chance."""
         facts = [facts_of(text.words, post) for text in self.texts if text.words]
         return self._restrict(merge_facts(facts))
 
@@ -73,7 +74,7 @@ def merge_facts(facts: Sequence[PostFacts]) -> PostFacts:
 def parse_statements(
     requests: Sequence[SorRequest], posts: Sequence[PostWords]
 ) -> list[ReadStatement]:
-    """Read statements with their posts, in one call of the trained reader. The reader supports
+    """Read statements with their posts, in one call of the trained text classifier. It supports
     English and German. Raises Unavailable if it is not available."""
     documents = [
         [(field, text, normalize(text)) for field, text in request.documents().items()]
@@ -89,7 +90,7 @@ def parse_statements(
 
 
 def language_obstacle(request: SorRequest) -> Obstacle | None:
-    """Return the reason why the trained reader cannot read the statement, or None."""
+    """Return the reason why the trained text classifier cannot read the statement, or None."""
     statement = "\n".join(request.documents().values())
     language = find_language(statement, requested_language(request))
     return rules_obstacle(statement, language, READ, "the statement", "the trained reader learned")
@@ -100,8 +101,8 @@ def is_read(request: SorRequest) -> bool:
 
 
 def stems_of(request: SorRequest) -> StemOf:
-    """Return a stemmer for the statement's language. A post in another language can only be
-    quoted."""
+    """Return a function that finds the stem of a word in the statement's language. A post in
+    another language can only be quoted."""
     statement = "\n".join(request.documents().values())
     code = find_language(statement, requested_language(request)).code
     return german_stem if code.partition("-")[0] == "de" else english_stem
@@ -211,8 +212,8 @@ def _any_of(fields: SorFields, names: Sequence[str]) -> float:
 def _ground_in_policy(
     policy: str | None, texts: Sequence[ReadText], stem_of: StemOf
 ) -> bool | None:
-    """Return True if the policy has a number of the cited ground. Without numbers, half of the
-    ground's words must be in it. Return None without a policy or a ground."""
+    """Return True if the policy contains the cited ground: one of its numbers or, without numbers,
+    half of its words. Return None without a policy or a ground."""
     if not policy:
         return None
     grounds = [

@@ -2,9 +2,8 @@
 
 A quotation is text in quotation marks, or four consecutive words that both texts share, including
 two content words. The weaker form is a content word of the post that the statement uses. Words of a
-rule do not count. An ellipsis divides a quotation. Its parts must occur in the post in the same
-order, without an omitted negation between them. Both texts are normalised. Every search takes
-linear time.
+rule do not count. An ellipsis divides a quotation into parts, which must occur in the post in
+order, without an omitted negation between them.
 """
 
 from __future__ import annotations
@@ -130,8 +129,8 @@ class StatementWords:
         return cls(words(text), quoted)
 
     def with_content(self, text: str, stem_of: StemOf) -> StatementWords:
-        """Add the content words from `text`, in which quotations of the post and rules are
-        blanked."""
+        """Add the content words of `text`, in which rules and quotations of the post must be
+        blank."""
         content: dict[str, StatementWord] = {}
         for word in words(text):
             if (stem := stem_of(word)) is not None:

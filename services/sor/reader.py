@@ -1,8 +1,8 @@
 """Reads a statement with a language model, for other languages or on request.
 
 A model may invent, so its quotes must occur in the statement word for word; otherwise the item
-counts as missing. The model's answer replaces the trained reader's and is never merged with it.
-Facts of the post are found without the model. The prompt is `readers/items.v1.toml`.
+counts as missing. Its answer replaces that of the trained reader (a text classifier). The prompt is
+`readers/items.v1.toml`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class StatementReading:
 
 
 def is_read_by_model(request: SorRequest) -> bool:
-    """True for `llm`, and for `auto` if the trained reader does not support the language."""
+    """True if the request asks for a language model, or the trained text classifier does not
+    support the language."""
     if request.reader_model is None or request.statement is None or request.reader == "rules":
         return False
     return request.reader == "llm" or language_obstacle(request) is not None

@@ -1,4 +1,4 @@
-"""The report of `sor`. Part of the contract: imports only pydantic."""
+"""The result types of `sor`. Imports only pydantic."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class SorItem(Message):
 
 
 class SorNull(Null):
-    """Scores of the statement for other posts, by `facts`."""
+    """Scores of the same statement for other posts."""
 
     kind: Literal["other posts"] = "other posts"
     win_rate: float | None = Field(
@@ -118,7 +118,7 @@ class SorNull(Null):
 
 
 class SorReaderUse(Message):
-    """The language model that read the statement instead of the trained reader."""
+    """The language model that read the statement."""
 
     model: Annotated[str, Word]
     prompt: Annotated[str, Word] = Field(description="name and version")
@@ -149,7 +149,7 @@ class SorFaithfulness(Message):
 
 
 class SorResult(ExplainableReport):
-    """The result. Higher is better. It is no statement on legality."""
+    """The result. Higher is better. It does not judge legality."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: SorComponents

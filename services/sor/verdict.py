@@ -43,7 +43,7 @@ FACTS, THIS_POST = "states-facts", "about-this-post"
 
 
 def finding(report: SorResult) -> Finding:
-    """Return the verdict on the statement. It makes no claim about legality."""
+    """Return the verdict on the statement, which does not judge legality."""
     if report.score is None:
         unknown = undefined(FACTS, report, "score")
         check = unknown or not_tested(

@@ -1,7 +1,5 @@
-"""An adapter: low-rank changes to the base's matrices, and a head.
-
-Source: Hu et al., LoRA, arXiv:2106.09685. Adapters are trained in float32, stored in bfloat16
-(safetensors), and merged into the base when loaded.
+"""An adapter: low-rank changes to the base's matrices, and a head. Adapters are trained in float32,
+stored in bfloat16, and merged into the base when loaded. Source: Hu et al., LoRA, arXiv:2106.09685.
 """
 
 from __future__ import annotations

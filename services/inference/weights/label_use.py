@@ -1,5 +1,4 @@
-"""Warnings about a classifier's labels: names without meaning, and labels that no metric uses. They
-are reported when the model is added and when it is checked."""
+"""Warnings about a classifier's labels: names without meaning, and labels that no metric uses."""
 
 from __future__ import annotations
 

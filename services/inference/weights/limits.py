@@ -21,7 +21,8 @@ NO_TOKEN = -1  # an id that no token has
 
 
 def find_max_length(entry: ModelEntry, model: Any, tokenizer: Any) -> int:
-    """Return the maximum length in tokens. Raises ValueError if nothing states it."""
+    """Return the maximum length of a text in tokens. Raises ValueError if neither the catalogue nor
+    the model states it."""
     limits = [tokenizer.model_max_length, max_positions(model), entry.max_length]
     longest = min(limit for limit in limits if limit is not None)
     if longest >= NO_LIMIT:
@@ -36,9 +37,8 @@ def max_positions(network: Any) -> int | None:
     """Return the maximum number of positions in tokens, or None if there is no limit.
 
     It is the smallest of `max_position_embeddings` and the usable rows of each table of positions.
-    Rows up to the padding row are not usable. Relative and rotary positions have no table. Source:
     RoBERTa, XLM-R, CamemBERT, MPNet and Longformer count positions from `padding_idx + 1`, so 514
-    rows read 512 tokens (huggingface/transformers issues 1726, 14243).
+    rows read 512 tokens. Source: huggingface/transformers issues 1726, 14243.
     """
     stated = getattr(network.config, "max_position_embeddings", None)
     limits = [int(stated)] if stated is not None and stated > 0 else []
@@ -58,8 +58,8 @@ def counts_positions(model: Any) -> bool:
 
 
 def demand_same_tokens(model: Any, tokenizer: Any) -> None:
-    """Raise ValueError if the tokenizer has words without a row in the weights. A text with such a
-    word would fail, and on a GPU would crash the process."""
+    """Raise ValueError if the tokenizer has words without a row in the weights. Such a word could
+    crash the process."""
     try:
         words = model.get_input_embeddings()
     except NotImplementedError:  # CANINE hashes characters
@@ -105,8 +105,8 @@ def max_length_ids(tokenizer: Any, longest: int) -> list[int]:
 
 @torch.inference_mode()
 def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) -> None:
-    """Run a text of maximum length. Raises ValueError if the model reads less than it states, if
-    its head has another number of outputs, or if it returns NaN."""
+    """Run a text of maximum length. Raises ValueError if the model reads less than it states, has
+    another number of outputs, or returns NaN."""
     try:
         output = model(input_ids=torch.tensor([ids], device=model.device))
     except torch.OutOfMemoryError:
@@ -131,12 +131,8 @@ def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) ->
 
 @torch.inference_mode()
 def is_padding_invariant(model: Any, tokenizer: Any, longest: int) -> bool:
-    """Return True if padding does not change a text's logits, as an attention mask should ensure.
-
-    Padding changes them if the network has no mask (FNet) or always reads its last token (XLNet).
-    Heads that read the last token before padding get the id of the padding token, or one that does
-    not occur.
-    """
+    """Return True if padding does not change a text's logits. Networks without an attention mask
+    (FNet) depend on padding, and so do those that always read their last token (XLNet)."""
     padding = tokenizer.pad_token_id
     if model.config.pad_token_id is None:
         model.config.pad_token_id = NO_TOKEN if padding is None else padding

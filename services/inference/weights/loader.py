@@ -1,5 +1,5 @@
-"""Loads the weights of a catalogue entry: locate, verify, read, place. Only safetensors are loaded,
-a model's own code never runs, and weights are hashed before loading. Changes to the network (an
+"""Loads, verifies and places the weights of a catalogue entry. Only safetensors are loaded, a
+model's own code never runs, and weights are hashed before loading. Changes to the network (an
 adapter, shortened layers) are passed as a function."""
 
 from __future__ import annotations
@@ -115,12 +115,9 @@ class LoadedEncoder:
 
 
 def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> LoadedModel:
-    """Load a sequence classifier. For an embedded model, `adapt` changes the base.
-
+    """Load a sequence classifier. `adapt` changes the base of a model that ships with Touchstone.
     All loaders raise LoadingError if files are missing or the device is full. They raise
-    ScoringError if files were changed, are damaged, or belong to another kind of model.
-    `LoadedModels` handles other exceptions of libraries, so that only one model fails.
-    """
+    ScoringError if files were changed, are damaged, or belong to another kind of model."""
     with _explained(entry), _unchanged(catalogue, entry):
         folder, use = _verify(catalogue, entry)
         note = catalogue.training_metadata(entry)
@@ -316,8 +313,8 @@ _library = RLock()
 
 @contextmanager
 def without_progress() -> Iterator[None]:
-    """Suppress transformers' load report and progress bars, since we check the weights. Only one
-    load runs at a time, because the library uses process-wide settings (dtype, initialisers)."""
+    """Suppress transformers' load report and progress bars. Only one load runs at a time, because
+    the library uses process-wide settings (dtype, initialisers)."""
     with _library:
         verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
         logging.set_verbosity_error()
@@ -413,8 +410,7 @@ def _to_device(model: Any, entry: ModelEntry, use: ModelUse) -> Any:
 @contextmanager
 def _own_memory(model: Any, entry: ModelEntry) -> Iterator[None]:
     """Copy tensors that are still mapped from a file after the model was moved. Overwriting the
-    file would change the answers under the old hash, or end the process (SIGBUS). Embedded models
-    share the memory of one file that is never replaced."""
+    file would change the answers, or end the process (SIGBUS)."""
     is_ours = entry.scheme == "embedded"
     mapped = set() if is_ours else {tensor.data_ptr() for tensor in _numbers(model)}
     yield

@@ -1,9 +1,8 @@
 """Runs an encoder with OpenVINO instead of torch: faster on processors, without gradients.
 
 The network is traced once and compiled for this processor. Its outputs are compared with torch on
-texts of other lengths, since a trace fixes every decision that depends on its first input.
-Conversion calls the frontend directly, since `convert_model` reports each use to its authors.
-Source: OpenVINO 2026, PyTorch frontend; `python -m bench.encoder_runtimes`.
+texts of other lengths, since a trace fixes every decision that depends on its first input. Source:
+OpenVINO 2026, PyTorch frontend; `python -m bench.encoder_runtimes`.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ class Unsupported(ValueError):
 
 
 class OpenVinoNetwork(nn.Module):
-    """The network as a function of ids, mask and segments. It has no parameters and is not
-    thread-safe. The result has the network's output type with one float32 tensor `output`. Its
-    shape is (N, K) for a head or (N, T, d) for an encoder."""
+    """The network as a function of ids, mask and segments, without parameters. It is not
+    thread-safe. The result has the network's output type with one float32 tensor `output`, of shape
+    (N, K) for a head or (N, T, d) for an encoder."""
 
     def __init__(self, network: nn.Module, output: str, dtype: str) -> None:
         """Convert the network. Raises Unsupported if this fails or OpenVINO is not installed."""
@@ -95,8 +94,7 @@ def converted(
     network: nn.Module, tokenizer: Any, longest: int, *, output: str, dtype: str
 ) -> OpenVinoNetwork:
     """Return the network in OpenVINO. `tokenizer` and `longest` are used to compare it with torch.
-    Raises Unsupported if OpenVINO is not installed, cannot convert the network, or gives different
-    outputs."""
+    Raises Unsupported if conversion fails or outputs differ."""
     with _conversion:
         compiled = OpenVinoNetwork(network, output, dtype)
     for rows, width in COMPARED:

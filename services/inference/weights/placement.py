@@ -40,11 +40,9 @@ def device_of(entry: ModelEntry) -> torch.device:
 
 def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
     """Return the configured dtype. `auto` is bfloat16 if the hardware supports it and rounding is
-    acceptable. `fast` is as in `fast_arithmetic`, on a GPU as `auto`.
-
-    Under `auto`, encoders on a processor stay in float32, so that rows give the same bits in any
-    batch. Raises ValueError for int8 without hardware support.
-    """
+    acceptable. Under `auto`, encoders on a processor stay in float32, so that texts give the same
+    bits in any batch. `fast` is as in `fast_arithmetic`, on a GPU as `auto`. Raises ValueError for
+    int8 without hardware support."""
     if entry.dtype == "int8" and (device.type != "cpu" or not computes_int8()):
         raise ValueError(
             'dtype int8 needs a processor with VNNI or AMX; use "fast" or "auto" instead'
@@ -136,7 +134,7 @@ def check_memory(name: str, needed: int, device: str) -> None:
 
 
 def loaded(name: str) -> None:
-    """Release the reservation once the model is loaded or loading has failed."""
+    """Release the reserved memory once the model is loaded or loading has failed."""
     with _lock:
         for key in [key for key in _loading if key[0] == name]:
             del _loading[key]

@@ -2,9 +2,8 @@
 
 A layer computes y = (q(x) @ q(W)^T) * s_x * s_W + b. Here q(v) = round(v / s) with s = max |v| /
 127, for a row of W or a token's x. Sums of integers are exact, so a token has the same result in
-any batch. `torch.ao.quantization.quantize_dynamic` and ONNX Runtime use one scale for a whole
-batch. A score would then depend on the batch, by up to 0.26 (`python -m bench.fast_dtype`). Source:
-Dettmers et al., LLM.int8(), arXiv:2208.07339, section 2.1 (vector-wise quantization).
+any batch. Common libraries use one scale for a whole batch instead. Source: Dettmers et al.,
+LLM.int8(), arXiv:2208.07339, section 2.1 (vector-wise quantization).
 """
 
 from __future__ import annotations
