@@ -632,7 +632,7 @@ class EndpointWebhook(Message):
     timestamp: str
     data: Annotated[
         EndpointNotice,
-        Field(description='The endpoint of a test event.', title='EndpointNotice'),
+        Field(description='The tested endpoint.', title='EndpointNotice'),
     ]
 
 
@@ -1059,7 +1059,7 @@ class HafWeights(Message):
     answers: Annotated[
         HafAnswerWeights | None,
         Field(
-            description='The weights of the answers, w_S and w_N of Eqs. 9 and 11 (section 4.3).',
+            description='The weights of the answers (w_S and w_N of the HAF paper, section 4.3).',
             title='HafAnswerWeights',
         ),
     ] = None
@@ -2796,9 +2796,6 @@ class MetricResult(Result):
         Field(description='reasons why checks have no answer, with advice for each'),
     ]
     direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
-    warnings: Annotated[
-        list[str], Field(description='reasons why a value is null or doubtful')
-    ] = []
     languages: Annotated[
         Languages | None,
         Field(
@@ -3315,6 +3312,9 @@ class Cot2elResult(MetricResult):
         list[Cot2elRefinedPair], Field(description="EL filtered, in the parse's order")
     ]
     control: Cot2elShuffledWords | None
+    warnings: Annotated[
+        list[str], Field(description='reasons why a value is null or doubtful')
+    ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
@@ -4288,6 +4288,9 @@ class HlvResult(MetricResult):
     components: HlvComponents
     evidence: Annotated[list[Evidence], Field(validate_default=True)] = []
     control: HlvBaselines
+    warnings: Annotated[
+        list[str], Field(description='reasons why a value is null or doubtful')
+    ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
@@ -5380,6 +5383,9 @@ class FtcResult(MetricResult):
     components: FtcComponents
     evidence: list[FtcSpanEvidence]
     control: FtcBaselines | None
+    warnings: Annotated[
+        list[str], Field(description='reasons why a value is null or doubtful')
+    ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
@@ -5501,6 +5507,7 @@ class HafResult(MetricResult):
     components: HafComponents
     evidence: list[HafReasonEvidence]
     control: HafControls | None
+    warnings: list[str] = []
     reasons: Annotated[
         list[NullReason],
         Field(
@@ -5529,6 +5536,9 @@ class HatexscoreResult(MetricResult):
         HatexscoreRandomSpans | None,
         Field(description='null if undefined; see `warnings`'),
     ] = None
+    warnings: Annotated[
+        list[str], Field(description='reasons why a value is null or doubtful')
+    ] = []
     reasons: Annotated[
         list[HatexscoreReason],
         Field(
@@ -5572,6 +5582,9 @@ class IceResult(MetricResult):
     control: Annotated[
         IceChance | None, Field(description='null if undefined; see `warnings`')
     ]
+    warnings: Annotated[
+        list[str], Field(description='reasons why a value is null or doubtful')
+    ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
@@ -5620,6 +5633,9 @@ class SorResult(MetricResult):
     control: Annotated[
         SorNull | None, Field(description='the same statement for other posts')
     ]
+    warnings: Annotated[
+        list[str], Field(description='reasons why a value is null or doubtful')
+    ] = []
     reasons: Annotated[
         list[NullReason],
         Field(
@@ -5754,6 +5770,9 @@ class ConsistencyResult(MetricResult):
     components: ConsistencyComponents
     evidence: list[ConsistencyEvidence]
     control: ConsistencyControl | None
+    warnings: Annotated[
+        list[str], Field(description='reasons why a value is null or doubtful')
+    ] = []
     reasons: Annotated[
         list[NullReason],
         Field(

@@ -1,4 +1,4 @@
-"""Guesses the field of each column of a table, for the browser and the client. Pure."""
+"""Guesses which request field each column of a table belongs to."""
 
 # Made by sdk/generate.py from shared/contracts/column_names.py; do not edit.
 
@@ -31,14 +31,14 @@ def plain_name(column: str) -> str:
 
 
 def is_gold(column: str) -> bool:
-    """Return True for columns of gold labels, marked passages and ratings."""
+    """Return True if the column holds human labels, passages or ratings."""
     return column in GOLD or (column.startswith(RATING_OF) and column != RATING_OF)
 
 
 def guess_columns(fields: Collection[str], names: Sequence[str]) -> dict[str, str]:
-    """Map each field of the request to one of the columns `names`. Case is ignored. A synonym is
-    used if only one column has it. For the decision, the first synonym wins. A column `id` or
-    `custom_id` is the custom id."""
+    """Guess the column for each field of a request. Case is ignored. A synonym is used only if a
+    single column has it. For the decision, the first synonym wins. A column `id` or `custom_id` is
+    the custom id."""
     field_names = {*fields, *(part for part in PARTS if part.partition(".")[0] in fields)} - {
         METADATA
     }
