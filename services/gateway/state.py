@@ -161,7 +161,9 @@ class State:
         known = {*served, "inference", "similarity"}  # models' workers are chosen separately
         if "metrics" not in served and contract.name.removesuffix("-report") not in known:
             offered = ", ".join(served)
-            raise Unavailable(f"{contract.name} is not served here; choose one of: {offered}")
+            raise Unavailable(
+                f"this service does not run {contract.name}; choose one of: {offered}"
+            )
 
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction, in a worker thread. Raises Unavailable."""

@@ -282,8 +282,8 @@ def from_response(response: HafResponse, pointer: str) -> ResponseTokens:
     spans = _token_spans(response.text, pieces)
     if spans is None:
         raise BadInput(
-            "joined, the tokens do not spell the text; where several tokens share a "
-            "character, send `bytes`",
+            "the joined tokens do not match the text; if several tokens share a character, send "
+            "`bytes`",
             pointer=f"{pointer}/logprobs",
         )
     named = zip(spans, logprobs, strict=True)

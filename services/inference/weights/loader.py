@@ -487,7 +487,7 @@ def _cross_encoder(folder: Path, use: ModelUse) -> Any:
             stored |= set(weights.keys())
     if not any(name.split(".")[0] in ("classifier", "score") for name in stored):
         raise ValueError(
-            "the model's files hold no classification head; fine-tune the model first"
+            "the model's files contain no classification head; fine-tune the model first"
         )  # it would be random
     return model
 

@@ -66,7 +66,11 @@ def test_max_length_only_lowers(models: Models) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("classifier.out_proj.bias", "inf", "the model's answer is NaN in float32"),
+        (
+            "classifier.out_proj.bias",
+            "inf",
+            "the model's output contains NaN or infinity in float32",
+        ),
         ("roberta.embeddings.word_embeddings.weight", "nan", "NaN in roberta.embeddings"),
     ],
 )
