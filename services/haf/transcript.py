@@ -301,8 +301,8 @@ def _check_coverage(response: ResponseTokens, pointer: str) -> ResponseTokens:
     for end, start in zip(ends, starts, strict=True):
         if response.text[end:start].strip():
             raise BadInput(
-                f"the characters {end} to {start} of the text belong to no token; send "
-                "their tokens with log-probabilities",
+                f"no token covers characters {end} to {start} of the text; send the missing tokens "
+                "with log-probabilities",
                 pointer=f"{pointer}/tokens",
             )
     return response

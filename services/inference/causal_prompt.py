@@ -355,8 +355,8 @@ def _check_no_prefix(labels: Mapping[Ids, str]) -> None:
         for longer, other in labels.items():
             if label != other and len(longer) > len(ids) and longer[: len(ids)] == ids:
                 raise BadInput(
-                    f"label-tokens-clash: the verbalizer of {label!r} is the beginning "
-                    f"of that of {other!r}; change one of them",
+                    f"label-tokens-clash: the verbalizer of {other!r} starts with the verbalizer "
+                    f"of {label!r}; change one of them",
                     pointer="/template/verbalizers",
                 )
 
