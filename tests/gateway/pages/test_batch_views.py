@@ -60,7 +60,7 @@ def test_a_split_shows_counts_at_once_and_intervals_when_their_job_ends(
     client: httpx.Client, engine: Engine
 ) -> None:
     first = client.get(f"{PATH}/statistics?split=metadata.team").text
-    assert "The intervals are being made" in first
+    assert "The intervals are being computed" in first
     for place in range(4):
         link = urlencode({"meta": f"team=t{place}"})
         assert f"{PATH}?{link}#items" in first
