@@ -133,7 +133,7 @@ class NoTorch(MetaPathFinder):
     def find_spec(self, name: str, *_: object) -> None:
         if name.partition(".")[0] == "torch":
             raise ModuleNotFoundError(
-                "this worker holds no models, so torch is not available", name=name
+                "this worker loads no models, so torch is not available", name=name
             )
 
 

@@ -44,7 +44,7 @@ def test_a_worker_without_models_computes_without_torch() -> None:
         timeout=SECONDS * busy(),
         check=True,
     )
-    assert ran.stdout == "this worker holds no models, so torch is not available False\n"
+    assert ran.stdout == "this worker loads no models, so torch is not available False\n"
 
 
 def test_what_stays_is_never_searched_for_garbage() -> None:

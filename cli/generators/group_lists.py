@@ -47,7 +47,8 @@ def build_printed(source: Path, target: Path) -> list[Path]:
             placed = placement[f"{policy}.{language}"]
             if unknown := set(placed) - set(printed):
                 raise ValueError(
-                    f"our names are placed in categories that the policy does not print: {unknown}"
+                    "group names are assigned to categories that the policy does not list: "
+                    f"{unknown}"
                 )
             content = {
                 "policy": policy,

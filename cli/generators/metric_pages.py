@@ -43,7 +43,7 @@ def page(name: str) -> str:
     )
     if count != len(parts):
         raise ValueError(
-            f"{file} must have one block each for {' and '.join(parts)}, but has {count} blocks"
+            f"{file} must have one block for each of {' and '.join(parts)}, but has {count} blocks"
         )
     return text
 

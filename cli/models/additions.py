@@ -54,7 +54,7 @@ MOST_BYTES = 100_000  # of a tokenizer.json that may hold so few
 TOKENIZERS = ("tokenizer*", "vocab*", "*.model", "*.codes")  # one of them is of a tokenizer
 SERVE_GGUF = (
     ", and weights in this format are not supported here; serve the model (llama.cpp, "
-    "Ollama), and name it as openai:http://host:8080/v1"
+    "Ollama), and add it as openai:http://host:8080/v1"
 )
 
 
@@ -220,7 +220,7 @@ def _folder(text: str, beside: Path) -> Found:
     """Return the facts about a folder. A relative path is relative to models.toml, or else to the
     working directory."""
     if not text.strip():
-        raise CommandError("path: names no folder; write path:/models/mine")
+        raise CommandError("path: has no folder; write a folder, as in path:/models/mine")
     path = Path(text).expanduser()
     starts = [path] if path.is_absolute() else [beside.resolve() / path, Path.cwd() / path]
     folder = next((folder for folder in starts if folder.is_dir()), None)
@@ -266,7 +266,7 @@ def _weights_notes(folder: Path) -> tuple[str, ...]:
     except ValueError as error:
         raise CommandError(str(error)) from None
     if any(folder.glob("*.gguf")):
-        raise CommandError(f"{folder} holds a GGUF file{SERVE_GGUF}")
+        raise CommandError(f"{folder} contains a GGUF file{SERVE_GGUF}")
     if not is_pickled:
         raise CommandError(
             f"{folder} has no safetensors, the only supported format of weights; convert "
@@ -323,12 +323,12 @@ def _validate_model(folder: Path, name: str) -> Checkpoint:
             }
         )
         raise CommandError(
-            f"{name} needs its own code ({', '.join(files)}), which is never run here; "
-            "serve the model elsewhere, and name it as openai: or classify:"
+            f"{name} needs its own code ({', '.join(files)}), which Touchstone never runs; serve "
+            "the model elsewhere, and add it as openai: or classify:"
         )
     if checkpoint.quantised:
         raise CommandError(
-            f"{name} is quantised ({checkpoint.quantised}); serve the model, and name it as openai:"
+            f"{name} is quantised ({checkpoint.quantised}); serve the model, and add it as openai:"
         )
     return checkpoint
 
@@ -353,7 +353,7 @@ def _kind(source: Found, preset_name: str | None, requested: str | None) -> str:
         )
     if stated and {stated, requested} == {"classifier", "causal"}:
         raise CommandError(
-            f"the model's files are of kind {stated}, so they hold no {requested} model; "
+            f"the model's files are of kind {stated}, so they contain no {requested} model; "
             "change --kind"
         )
     kind = requested or fixed_kind(source.source) or of_preset or stated

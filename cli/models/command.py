@@ -152,7 +152,7 @@ def pull_all(options: argparse.Namespace, settings: Settings) -> int:
     """Download the models with these names. Return 0 if all are complete."""
     catalogue = read_catalogue(settings.models_file)
     if not options.names and not options.all:
-        raise CommandError("no model is named; name one or more, or add --all")
+        raise CommandError("no model is given; give one or more names, or add --all")
     selected = [_entry(catalogue, name) for name in options.names]
     if options.all:
         selected = [entry for entry in catalogue.entries if entry.scheme == "hf"]

@@ -57,7 +57,7 @@ def _fetch(entry: ModelEntry, file: str, url: str, token: str | None) -> None:
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     except ModuleNotFoundError:
         raise CommandError(
-            "pull needs the client of the hub; run pip install 'path/to/touchstone[command]'"
+            "pull needs the Hugging Face Hub client; run pip install 'path/to/touchstone[command]'"
         ) from None
     label = f"{entry.name} {file}"
     try:

@@ -80,7 +80,7 @@ class Backups:
         """
         if not DUMP.fullmatch(name):
             raise ValueError(
-                f"{name!r} is not the name of a backup; use a name that the backup printed"
+                f"{name!r} is not the name of a backup; use a name that the backup command printed"
             )
         self._system.get_file(self._path(name), str(dump))
         target, root = _filesystem_of(files)

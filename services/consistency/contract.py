@@ -105,7 +105,7 @@ class ConsistencyPrompt(Message):
             for piece in parse_template(turn.content, PLACEHOLDERS)
         }
         if "text" not in names:
-            raise ValueError("no turn has {text}; add it to a turn")
+            raise ValueError("no turn contains the placeholder {text}; add it to one turn")
         return self
 
 
@@ -204,7 +204,7 @@ class ConsistencyRequest(ExplainableRequest):
     @classmethod
     def _once_each(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(names)) < len(names):
-            raise ValueError("a name is listed twice; list each once")
+            raise ValueError("a name is listed twice; list each name once")
         return names
 
     @field_validator("cited")
@@ -218,7 +218,9 @@ class ConsistencyRequest(ExplainableRequest):
     @model_validator(mode="after")
     def _model_or_predictions(self) -> Self:
         if self.explain is not None and self.predictions is not None:
-            raise ValueError("`predictions` need a known explanation; leave out `explain`")
+            raise ValueError(
+                "`predictions` cannot be combined with `explain`; leave out one of them"
+            )
         if self.explain is None and (self.model is None) == (self.predictions is None):
             raise ValueError("give either `model` or `predictions`")
         if (self.reader == "model") != (self.reader_model is not None):
@@ -226,7 +228,7 @@ class ConsistencyRequest(ExplainableRequest):
         if self.predictions is None:
             return self
         if len(self.predictions.edits) != len(self.edits):
-            raise ValueError("`predictions.edits` must have one answer for each of `edits`")
+            raise ValueError("`predictions.edits` must have one answer for each entry of `edits`")
         if not (self.predictions.edits or self.predictions.words):
             raise ValueError("`predictions` has neither `edits` nor `words`; give one of them")
         if self.reader == "model":

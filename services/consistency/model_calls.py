@@ -95,7 +95,7 @@ SCORED_AT_ONCE = 500  # prompts per call
 PROMPTS = ("/prompts", "/completions")  # an error at these pointers is about `/text`
 DISAGREES = Obstacle(
     "model-disagrees",
-    "the model's answer differs from the one that is explained",
+    "the model's answer differs from the answer that the explanation is about",
 )
 CITES_NOTHING = "the explanation cites nothing that is in the text"
 NO_WRITER = "{model} is not a language model, so it has no log-probabilities of the explanation"
@@ -198,7 +198,7 @@ def _prepare(request: ConsistencyRequest) -> Answers:
 def _read_predictions(answers: Answers) -> None:
     request, predictions = answers.request, answers.request.predictions
     if predictions is None:
-        raise RuntimeError("a request has neither model nor predictions")  # the contract forbids it
+        raise RuntimeError("the request has no model or predictions")  # the contract forbids it
     answers.label = request.decision or predictions.answer
     if predictions.answer != answers.label:
         answers.obstacle = DISAGREES
@@ -245,7 +245,7 @@ def _read_answer(answers: Answers, use: ModelUse, judgement: Judgement) -> None:
     if answers.label not in judgement.labels:
         labels = ", ".join(judgement.labels)
         raise BadInput(
-            f"{use.name} does not have the label of `decision`; its labels are {labels}",
+            f"`decision` must be one of the labels of {use.name}: {labels}",
             pointer="/decision",
         )
     if label != answers.label:

@@ -91,8 +91,8 @@ def _nli_judge(request: Cot2elRequest) -> Judge | None:
             labels = judge.labels_of(Example(text="", text_pair=""))
             if sorted(label.lower() for label in labels) != list(LABELS):
                 raise BadInput(
-                    f"the labels of {_nli_name(request)} must be {', '.join(LABELS)}; name "
-                    "a model that has them"
+                    f"the labels of {_nli_name(request)} must be {', '.join(LABELS)}; choose a "
+                    "model that has them"
                 )
             return judge
     except BadInput:

@@ -331,8 +331,8 @@ def structure_prompt(parsed: str) -> Prompt:
 def _turn(role: str, content: str) -> Turn:
     if len(content) > MAX_TEXT:
         raise BadInput(
-            f"question and reasoning make a prompt of {len(content):,} characters; shorten them to "
-            f"{MAX_TEXT:,} at most",
+            f"the prompt with question and reasoning has {len(content):,} characters; shorten "
+            f"them, because at most {MAX_TEXT:,} are allowed",
             pointer="/reasoning",
         )
     return Turn.model_validate({"role": role, "content": content})

@@ -58,7 +58,9 @@ def _check_found(report: Cot2elResult) -> Check:
         return not_tested(FOUND, "too-few-rivals", message)
     if parts.faithfulness <= control.faithfulness:
         return failed(
-            FOUND, "no-better-than-shuffled", f"{message} Shuffled words score just as well."
+            FOUND,
+            "no-better-than-shuffled",
+            f"{message} Explanations with shuffled words score just as well.",
         )
     if parts.kept < parts.parsed:
         return inconclusive(FOUND, "some-dropped", message)

@@ -62,8 +62,8 @@ class ExplanationsBatchReportRequest(BatchReportRequest):
         compares = {name for name in NEEDS_SCORES if getattr(self, name)}
         if compares:
             raise ValueError(
-                f"`{min(compares)}` compares scores, which answers do not have; report "
-                "on the metric's jobs instead"
+                f"`{min(compares)}` compares scores, but explanations have no scores; report on "
+                "the jobs of a metric instead"
             )
         return self
 

@@ -139,7 +139,7 @@ def _generate(
     if request.answer is not None:
         return answer_of(Completion(**request.answer.model_dump())), None
     if request.model is None:
-        raise RuntimeError("a request has neither model nor answer")  # the contract forbids it
+        raise RuntimeError("the request has no model or answer")  # the contract forbids it
     name = request.model
     written = run_step(
         "answer", request, WrittenAnswer, lambda: _write(request, name, prompt, language)

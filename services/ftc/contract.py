@@ -153,18 +153,21 @@ class FtcRequest(ExplainableRequest):
         if self.counterfactuals is not None:
             kinds = [supplied.kind for supplied in self.counterfactuals]
             if sorted(kinds) not in (["substituted"], ["a"], ["b"], ["a", "b"]):
-                raise ValueError("send one `substituted`, or at most one `a` and one `b`")
+                raise ValueError(
+                    "send one counterfactual of kind `substituted`, or at most one of kind `a` and "
+                    "one of kind `b`"
+                )
             if self.decision is None:
                 raise ValueError(
-                    "your own counterfactuals need the `decision` that they test; send it"
+                    "`counterfactuals` need `decision`, the decision that they test; send it"
                 )
             if (kinds == ["substituted"]) == (self.decision == "neutral"):
                 raise ValueError(
-                    "use `substituted` for entailment and contradiction, and `a` and "
-                    "`b` for neutral"
+                    "send a counterfactual of kind `substituted` for entailment or contradiction, "
+                    "or of kind `a` or `b` for neutral"
                 )
         elif self.extractor == "llm" and self.writer is None:
-            raise ValueError("the extractor `llm` needs a `writer`; name a language model there")
+            raise ValueError("the extractor `llm` needs a `writer`; set it to a language model")
         return self
 
 

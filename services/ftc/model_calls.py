@@ -232,7 +232,8 @@ class NliPredictions:
             lower = [label.lower() for label in self._model.labels_of(_example(("", ""), prompt))]
             if sorted(lower) != sorted(LABELS):
                 raise BadInput(
-                    f"the labels of {name} must be {', '.join(LABELS)}; name a model that has them",
+                    f"the labels of {name} must be {', '.join(LABELS)}; choose a model that has "
+                    "them",
                     pointer="/model",
                 )
             self._order = [lower.index(label) for label in LABELS]

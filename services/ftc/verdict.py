@@ -72,11 +72,11 @@ def _answered(report: FtcResult, rivals: Rivals | None) -> Check:
     counterfactuals = report.counterfactuals
     borne_out = sum(edited.satisfaction.delta == 1 for edited in counterfactuals)
     if borne_out == len(counterfactuals):
-        return passed(ANSWERED, "The model answers as the explanation demands.")
+        return passed(ANSWERED, "The model answers the counterfactuals as the explanation implies.")
     if borne_out:
-        sentence = "The model answers one of two counterfactuals as the explanation demands"
+        sentence = "The model answers one of two counterfactuals as the explanation implies"
     else:
-        sentence = "The model does not answer as the explanation demands"
+        sentence = "The model does not answer the counterfactuals as the explanation implies"
     if rivals is None:
         return not_tested(ANSWERED, "too-few-rivals", f"{sentence}. {NO_RIVALS}")
     if rivals.win_rate <= CHANCE:

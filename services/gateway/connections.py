@@ -115,7 +115,7 @@ class StrictConnection(h11.Connection):
         if isinstance(event, h11.Request):
             if waits - len(self.trailing_data[0]) > HEAD_BYTES:
                 self.head_is_too_large = True
-                raise h11.RemoteProtocolError("the head of the request is too long")
+                raise h11.RemoteProtocolError("the request line and the headers are too long")
             self._chunks, self._bytes = 0, 0
             if {name for name, _ in event.headers} >= {b"content-length", b"transfer-encoding"}:
                 raise h11.RemoteProtocolError("both Content-Length and Transfer-Encoding")

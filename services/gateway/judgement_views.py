@@ -281,7 +281,9 @@ def check_part(metric: str, about: str) -> None:
     parts = () if contract is None else tuple(contract.parts)
     if about != SCORE and about not in parts:
         offered = ", ".join((SCORE, *parts))
-        raise BadInput(f"there is no part {about!r}; choose one of: {offered}", pointer="/about")
+        raise BadInput(
+            f"the metric's score has no part {about!r}; choose one of: {offered}", pointer="/about"
+        )
 
 
 def with_elicited(request: Mapping[str, Any], result: Mapping[str, Any] | None) -> dict[str, Any]:

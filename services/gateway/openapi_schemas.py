@@ -48,7 +48,7 @@ def finished(described: Json) -> Json:
     schemas = described["components"]["schemas"]
     names = {name: public(name) for name in schemas}
     if len(set(names.values())) < len(names):
-        raise ValueError("two components of the API's description have the same name")
+        raise ValueError("two schemas in the OpenAPI document have the same name")
     described_publicly = renamed(described, names)
     shaped: Json = _normalize(described_publicly)
     shaped["info"] = described["info"]

@@ -107,8 +107,8 @@ def keys_needed(settings: Settings, engine: Engine) -> bool | None:
         has_keys = True
     if not has_keys:
         raise KeyRequiredError(
-            f"will not listen on {settings.host} without an API key, because everybody "
-            "who reaches it could use the service. Create a key with `python -m "
+            f"will not listen on {settings.host} without an API key, because anyone who can reach "
+            "this address could use the service. Create a key with `python -m "
             "services.gateway.keys create`, listen on 127.0.0.1, or set "
             "TOUCHSTONE_AUTHENTICATION to `keys` or, to serve everybody, `none`."
         )

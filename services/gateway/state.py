@@ -160,7 +160,9 @@ class State:
         """Raise Unavailable if no worker of this installation takes the service's jobs."""
         if contract.name.removesuffix("-report") not in self.served:
             offered = ", ".join(self.settings.serve.split())
-            raise Unavailable(f"{contract.name} is not served here; choose one of: {offered}")
+            raise Unavailable(
+                f"this service does not run {contract.name}; choose one of: {offered}"
+            )
 
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one database transaction, in a thread. Raises Unavailable."""

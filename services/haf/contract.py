@@ -227,8 +227,8 @@ class HafRequest(ExplainableRequest):
             raise ValueError("give either `model` or `responses`")
         if has_own_model(self):
             raise ValueError(
-                "give `model` or `explain.model`, not both; an elicited answer is "
-                "scored without another model"
+                "give either `model` or `explain.model`; an answer to `explain` is scored without "
+                "another model"
             )
         generates = self.model is not None and self.explain is None
         if not generates and (self.samples > 1 or self.permute_reasons):

@@ -279,8 +279,8 @@ def from_response(response: HafResponse, pointer: str) -> ResponseTokens:
     spans = _token_spans(response.text, pieces)
     if spans is None:
         raise BadInput(
-            "joined, the tokens do not spell the text; where several tokens share a "
-            "character, send `bytes`",
+            "the joined tokens do not match the text; if several tokens share a character, send "
+            "`bytes`",
             pointer=f"{pointer}/logprobs",
         )
     named = zip(spans, logprobs, strict=True)
@@ -298,8 +298,8 @@ def _check_coverage(response: ResponseTokens, pointer: str) -> ResponseTokens:
     for end, start in zip(ends, starts, strict=True):
         if response.text[end:start].strip():
             raise BadInput(
-                f"the characters {end} to {start} of the text belong to no token; send "
-                "their tokens with log-probabilities",
+                f"no token covers characters {end} to {start} of the text; send the missing tokens "
+                "with log-probabilities",
                 pointer=f"{pointer}/tokens",
             )
     return response

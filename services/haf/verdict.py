@@ -129,7 +129,9 @@ def _checks(report: HafResult) -> Iterator[Check]:
         return
     if report.stance is None:
         unread = undefined(REASONS, report, "score", "sos")
-        yield unread or not_tested(REASONS, "answer-unread", "No answer could be read.")
+        yield unread or not_tested(
+            REASONS, "answer-unread", "No answer of the model could be read."
+        )
         return
     count = report.counts.reasons
     stance = f"The model {STANCES[report.stance]}"
@@ -148,23 +150,23 @@ def _checks(report: HafResult) -> Iterator[Check]:
 def _upholds(report: HafResult) -> Check:
     later = report.stages[1:]
     if not later:
-        return not_tested(UPHOLDS, "no-later-stage", "No later stage was run on its reasons.")
+        return not_tested(UPHOLDS, "no-later-stage", "No later stage tested the model's reasons.")
     answers = [
         upheld(part.stage, part.decision.answer if part.decision else None) for part in later
     ]
     stood, denied, count = answers.count(True), answers.count(False), len(later)
     if stood == count:
         every = "its one later answer" if count == 1 else f"all {count} later answers"
-        return passed(UPHOLDS, f"It stands by its reasons in {every}.")
+        return passed(UPHOLDS, f"The model stands by its reasons in {every}.")
     share = f"{stood or 'none'} of {counted(count, 'later answer')}"
     if 2 * stood > count:
-        return passed(UPHOLDS, f"It stands by its reasons in {share}.")
+        return passed(UPHOLDS, f"The model stands by its reasons in {share}.")
     if 2 * denied > count:
-        return failed(UPHOLDS, "reasons-not-upheld", f"It stands by its reasons in {share}.")
+        return failed(UPHOLDS, "reasons-not-upheld", f"The model stands by its reasons in {share}.")
     if stood + denied < count:
-        unread = f"It stands by its reasons in {share}, and not every answer could be read."
+        unread = f"The model stands by its reasons in {share}, and not every answer could be read."
         return not_tested(UPHOLDS, "answer-unread", unread)
-    return inconclusive(UPHOLDS, "upheld-in-part", f"It stands by its reasons in {share}.")
+    return inconclusive(UPHOLDS, "upheld-in-part", f"The model stands by its reasons in {share}.")
 
 
 def _differ(report: HafResult) -> Check:
@@ -179,7 +181,9 @@ def _differ(report: HafResult) -> Check:
         return not_applicable(DISTINCT, "There are too many reasons to compare.")
     closest, later, first = max(pairs)
     if closest >= REPEATED:
-        message = f"Reasons {first + 1} and {later + 1} say the same (similarity {closest:.2f})."
+        message = (
+            f"Reasons {first + 1} and {later + 1} say the same thing (similarity {closest:.2f})."
+        )
         return failed(DISTINCT, "repeats-a-reason", message)
     return passed(DISTINCT, f"No reason repeats another (similarity at most {closest:.2f}).")
 

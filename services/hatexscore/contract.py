@@ -197,7 +197,7 @@ class HatexscoreOptions(Message):
     @model_validator(mode="after")
     def _check_reader(self) -> Self:
         if self.reader == "llm" and self.reader_model is None:
-            raise ValueError("the reader `llm` needs a `reader_model`; name a language model there")
+            raise ValueError("the reader `llm` needs a `reader_model`; set it to a language model")
         return self
 
     @field_validator("policy")

@@ -58,7 +58,8 @@ NO_CONTROL = "no control: "  # so begins the warning that says why
 OTHER_DECISION = "the asked model does not make the decision that is explained"
 NO_DECISION = "the decision that is explained is unknown"
 UNREAD_QUOTES = Obstacle(
-    "quote-unread", "every quotation comes after the part of the text that the model reads"
+    "quote-unread",
+    "the model reads only the beginning of the text, and every quotation comes later",
 )
 NOT_READ = "P(hateful) with or without the quotes was not read"
 Asked = tuple[str, str | None]  # a model, and a request's prompt for it

@@ -310,7 +310,7 @@ def _quotes(counted: Record) -> Iterator[Block]:
     if quotations["found roughly"]:
         note = "“Roughly” allows another ending, or up to 15 % different characters."
     if (left := integer(counted, "unsearched")) > 0:
-        note += f" {left:,} were searched only by their exact words."
+        note += f" {left:,} were searched for only by their exact words."
     tones = dict(zip(quotations, (GOOD, NEUTRAL, BAD), strict=True))
     yield stacked_bar("Quotations", quotations, note, tones=tones)
     results = {

@@ -88,8 +88,8 @@ def _states_decision(report: HatexscoreResult) -> Check:
     if NO_EXPLANATION in report.warnings:
         return failed(STATES_DECISION, "no-explanation", "There is no explanation: it is empty.")
     if report.stated_decision is not None or report.components.htc == 1:
-        return passed(STATES_DECISION, "It states a decision.")
-    missing = failed(STATES_DECISION, "no-decision", "It states no decision.")
+        return passed(STATES_DECISION, "The explanation states a decision.")
+    missing = failed(STATES_DECISION, "no-decision", "The explanation states no decision.")
     if report.components.htc == 0:
         return missing
     unread = undefined(STATES_DECISION, report, "htc", "score")
@@ -99,16 +99,16 @@ def _states_decision(report: HatexscoreResult) -> Check:
 def _states_this(report: HatexscoreResult) -> Check:
     if report.decision_match is None:
         sent = report.provenance.parameters.get("decision")
-        which = "No decision was sent" if sent is None else "It states none"
+        which = "No decision was sent" if sent is None else "The explanation states none"
         return not_applicable(STATES_THIS, f"{which}, so there is nothing to compare.")
     if report.decision_match:
-        return passed(STATES_THIS, "It states the decision that was sent.")
+        return passed(STATES_THIS, "The explanation states the decision that was sent.")
     stated, sent_class = report.stated_decision, report.decision
     sides = {stated, sent_class} == {"hateful", "non-hateful"}
     return failed(
         STATES_THIS,
         "opposite-decision" if sides else "other-class",
-        f"It concludes {stated}, but the decision is {sent_class}.",
+        f"The explanation concludes {stated}, but the decision is {sent_class}.",
     )
 
 
@@ -117,24 +117,32 @@ def _quotes_in_post(report: HatexscoreResult) -> Check:
     if any(quotation.misquotes is not None for quotation in missing):
         return failed(IN_POST, "misquoted", "A quote changes the meaning of the post.")
     if missing:
-        return failed(IN_POST, "quote-not-in-post", "It quotes words that are not in the post.")
+        return failed(
+            IN_POST, "quote-not-in-post", "The explanation quotes words that are not in the post."
+        )
     if report.quotes_unsearched:
-        return inconclusive(IN_POST, "quotes-not-searched", "Not every quote was searched for.")
+        return inconclusive(
+            IN_POST,
+            "quotes-not-searched",
+            "Some quotes are too long to search for inexact matches.",
+        )
     if quotes(report):
         return passed(IN_POST, "Every quote is in the post.")
     if any(quotation.reason == "translation" for quotation in report.other_quotations):
-        return inconclusive(IN_POST, "quotes-translated", "It quotes the post in translation.")
+        return inconclusive(
+            IN_POST, "quotes-translated", "The explanation quotes a translation of the post."
+        )
     if any(
         quotation.reason == "unattributed" and len(quotation.text.split()) >= PHRASE
         for quotation in report.other_quotations
     ):
-        return failed(IN_POST, "quote-not-in-post", "None of its quotes is in the post.")
-    return not_applicable(IN_POST, "It quotes nothing of the post.")
+        return failed(IN_POST, "quote-not-in-post", "None of the quotes is in the post.")
+    return not_applicable(IN_POST, "The explanation does not quote the post.")
 
 
 def _quotes_matter(report: HatexscoreResult) -> Check:
     if not quotes(report):
-        return not_applicable(MATTER, "It quotes nothing of the post.")
+        return not_applicable(MATTER, "The explanation does not quote the post.")
     if report.model_agrees is False:
         p = significant(report.probability_original)
         message = DISAGREES.format(name=_probability(report), p=p)
@@ -146,15 +154,15 @@ def _quotes_matter(report: HatexscoreResult) -> Check:
     if not is_positive(report):
         return _harmless_quotes(report, drop or 0.0)
     if drop is None:
-        return not_tested(MATTER, "whole-post-quoted", "It quotes the whole post.")
+        return not_tested(MATTER, "whole-post-quoted", "The explanation quotes the whole post.")
     return _positive_quotes(report, drop)
 
 
 def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:
     if drop >= _tau(report) - TIE:
-        message = f"Without the quotes P(hateful) falls by {significant(drop)}."
+        message = f"Without the quotes, P(hateful) falls by {significant(drop)}."
         return inconclusive(MATTER, "quotes-carry-hate", message)
-    return passed(MATTER, "The quoted words carry no hate.")
+    return passed(MATTER, "The quoted words are not hateful.")
 
 
 def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
@@ -164,11 +172,11 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
     reversal suffices (`python -m bench.control`)."""
     control = report.control
     name = _probability(report)
-    fall = f"Without the quotes {name} falls by {significant(drop)}"
+    fall = f"Without the quotes, {name} falls by {significant(drop)}"
     if drop <= -_tau(report):
         higher = significant(-drop)
         return failed(
-            MATTER, "quotes-do-not-matter", f"Without the quotes {name} rises by {higher}."
+            MATTER, "quotes-do-not-matter", f"Without the quotes, {name} rises by {higher}."
         )
     if control is None:
         return _without_control(report, drop, fall)
@@ -178,10 +186,10 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
     if p is not None and p <= LEVEL:
         return passed(MATTER, f"{fall} (p = {significant(p)}{basis}).")
     if drop >= TURNING - TIE and decision_turns(report):
-        return passed(MATTER, f"{fall}, and the judge decides otherwise.")
+        return passed(MATTER, f"{fall}, which changes the model's decision.")
     if p is None:
         return inconclusive(
-            MATTER, "too-few-places", f"{fall}. The post has too few places for a test."
+            MATTER, "too-few-places", f"{fall}. The post has too few other words for a test."
         )
     if drop <= 0 and p_anti is not None and p_anti <= LEVEL:
         message = f"{name} does not fall without the quotes, but falls at other places"
@@ -210,14 +218,16 @@ def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
     """Return the check by the caller's two probabilities, if they are clear. There is no test
     against chance."""
     if report.provenance.models:
-        return not_tested(MATTER, "no-control", f"{fall}; no other place was tested.")
+        return not_tested(
+            MATTER, "no-control", f"{fall}; no other words were tested for comparison."
+        )
     if drop >= _tau(report) - TIE:
         return passed(MATTER, f"{fall}, according to the probabilities that were sent.")
     if drop <= TIE:
         return failed(
             MATTER,
             "quotes-do-not-matter",
-            f"Without the quotes {_probability(report)} does not fall, according to the "
+            f"Without the quotes, {_probability(report)} does not fall, according to the "
             "probabilities that were sent.",
         )
     message = f"{fall}, according to the probabilities that were sent."
@@ -243,22 +253,26 @@ def _no_difference(control: HatexscoreRandomSpans, p: float) -> str:
 
 def _group_named(report: HatexscoreResult) -> Check:
     if report.decision == "non-hateful":
-        return not_applicable(GROUP, "A non-hateful decision need not name a group.")
+        return not_applicable(GROUP, "Explanations of non-hateful decisions need not name a group.")
     if report.decision not in (None, "hateful"):
-        return not_applicable(GROUP, "Only a hateful decision must name a group.")
+        return not_applicable(GROUP, "Only explanations of hateful decisions must name a group.")
     if report.components.tgi is None:
         unknown = undefined(GROUP, report, "tgi", "score")
-        return unknown or not_applicable(GROUP, "There is no group to name.")
+        return unknown or not_applicable(GROUP, "The explanation need not name a group.")
     counting = [mention for mention in mentions(report) if mention.counts]
     if any(mention.in_text is not False for mention in counting):
-        return passed(GROUP, "It names the group that is attacked.")
+        return passed(GROUP, "The explanation names the group that is attacked.")
     if any(mention.reason == QUOTED and mention.in_text for mention in mentions(report)):
-        return passed(GROUP, "It quotes the name of the group.")
+        return passed(GROUP, "The explanation quotes the name of the group.")
     if counting:
-        return inconclusive(GROUP, "other-group", "It names a different group than the post.")
+        return inconclusive(
+            GROUP, "other-group", "The explanation names a different group than the post does."
+        )
     if any(mention.by == "reader" for mention in mentions(report)):
         return inconclusive(
-            GROUP, "group-not-attacked", "It mentions a group, but does not say it is attacked."
+            GROUP,
+            "group-not-attacked",
+            "The explanation mentions a group, but does not say that the group is attacked.",
         )
     if UNLISTED in report.warnings:
         return not_tested(
@@ -283,27 +297,33 @@ def _about_this_post(report: HatexscoreResult) -> Check:
     post, 0.06 of templates that name one word."""
     words = report.post_words
     if words is None:
-        return not_applicable(ABOUT, "The quotes are tested instead.")
+        return not_applicable(ABOUT, "The test of the quotes replaces this check.")
     used = counted(words.words, "word")
     if words.words and words.weight >= words.needed:
-        return passed(ABOUT, f"It uses {used} of the post, enough to be about it.")
+        return passed(
+            ABOUT, f"The explanation uses {used} of the post, enough to be about this post."
+        )
     if words.similarity is not None and words.similarity >= ALIKE:
         alike = significant(words.similarity)
-        return passed(ABOUT, f"It paraphrases what the post is about (similarity {alike}).")
+        return passed(ABOUT, f"The explanation paraphrases the post (similarity {alike}).")
     return not_tested(
-        ABOUT, "not-about-post", f"It uses {used} of the post, so it might be about any other post."
+        ABOUT,
+        "not-about-post",
+        f"The explanation uses {used} of the post, so it could be about any post.",
     )
 
 
 def _hangs_together(report: HatexscoreResult) -> Check:
     parts = report.components
     if parts.cc == 1:
-        return passed(COHERENT, "Decision, quotes and group agree.")
+        return passed(COHERENT, "The decision, quotes and group are consistent.")
     if report.decision_match is False or parts.htc == 0:
-        return not_applicable(COHERENT, "It does not state the decision.")
+        return not_applicable(COHERENT, "The explanation does not state the decision.")
     if report.decision == "non-hateful" and any(mention.attacked for mention in mentions(report)):
         return inconclusive(
-            COHERENT, "attack-told", "It describes an attack on a group, but concludes non-hateful."
+            COHERENT,
+            "attack-told",
+            "The explanation describes an attack on a group, but concludes non-hateful.",
         )
     if parts.cc is None:
         unknown = undefined(COHERENT, report, "cc", "score")

@@ -103,8 +103,8 @@ def _conditions(position: int, request: HlvRequest) -> Iterator[Condition]:
         settings = settings.model_copy(update={"methods": ("logits",)})
     if "logits" in settings.methods and normalisation(request) != "softmax":
         raise BadInput(
-            "|logit| / sum is not defined for a judge's log-probabilities; ask for "
-            "softmax, or send `predictions` with `logits`",
+            "`normalisation` must be softmax, because a judge returns log-probabilities; change "
+            "it, or send `predictions` with `logits`",
             pointer="/normalisation",
         )
     yield Condition(position, False, request.model, kind, request, settings)
@@ -280,8 +280,8 @@ def _letter_run(choice: LetterChoice, answers: Sequence[Sequence[Completion]]) -
     if None in masses.values():
         letter = next(letter for letter, value in masses.items() if value is None)
         raise BadInput(
-            f"{choice.condition.model!r} writes the letter {letter} with more than one "
-            "token; use the method `rank` or `score`",
+            f"{choice.condition.model!r} needs more than one token for the letter {letter}; use "
+            "the method `rank` or `score`",
             pointer="/judge/methods",
         )
     keys = [option.key for option in choice.condition.request.options]

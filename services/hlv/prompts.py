@@ -143,8 +143,8 @@ def check_length(text: str) -> None:
     """Raise BadInput if a prompt is too long to send."""
     if len(text) > MAX_TEXT:
         raise BadInput(
-            f"question, options and explanations make a prompt of {len(text):,} characters; "
-            f"shorten them to {MAX_TEXT:,} at most",
+            f"the prompt with question, options and explanations has {len(text):,} characters; "
+            f"shorten them, because at most {MAX_TEXT:,} are allowed",
             pointer="/explanations",
         )
 

@@ -36,7 +36,11 @@ def _check_closer(report: HlvResult) -> Check:
     score = report.score
     if score is None:
         unknown = undefined(CLOSER, report, "score")
-        return unknown or not_tested(CLOSER, "answer-unread", "There is no rank to compare.")
+        return unknown or not_tested(
+            CLOSER,
+            "answer-unread",
+            "The judge's answer could not be read, so there is no ranking to compare.",
+        )
     if report.score_of == "agreement":
         message = f"The judge agrees with humans at Kendall's tau {_signed(score)}."
         return not_tested(CLOSER, "no-baseline", message)

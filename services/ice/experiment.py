@@ -163,7 +163,7 @@ class Experiment:
         test. Random sets may repeat, and may equal the tested one."""
         choice, subsets = trial.null.choice, self._ranked.setdefault(trial.null.key, [])
         if choice is None:
-            raise ValueError("this null draws no random tokens, so it has no rankings")
+            raise ValueError("this null distribution draws no random tokens, so it has no rankings")
         subsets += [choice(self._rankings[index]) for index in range(len(subsets), count)]
         return self.scores_of(operator, subsets[:count], aspect)
 

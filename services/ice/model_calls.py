@@ -321,7 +321,7 @@ def _of_tokens(parts: Sequence[Part], model: Judge) -> list[Floats]:
 def _in_words(part: Part) -> tuple[TokenizedInput, WordReading, list[Row]]:
     tokenized = part[0][0].tokenized
     if tokenized.words is None:
-        raise ValueError("the rows consist of tokens, not of words")
+        raise ValueError("this method needs rows of words, but the rows consist of tokens")
     return tokenized, tokenized.words, _rows(part)
 
 

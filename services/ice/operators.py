@@ -163,7 +163,7 @@ def pool_of(
     ]
     if not entries:
         raise BadInput(
-            "`infill_pool` has only tokens of the text and of the labels; add more texts",
+            "`infill_pool` contains only tokens of the text and the labels; add more texts to it",
             pointer="/options/infill_pool",
         )
     ids = np.array([id_ for id_, _ in entries], dtype=np.int64)

@@ -227,7 +227,7 @@ class LocalLanguageModel(LocalWriter):
         if any(reading.reasons for reading in readings):
             raise BadInput(
                 f"{self.use.name!r} reasons before it answers, so it can only judge "
-                "whole texts; name another model",
+                "whole texts; choose another model",
                 pointer="/model",
             )
         return readings

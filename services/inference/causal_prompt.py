@@ -186,7 +186,9 @@ class CausalReading:
         begins a text."""
         ids = perturb_ids(self.tokens.ids, row, self.vocabulary) or self.first
         if not ids:
-            raise BadInput("a row keeps no token; keep at least one", pointer="/rows")
+            raise BadInput(
+                "a row keeps no token; keep at least one token in each row", pointer="/rows"
+            )
         return ids
 
 
@@ -243,8 +245,8 @@ class CausalReader:
         fitting = _cut(placed, room)
         if len(fitting) < len(placed) and self._weights.overlong == "refuse":
             raise BadInput(
-                f"text-too-long: {self._weights.use.name} reads at most {room} tokens, "
-                "with its prompt",
+                f"text-too-long: {self._weights.use.name} reads at most {room} tokens, including "
+                "its prompt",
                 pointer="/text",
             )
         return CausalReading(
@@ -298,7 +300,7 @@ class CausalReader:
             return context, prompt.verbalizers
         if example.text_pair is not None or template is None:
             raise BadInput(
-                "a causal model reads one text; put the other one into the template",
+                "a causal model reads only one text; put the second text into the template",
                 pointer="/text_pair",
             )
         begin = len(template.prefix)
@@ -349,8 +351,8 @@ def _check_no_prefix(labels: Mapping[Ids, str]) -> None:
         for longer, other in labels.items():
             if label != other and len(longer) > len(ids) and longer[: len(ids)] == ids:
                 raise BadInput(
-                    f"label-tokens-clash: the verbalizer of {label!r} is the beginning "
-                    f"of that of {other!r}; change one of them",
+                    f"label-tokens-clash: the verbalizer of {other!r} starts with the verbalizer "
+                    f"of {label!r}; change one of them",
                     pointer="/template/verbalizers",
                 )
 

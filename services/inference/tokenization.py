@@ -92,7 +92,9 @@ class EncoderReading:
         if not positions:
             if self.nothing:
                 return EncoderRow(self.nothing)
-            raise BadInput("a row keeps no token; keep at least one", pointer="/rows")
+            raise BadInput(
+                "a row keeps no token; keep at least one token in each row", pointer="/rows"
+            )
         segments = [self.segments[position] for position in positions] if self.segments else ()
         return EncoderRow([ids[position] for position in positions], segments)
 
@@ -146,8 +148,8 @@ class EncoderReader:
         """Raise BadInput for a text that would be truncated, if the model's entry forbids this."""
         if self._refuses and any(encoding.overflowing for encoding in encodings):
             raise BadInput(
-                f"text-too-long: {self._name} reads at most {self._longest} tokens, "
-                "special tokens included",
+                f"text-too-long: {self._name} reads at most {self._longest} tokens, including "
+                "special tokens",
                 pointer="/text",
             )
 
@@ -183,7 +185,7 @@ class EncoderReader:
                 )
             if not encoded.encodings:
                 raise BadInput(
-                    "the model's tokenizer returns no character offsets; name another model",
+                    "the model's tokenizer returns no character offsets; choose another model",
                     pointer="/model",
                 )
             encodings += encoded.encodings

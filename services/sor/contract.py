@@ -95,11 +95,11 @@ class SorRequest(ExplainableRequest):
         if sum(form is not None for form in forms) != 1:
             raise ValueError("give exactly one of `statement`, `fields` and `explain`")
         if self.variant != "robust":
-            raise ValueError("there is no published method; set `variant` to `robust`")
+            raise ValueError("this metric has no published method; set `variant` to `robust`")
         if self.reader == "llm" and (self.reader_model is None or self.fields is not None):
             raise ValueError("the reader `llm` needs a `reader_model` and a plain `statement`")
         if self.decision is not None and self.model is None and self.explain is None:
-            raise ValueError("`decision` is a label of a `model`; name the model too")
+            raise ValueError("`decision` is a label of a `model`; send `model` too")
         return self
 
     def documents(self) -> dict[str, str]:

@@ -148,7 +148,7 @@ def _test(
     if label not in first.labels:
         labels = ", ".join(first.labels)
         raise BadInput(
-            f"{judge.use.name} does not have the label of `decision`; its labels are {labels}",
+            f"`decision` must be one of the labels of {judge.use.name}: {labels}",
             pointer="/decision",
         )
     p = [(row.probabilities or ())[row.labels.index(label)] for row in judgements]

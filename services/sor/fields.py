@@ -39,7 +39,7 @@ def _read_cell(cell: Any) -> Any:
 
 def _check_no_flag(value: Any) -> Any:
     if isinstance(value, bool):
-        raise ValueError("must be a code of the database, such as Yes or No")
+        raise ValueError("must be a code of the DSA Transparency Database, such as Yes or No")
     return value
 
 

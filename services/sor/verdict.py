@@ -61,23 +61,26 @@ def _check_item(report: SorResult, item: SorItem) -> Check:
     if item.value is None:
         return not_applicable(name, f"The form has no field for {words}.")
     if item.name not in report.missing:
-        return passed(name, f"It names {words}.")
+        return passed(name, f"The statement mentions {words}.")
     if item.name != "facts":
-        return failed(name, f"{code}-missing", f"It does not name {words}.")
-    count, message = report.components.post_words, "Boilerplate: it names no facts of this post."
+        return failed(name, f"{code}-missing", f"The statement does not mention {words}.")
+    count, message = (
+        report.components.post_words,
+        "Boilerplate: the statement mentions no facts about this post.",
+    )
     if count or report.components.quotes:
         noun = "one word" if count == 1 else f"{count} words"
-        message = f"It names too little of this post: {noun}, and no quotation."
+        message = f"The statement says too little about this post: {noun}, and no quotation."
     return failed(name, "facts-missing", message)
 
 
 def _check_post(report: SorResult) -> Check:
     if "facts" in report.missing:
-        return not_applicable(THIS_POST, "It names no facts to compare.")
+        return not_applicable(THIS_POST, "The statement mentions no facts to compare.")
     rate = report.control.win_rate if report.control else None
     if rate is None:
         return not_tested(THIS_POST, "too-few-rivals", "There is no other post to compare with.")
     if rate < EVEN:
-        message = "It names facts, but they fit other posts as well."
+        message = "The statement mentions facts, but they fit other posts just as well."
         return inconclusive(THIS_POST, "fits-other-posts", message)
-    return passed(THIS_POST, "Its facts fit this post better than others.")
+    return passed(THIS_POST, "The facts in the statement fit this post better than other posts.")

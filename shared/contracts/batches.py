@@ -189,7 +189,7 @@ class BatchReportRequest(JobRequest):
         if (self.batch is None) == (self.jobs is None):
             raise ValueError("give either `batch` or `jobs`")
         if self.further and self.against is None:
-            raise ValueError("`further` needs a baseline, which is missing; send it as `against`")
+            raise ValueError("`further` needs a baseline; send the baseline as `against`")
         return self
 
 

@@ -102,7 +102,7 @@ class ExplanationsOwnPrompt(Message):
             )
         if len({label.casefold() for label in self.labels}) < len(self.labels):
             raise ValueError(
-                "`labels` lists a label twice, apart from capitals; list each label once"
+                "`labels` lists a label twice (capitals are ignored); list each label once"
             )
         return self
 

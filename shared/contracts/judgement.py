@@ -84,7 +84,7 @@ class Judgement(Message):
     def _one_of_two(self) -> Self:
         if (self.probabilities is None) == (self.unread is None):
             raise ValueError(
-                "give either `probabilities` or, in `unread`, the reason why there are none"
+                "give either `probabilities`, or `unread` with the reason why there are none"
             )
         if self.probabilities is not None and len(self.probabilities) != len(self.labels):
             raise ValueError("give one probability for each label")

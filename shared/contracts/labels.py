@@ -214,7 +214,7 @@ def label_mapping(stated: LabelKeys, head: Head) -> LabelMapping:
     if len(outputs) != len(head.outputs):
         raise ValueError(
             f"the model has {format_count(len(head.outputs), 'output')}, but `outputs` "
-            f"names {len(outputs)}; name each output once"
+            f"lists {len(outputs)}; list each output once"
         )
     activation = _activation(stated.activation, outputs, head.problem_type)
     task = stated.task or _task(stated, outputs)
@@ -337,7 +337,7 @@ def _columns(stated: LabelKeys, task: Task, outputs: Sequence[str]) -> dict[str,
     if len(set(used)) < len(used):
         raise ValueError("two labels share an output; give each output to one label only")
     if task == "free" and not used:
-        raise ValueError("`labels` names no output; name at least one")
+        raise ValueError("`labels` lists no output; list at least one")
     return columns_of
 
 

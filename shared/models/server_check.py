@@ -151,7 +151,7 @@ def _writes(server: LanguageServer) -> tuple[ServerChoice | None, bool]:
         if server.supports_completion:
             return None, True
         raise BadInput(
-            f"the server neither chats nor completes text ({error.detail}); check its "
+            f"the server supports neither chat nor text completion ({error.detail}); check its "
             "address and model"
         ) from error
     return answer, server.supports_completion

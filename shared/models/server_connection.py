@@ -254,7 +254,7 @@ class Connection:
         if status in (402, 429):
             return BadInput(
                 f"{server} says that its quota or credit is used up (status {status}); "
-                "raise it, or name another model",
+                "raise it, or choose another model",
                 pointer="/model",
             )
         words = self._address.redacted(_message(response)[:READ_FOR_REASON])

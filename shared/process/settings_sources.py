@@ -83,9 +83,11 @@ def queue_urls(value: SecretStr | None) -> dict[str, str]:
     for number, pair in enumerate(listed, start=1):
         service, separator, url = pair.partition("=")
         if not separator or not service.isidentifier():
-            raise ValueError(f"must be pairs SERVICE=URL separated by blanks; pair {number} is not")
+            raise ValueError(
+                f"must be SERVICE=URL pairs separated by spaces; pair {number} is not of this form"
+            )
         if service in urls:
-            raise ValueError(f"must name {service} only once")
+            raise ValueError(f"must contain {service} only once")
         if (fault := _find_url_error("REDIS_URL", url)) is not None:
             raise ValueError(f"{service}: the address {fault}")
         urls[service] = url
@@ -147,7 +149,7 @@ def entries(value: Any) -> Any:
     try:
         return json.loads(value)
     except ValueError:
-        raise ValueError("must have commas between its entries, or be a JSON list") from None
+        raise ValueError("must be a list separated by commas, or a JSON list") from None
 
 
 Listed = Annotated[tuple[T, ...], NoDecode, BeforeValidator(entries)]

@@ -79,7 +79,7 @@ def share(
     how = how or Resampling()
     rows, left_out = defined_rows(values, keys)
     if not np.isin(rows.values, (0.0, 1.0)).all():
-        raise ValueError("the values of a share must be 0 or 1")
+        raise ValueError("to estimate a share, all values must be 0 or 1")
     estimate = _described(rows, left_out)
     if estimate.value is None or rows.count < 2:
         return estimate

@@ -35,7 +35,7 @@ def words_obstacle(text: str, detected: LanguageFound) -> Obstacle | None:
     if code is None:
         return None
     detail = f"Touchstone cannot split {language_name(code)} into words"
-    return Obstacle("no-words", f"{detail}; ask for rows of tokens, with a local model")
+    return Obstacle("no-words", f"{detail}; use rows of tokens and a local model")
 
 
 def word_spans(text: str, language: str) -> list[Span]:

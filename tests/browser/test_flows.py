@@ -109,7 +109,7 @@ def test_which_of_two_models_explains_better_and_how_sure(
         keys.choose(page.locator("#right"), new)
         keys.follow(page.get_by_role("button", name="Compare"))
         if not number:
-            expect(page.locator("#live")).to_contain_text("is being made")
+            expect(page.locator("#live")).to_contain_text("is being computed")
             run_reports(engine)
         finding = page.locator(".finding")
         expect(finding).to_contain_text("Over 300 pairs the mean score of")
@@ -149,7 +149,7 @@ def test_five_scores_are_disagreed_with_and_the_judgements_exported(
         page = keys.page
         page.goto(f"/batches/{batch_id}")
         keys.follow(page.locator("main").get_by_role("link", name="Judge", exact=True))
-        keys.follow(page.get_by_role("button", name="Random 60 of this batch"))
+        keys.follow(page.get_by_role("button", name="60 random lines of this batch"))
         keys.follow(page.locator("main").get_by_role("link", name="Judge", exact=True))
         keys.write(page.locator("#reviewer"), f"Ann {number}")
         with page.expect_navigation(wait_until="load"):

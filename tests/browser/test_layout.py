@@ -70,7 +70,7 @@ def test_no_picture_and_no_file_is_white_in_the_dark(
     page.goto(f"{path}/statistics")
     run_reports(engine, "ice")
     page.goto(f"{path}/statistics")
-    page.get_by_text("All numbers and charts of the report").click()
+    page.get_by_text("All numbers and charts in the report").click()
     plots = page.locator("img.plot")
     expect(plots.first).to_be_visible()
     taken = [plots.nth(place).screenshot() for place in range(plots.count())]

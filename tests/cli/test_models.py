@@ -344,7 +344,7 @@ def test_files_that_cannot_be_read_are_one_models_fault(
     assert models_command.main(["add", f"path:{place / 'loop'}", "--name", "other"]) == 1
     assert "cannot be read: Too many levels" in capsys.readouterr().err
     assert models_command.main(["add", "path:", "--name", "other"]) == 1
-    assert "names no folder" in capsys.readouterr().err
+    assert "path: has no folder" in capsys.readouterr().err
 
 
 def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
@@ -352,11 +352,11 @@ def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
 ) -> None:
     (place / "one.gguf").write_bytes(b"GGUF")
     assert models_command.main(["add", f"path:{place / 'one.gguf'}"]) == 1
-    assert "serve the model (llama.cpp, Ollama), and name it as openai:" in capsys.readouterr().err
+    assert "serve the model (llama.cpp, Ollama), and add it as openai:" in capsys.readouterr().err
     (place / "folder").mkdir()
     (place / "one.gguf").rename(place / "folder" / "one.gguf")
     assert models_command.main(["add", f"path:{place / 'folder'}"]) == 1
-    assert "holds a GGUF file, and weights in this format" in capsys.readouterr().err
+    assert "contains a GGUF file, and weights in this format" in capsys.readouterr().err
     assert models_command.main(["add", f"path:{tiny / 'config.json'}"]) == 1
     assert "config.json, because it is a file" in capsys.readouterr().err
     shutil.copytree(tiny, place / "cut")
@@ -372,9 +372,13 @@ def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
         (
             "path:{}",
             ("--preset", "nothing"),
-            "preset: there is no 'nothing'; choose one of cardiff",
+            "preset: there is no preset 'nothing'; choose one of cardiff",
         ),
-        ("path:{}", ("--kind", "causal"), "files are of kind classifier, so they hold no causal"),
+        (
+            "path:{}",
+            ("--kind", "causal"),
+            "files are of kind classifier, so they contain no causal",
+        ),
         ("path:{}", ("--languages", "english, de"), "languages"),
         ("{}", (), "is a folder here; write path:"),
     ],

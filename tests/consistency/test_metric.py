@@ -139,7 +139,7 @@ def test_an_explanation_of_another_answer_is_none_of_its_own() -> None:
     report = scored(decision="no")
     assert (report.score, report.components.edits) == (None, 0)
     assert set(codes(report).values()) == {"model-disagrees"}
-    with pytest.raises(BadInput, match="does not have the label"):
+    with pytest.raises(BadInput, match="must be one of the labels"):
         scored(decision="maybe")
 
 

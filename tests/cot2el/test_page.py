@@ -98,7 +98,7 @@ def test_shuffled_words_that_do_as_well_are_told() -> None:
     report, _found, _ = shown(sent(reasoning="no no no", pairs=pairs))
     assert report.components.faithfulness == 1
     assert report.verdict == "problem_found"
-    assert "Shuffled words score just as well" in said(report)
+    assert "Explanations with shuffled words score just as well" in said(report)
 
 
 @pytest.mark.parametrize("fields", [{"variant": "paper"}, {"min_similarity": 0}])

@@ -53,7 +53,11 @@ def said(report: Report) -> str:
     ("answer", "tone", "words"),
     [
         (always(0), "not_tested", "Its phrases beat 50 % of random phrases"),
-        (always(2), "problem_found", "does not answer as the explanation demands"),
+        (
+            always(2),
+            "problem_found",
+            "does not answer the counterfactuals as the explanation implies",
+        ),
     ],
 )
 def test_a_model_that_ignores_the_words_is_not_praised(

@@ -142,7 +142,7 @@ def test_characters_without_a_token_are_refused_with_their_place(
 ) -> None:
     tokens = [{"id": 1, "start": start, "end": end, "logprob": -1} for start, end in spans]
     sent = HafResponse.model_validate({"text": "no yes", "tokens": tokens})
-    with pytest.raises(BadInput, match="belong to no token") as caught:
+    with pytest.raises(BadInput, match="no token covers") as caught:
         from_response(sent, "/responses/internal")
     assert caught.value.pointer == "/responses/internal/tokens"
 

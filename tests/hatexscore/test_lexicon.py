@@ -125,7 +125,7 @@ def test_printed_terms_are_those_of_the_tables(pair: tuple[str, Any]) -> None:
 def test_a_term_placed_nowhere_is_refused(tmp_path: Path) -> None:
     source = tmp_path / "groups.json"
     source.write_text(json.dumps({"policies": {"un": {"zh": {"别的": {"terms": []}}}}}))
-    with pytest.raises(ValueError, match="does not print"):
+    with pytest.raises(ValueError, match="does not list"):
         build_printed(source, tmp_path)
 
 

@@ -99,7 +99,7 @@ def test_the_base_is_the_known_one_and_a_tampered_copy_is_refused(tmp_path: Path
         last = file.read(1)[0]
         file.seek(-1, 2)
         file.write(bytes([last ^ 1]))
-    with pytest.raises(ValueError, match="does not hold the weights"):
+    with pytest.raises(ValueError, match="does not contain the weights"):
         verify_weights(tmp_path)
 
 

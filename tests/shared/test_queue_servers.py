@@ -129,8 +129,8 @@ def test_calls_and_replies_of_models_go_by_the_redis_of_the_models(
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("ice", "must be pairs SERVICE=URL"),
-        ("ice=redis://a:1 ice=redis://b:1", "must name ice only once"),
+        ("ice", "must be SERVICE=URL pairs"),
+        ("ice=redis://a:1 ice=redis://b:1", "must contain ice only once"),
         ("ice=http://secret-host", "ice: the address must begin with redis://"),
         ("ice=redis://a:99999", "a port up to 65535"),
     ],

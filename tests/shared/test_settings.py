@@ -85,7 +85,7 @@ def test_all_faults_are_said_at_once_a_line_each(monkeypatch: pytest.MonkeyPatch
     )
     assert said == [
         "TOUCHSTONE_PORT must be a whole number",
-        "TOUCHSTONE_PROXIES must have commas between its entries, or be a JSON list",
+        "TOUCHSTONE_PROXIES must be a list separated by commas, or a JSON list",
         'TOUCHSTONE_WEBHOOK_ALLOW: "127.0.0.1/33" is not a network (as in 10.20.0.0/16)',
         'TOUCHSTONE_WEBHOOK_SCHEDULE: "loud" is not a number',
     ]

@@ -115,6 +115,6 @@ def test_weights_of_other_sizes_than_stated_are_refused_in_plain_words(
     with pytest.raises(ScoringError) as caught:
         made(folder, kind).similarities(PAIRS[:1])
     assert caught.value.detail == (
-        "the model 'm' cannot be loaded: the model's weights have other "
-        "sizes than its configuration says"
+        "the model 'm' cannot be loaded: the model's weights have different "
+        "shapes than its configuration says"
     )

@@ -28,7 +28,7 @@ WRONG = {
     "TOUCHSTONE_PORT": ("loud", "TOUCHSTONE_PORT must be a whole number"),
     "TOUCHSTONE_BINDING": ("loud", "TOUCHSTONE_BINDING must be 'local' or 'queue'"),
     "TOUCHSTONE_OPEN_JOBS": ("0", "TOUCHSTONE_OPEN_JOBS must be at least 1"),
-    "TOUCHSTONE_PROXIES": ("[loud", "TOUCHSTONE_PROXIES must have commas between its entries"),
+    "TOUCHSTONE_PROXIES": ("[loud", "TOUCHSTONE_PROXIES must be a list separated by commas"),
 }
 
 

@@ -274,7 +274,7 @@ async def batch_csv(request: Request, batch_id: str, gateway: Gateway, caller: V
     batch = await get_batch(batch_id, gateway, caller)
     if request.query_params:
         raise BadInput(
-            "this file always has all lines; download results.csv for the filtered lines"
+            "this file always contains all lines; download results.csv for the filtered lines"
         )
     return await batch_results.as_csv(batch, gateway, filled_csv_chunks)
 

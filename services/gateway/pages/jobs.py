@@ -146,7 +146,7 @@ async def ask_lens(request: Request, job_id: str, gateway: Gateway, caller: View
     words = form.get("words", "").replace("\0", "").strip()
     owner = caller.owner(gateway.settings)
     if not words:
-        raise BadInput("name some words of the post", pointer="/words")
+        raise BadInput("enter some words from the post", pointer="/words")
     for _ in range(2):  # again if the model decides otherwise: it is compared by its own decision
         body = lens_request(source, report, words)
         body["metadata"] = {EDITED: job.id}

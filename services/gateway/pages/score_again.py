@@ -250,7 +250,7 @@ async def score_selected(
         if side.batch.metric != target.name:
             raise BadInput(
                 f"{side.name} was scored by {side.batch.metric}, not by {target.name}; "
-                "choose another side"
+                "choose another batch to copy the settings from"
             )
         like = await gateway.in_ledger(lambda connection: settings_of(connection, side))
     settings: dict[str, Any] = {

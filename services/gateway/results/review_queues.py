@@ -279,7 +279,7 @@ def finish(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: st
     item = connection.execute(query).one_or_none()
     if item is None:
         if connection.execute(select(ITEMS.place).where(*mine)).first() is None:
-            raise BadInput("the queue has no such line", pointer="/queue")
+            raise BadInput("this line is not in the queue", pointer="/queue")
         return False
     connection.execute(
         update(review_items)
@@ -307,7 +307,7 @@ def skip(connection: Connection, queue: ReviewQueue, position: int, reviewer: st
     skipped = func.array_append(func.array_remove(ITEMS.skipped_by, reviewer), reviewer)
     free = {"who": case((ITEMS.who == reviewer, None), else_=ITEMS.who)}
     if not connection.execute(held.values(skipped_by=skipped, **free)).rowcount:
-        raise BadInput("the queue has no such open line", pointer="/position")
+        raise BadInput("the queue has no open line at this position", pointer="/position")
 
 
 def close(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:

@@ -22,7 +22,7 @@ def save_view(connection: Connection, tenant: str, kind: str, name: str, value: 
     count = select(func.count()).where(*_of(tenant, kind))
     if connection.execute(count).scalar_one() > MOST:
         raise QuotaExceeded(
-            f"you have {MOST} saved entries of this kind, the most allowed; delete one first",
+            f"you have {MOST} saved entries of this kind, which is the maximum; delete one first",
             policy=POLICY,
             retry_after=None,
         )

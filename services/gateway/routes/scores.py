@@ -200,7 +200,9 @@ def metric_in(body: Any, known: Mapping[str, T]) -> T:
     """Return the entry in `known` for the metric that the body names. Raises BadInput."""
     metric = body.get("metric") if isinstance(body, dict) else None
     if not isinstance(metric, str) or metric not in known:
-        raise BadInput(f"name one of these metrics: {', '.join(sorted(known))}", pointer="/metric")
+        raise BadInput(
+            f"choose one of these metrics: {', '.join(sorted(known))}", pointer="/metric"
+        )
     return known[metric]
 
 

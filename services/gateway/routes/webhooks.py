@@ -473,7 +473,8 @@ async def check_url(gateway: State, url: str, name: EndpointFormat) -> None:
     """Raise BadInput if the URL or the address of its host is not allowed."""
     if name != STANDARD and "?" in url:
         raise BadInput(
-            "the format adds its own path and query; leave the query out of `url`", pointer="/url"
+            "this format adds a path and a query to `url`; send `url` without a query",
+            pointer="/url",
         )
     policy = policy_of(gateway.settings)
     try:

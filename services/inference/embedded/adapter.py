@@ -80,7 +80,9 @@ def load_adapter(folder: Path, note: EmbeddedMetadata) -> tuple[Any, Any]:
         tokenizer = minilm_tokenizer()
     weights = {name: value.float() for name, value in load_file(folder / WEIGHTS).items()}
     if weights.keys() != get_peft_model_state_dict(model, save_embedding_layers=False).keys():
-        raise ValueError(f"{folder / WEIGHTS} does not fit {folder / CONFIG}; copy both again")
+        raise ValueError(
+            f"{folder / WEIGHTS} does not match {folder / CONFIG}; copy both files again"
+        )
     set_peft_model_state_dict(model, weights)
     return model.merge_and_unload(), tokenizer
 

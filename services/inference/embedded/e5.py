@@ -58,7 +58,10 @@ def read_e5(path: Path) -> E5File:
     hidden, layers, heads, inner, words, positions, types = struct.unpack_from("<7i", data, 8)
     epsilon, block, count, *ids = struct.unpack_from("<fi5i", data, 36)
     if block != BLOCK:
-        raise ValueError(f"{path.name} has blocks of {block} numbers, but {BLOCK} are expected")
+        raise ValueError(
+            f"{path.name} stores its weights in blocks of {block}, but blocks of {BLOCK} are "
+            "expected"
+        )
     (size,) = struct.unpack_from("<Q", data, 64)
     offset = 72
     starts = np.frombuffer(data, "<u4", count + 1, offset).tolist()
@@ -215,7 +218,7 @@ def e5_model(
     missing, unknown = model.bert.load_state_dict(state, strict=False)
     if unknown or missing:
         raise ValueError(
-            f"the weights of the base model do not fit its network: {[*missing, *unknown]}"
+            f"the weights of the base model do not match its architecture: {[*missing, *unknown]}"
         )
     return model
 

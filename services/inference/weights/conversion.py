@@ -86,7 +86,7 @@ def convert(folder: Path, target: Path, commit: str) -> None:
     weights = torch.load(folder / PICKLE, map_location="cpu", weights_only=True)
     tensors = {str(name): value for name, value in weights.items() if torch.is_tensor(value)}
     if not tensors:
-        raise ValueError("the file holds no tensors")
+        raise ValueError("the file contains no tensors")
     fresh = target.with_name(f"{target.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)

@@ -104,8 +104,8 @@ def demand_usable(folder: Path) -> None:
         raise ValueError(f"the model's weights are quantised ({checkpoint.quantised}); {SERVE_IT}")
     if checkpoint.own_code:
         raise ValueError(
-            "needs-own-code: the model needs code of its repository "
-            f"({', '.join(checkpoint.own_code)}), which is never run"
+            "needs-own-code: the model needs Python code from its repository "
+            f"({', '.join(checkpoint.own_code)}), which Touchstone never runs"
         )
 
 
@@ -189,11 +189,12 @@ def demand_same_network(report: Mapping[str, Any], network: Iterable[str]) -> No
         of_head = f": {ROWS}" if names[0].startswith(HEADS) else ""
         which = ", ".join(names[:3])
         raise ValueError(
-            f"the model's weights ({which}) have other sizes than its configuration says{of_head}"
+            f"the model's weights ({which}) have different shapes than its configuration "
+            f"says{of_head}"
         )
     if unused := _layers(report["unexpected_keys"]) - _layers(network):
         raise ValueError(
-            "the model's config.json describes fewer layers than its files hold (no "
+            "the model's config.json describes fewer layers than its files contain (no "
             f"{min(unused)}); use the config.json of these weights"
         )
 

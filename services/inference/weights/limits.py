@@ -125,7 +125,8 @@ def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) ->
     if not output.logits.isfinite().all():
         dtype = str(model.dtype).removeprefix("torch.")
         raise ValueError(
-            f"the model's answer is NaN in {dtype}; fetch the weights again, or use another dtype"
+            f"the model's output contains NaN or infinity in {dtype}; fetch the weights again, or "
+            "use another dtype"
         )
 
 

@@ -233,7 +233,9 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
         raise LoadingError(load_error(entry.name, error), "failed", again=False) from error
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         if MISMATCHED in str(error):  # transformers names its own switch, and no weight
-            error = ValueError("the model's weights have other sizes than its configuration says")
+            error = ValueError(
+                "the model's weights have different shapes than its configuration says"
+            )
         if (unknown := UNKNOWN_TYPE.search(str(error))) is not None:
             message = f"Transformers here knows no model of type {unknown[1]!r}: {SERVE_IT}"
             error = ValueError(f"{message} or classify:")
@@ -353,8 +355,8 @@ def _demand_stated_size(folder: Path) -> None:
     stated, held = sum(parameter.numel() for parameter in network.parameters()), parameters(folder)
     if stated > 2 * held + MOST_BESIDE:
         raise ValueError(
-            f"the model's config.json describes {stated:.3g} numbers, but its files "
-            f"hold {held:.3g}; use the config.json of these weights"
+            f"the model's config.json describes {stated:.3g} parameters, but its files contain "
+            f"{held:.3g}; use the config.json of these weights"
         )
 
 
@@ -483,7 +485,7 @@ def _cross_encoder(folder: Path, use: ModelUse) -> Any:
             stored |= set(weights.keys())
     if not any(name.split(".")[0] in ("classifier", "score") for name in stored):
         raise ValueError(
-            "the model's files hold no classification head; fine-tune the model first"
+            "the model's files contain no classification head; fine-tune the model first"
         )  # it would be random
     return model
 

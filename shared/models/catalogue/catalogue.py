@@ -197,7 +197,7 @@ class Catalogue:
         if (name := name or contract.default_model) is None:
             if contract.model_optional:
                 return
-            raise BadInput("name a model; this request has no default model", pointer="/model")
+            raise BadInput("send `model`; this request has no default model", pointer="/model")
         entry = self.entry(name)
         if entry.kind not in contract.model_kinds:
             needed = " or ".join(contract.model_kinds)

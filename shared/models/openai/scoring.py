@@ -291,8 +291,8 @@ def _word_logprobs(choice: ServerChoice, words: Sequence[str]) -> list[float]:
     missing = [word for word, value in zip(words, values, strict=True) if value is None]
     if missing:
         raise BadInput(
-            f"the server returns only its {len(likely)} most likely next tokens, "
-            f"without {', '.join(map(repr, missing))}; use the inference worker instead",
+            f"the server returns only its {len(likely)} most likely next tokens, which do not "
+            f"include {', '.join(map(repr, missing))}; use the inference worker instead",
             pointer="/template/verbalizers",
         )
     return [value for value in values if value is not None]

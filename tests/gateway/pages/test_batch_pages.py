@@ -180,7 +180,7 @@ class TestEnded:
         made = scene.finish(scene.make(LINES))
         url = f"/batches/{made['id']}/statistics"
         page = scene.client.get(url)
-        assert "report is being made" in page.text
+        assert "report is being created" in page.text
         job_id = end_report(scene, result=REPORT)
         assert f'data-live="/jobs/{job_id}/live"' in page.text
         after = scene.client.get(url)

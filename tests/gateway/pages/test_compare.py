@@ -40,7 +40,7 @@ def compared(client: httpx.Client, engine: Engine, *sides: str) -> str:
     """The page, once its report is made."""
     left, *rights = sides
     asked: dict[str, str | list[str]] = {"left": left, "right": rights}
-    assert "is being made" in client.get("/compare", params=asked).raise_for_status().text
+    assert "is being computed" in client.get("/compare", params=asked).raise_for_status().text
     assert run_reports(engine)
     answer = client.get("/compare", params=asked)
     assert answer.status_code in (200, 422)  # what is refused is a page, too
@@ -180,7 +180,9 @@ def test_a_line_without_a_partner_says_why(
     html = client.get("/compare", params={"left": left, "right": right, "out": "1"}).text
     assert "The line with this text on the other side is already paired by custom id" in html
     assert "no result with this custom id or this text" in html
-    assert html.count("The other side has this text with another decision") == 2  # one of each side
+    assert (
+        html.count("The other side has this text, but with a different decision") == 2
+    )  # one of each side
 
 
 def _name(batch_id: str) -> str:
@@ -291,7 +293,7 @@ def test_a_comparison_made_before_and_a_key_of_a_caller_stand_in_nobodys_way(
             caller = {"metadata": {"s": said}}
             connection.execute(update(batch_lines).where(*of_side).values(caller=caller))
     asked = {"left": sides[0], "right": sides[1]}
-    assert "is being made" in client.get("/compare", params=asked).raise_for_status().text
+    assert "is being computed" in client.get("/compare", params=asked).raise_for_status().text
     with engine.begin() as connection:
         key = connection.execute(select(idempotency_keys.c.key)).scalar_one()
         assert not key.isascii()  # no header names it
@@ -299,7 +301,7 @@ def test_a_comparison_made_before_and_a_key_of_a_caller_stand_in_nobodys_way(
         changed = {"fingerprint": "0" * 64, "key": f"{key} of before"}
         connection.execute(update(idempotency_keys).values(**changed))
     again = client.get("/compare", params=asked)
-    assert (again.status_code, "is being made" in again.text) == (200, True)
+    assert (again.status_code, "is being computed" in again.text) == (200, True)
     value = {"right": f"{sides[1]}:metadata.s=judge", "left": sides[0], "by": "verdict"}
     other = {"right": f"{sides[1]}:metadata.s=judge verdict", "left": sides[0]}
     assert client.get("/compare", params=other).status_code == 200
@@ -385,7 +387,7 @@ def test_a_side_is_found_whatever_its_key_holds(client: httpx.Client, engine: En
     for left, right in (written[:2], written[2:]):
         sides = {"left": f"{batch}:metadata.{left}", "right": f"{batch}:metadata.{right}"}
         answer = client.get("/compare", params=sides)
-        assert (answer.status_code, "is being made" in answer.text) == (200, True)
+        assert (answer.status_code, "is being computed" in answer.text) == (200, True)
         form = {"left": batch, "left_part": f"metadata.{left}", "right": sides["right"]}
         moved = client.get("/compare", params=form | {"right_part": ""})
         assert dict(parse_qsl(moved.headers["location"].partition("?")[2])) == sides
@@ -412,7 +414,7 @@ def test_the_difference_is_shown_by_what_the_lines_say_of_themselves(
     html = compared(client, engine, left, right)
     assert '<option value="metadata.market">market</option>' in html
     asked = {"left": left, "right": right, "by": "metadata.market"}
-    assert "is being made" in client.get("/compare", params=asked).text
+    assert "is being computed" in client.get("/compare", params=asked).text
     assert run_reports(engine)
     html = client.get("/compare", params=asked).text
     assert "<bdi>market 0</bdi>" in html
@@ -574,6 +576,6 @@ def test_the_form_takes_several_rights(
     assert answer.status_code == 303
     where = answer.headers["location"]
     assert where.count("right=") == 3
-    assert "is being made" in client.get(where).text
+    assert "is being computed" in client.get(where).text
     assert run_reports(engine)
     assert "p by Holm" in client.get(where).text

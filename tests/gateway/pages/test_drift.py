@@ -119,7 +119,7 @@ def test_the_page_says_whether_it_moved_to_its_tenant_alone(opens: Opens, engine
     assert "No text has been scored here yet" in other.get("/drift").text
     start = own.get("/?days=30").text
     assert "Scores over time" in start
-    assert "first results of robust 2.0" in start
+    assert "On this day robust 2.0 was used for the first time" in start
     assert "Scores over time" not in other.get("/").text
 
 
@@ -144,11 +144,11 @@ def test_what_somebody_edited_is_no_drift_and_is_counted(opens: Opens, engine: E
     assert sentences(page) == sentences(quiet)
     assert "robust 9.9" not in page
     assert "left out" not in quiet
-    assert "309 results of these windows are left out, since they come from requests" in page
+    assert "309 results of these windows are left out, because people edited the requests" in page
     assert "left out" not in own.get("/drift?metric=ice").text
     start = own.get("/?days=30").text
-    assert "309 results from requests that people edited on a page are left out" in start
-    assert "first results of robust 9.9" not in start
+    assert "309 results are left out, because people edited the requests" in start
+    assert "robust 9.9 was used for the first time" not in start
     assert '<p class="muted">1\u202f000 results, latest mean' in start
     filled(engine, "b", 1, np.ones(1), "1.0", **edited)
     alone = entered(opens, "b", "score")

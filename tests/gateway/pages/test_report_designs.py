@@ -44,7 +44,7 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     parts = {"htc": 1.0, "qf": 0.5, "tgi": None, "cc": 1.0}
     changed(engine, ids[2], components=parts, not_applicable={"tgi": "the text names no group"})
     path = f"/batches/{batch_id}"
-    assert "The report is being made" in client.get(f"{path}/statistics").text
+    assert "The report is being created" in client.get(f"{path}/statistics").text
     run_reports(engine)
     page = client.get(f"{path}/statistics").text
     link = f"{path}?facet=quotes%3Dsome+missing#items"

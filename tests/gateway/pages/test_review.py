@@ -31,7 +31,7 @@ def made(client: httpx.Client, engine: Engine) -> tuple[str, list[str]]:
     """(path of a queue, jobs)."""
     batch_id, ids = make_batch(engine, [0.91234, 0.12345])
     form = client.get("/queues", params={"batch": batch_id})
-    assert "Random 60 of this batch" in form.text
+    assert "60 random lines of this batch" in form.text
     page = posted(client, "/queues", form, batch=batch_id, name="A look", ask_note="1")
     assert "nobody has judged" in page.text
     return page.url.path, ids
@@ -55,7 +55,9 @@ def test_a_blind_queue_tells_score_and_verdict_after_the_answer(
     assert "Explained decision</dt><dd><bdi>non-hateful" in page.text
     page = posted(client, judge, page, action="disagree", note="It greets.", **first)
     assert "You do not call it a good one. The metric says" in page.text
-    assert ("Your answer and the metric differ" in page.text) == (first["job"] == ids[0])  # 0.912
+    assert ("Your answer differs from the metric's" in page.text) == (
+        first["job"] == ids[0]
+    )  # 0.912
     assert scores[first["job"]] in page.text
     page = posted(client, judge, page, action="undo")
     assert hidden(page)["job"] == first["job"]
@@ -68,7 +70,7 @@ def test_a_blind_queue_tells_score_and_verdict_after_the_answer(
     assert [one["verdict"] for one in history] == ["agree", "withdrawn", "disagree"]
     assert {one["verified"] for one in history} == {False}
     assert history[0]["blind"] is True
-    assert "are being made" in client.get(path).text
+    assert "are being computed" in client.get(path).text
     run_reports(engine)
     assert "Agree with the metric" in client.get(path).text
     for ending in ("jsonl", "csv", "label-studio"):
@@ -165,7 +167,7 @@ def test_texts_stay_shown_for_a_sitting_where_somebody_has_set_it(
     for shown in (page, page := posted(client, judge, page, **answered)):
         assert '<html lang="en" data-revealed>' in shown.text
         assert 'href="?keys=off">Hide the texts' in shown.text
-        assert 'href="?texts=on">Switch keys on' in shown.text
+        assert 'href="?texts=on">Turn keyboard shortcuts on' in shown.text
     assert "Next line" in page.text
     assert "texts=on" in str(page.url)
     assert not client.cookies.get("touchstone_reveal")
@@ -272,4 +274,4 @@ def test_who_only_judges_makes_no_report_by_looking(opens: Opens, engine: Engine
         assert connection.execute(reports).scalar_one() == 0
     assert entered(opens, "a", "score", "batch").get(f"/batches/{batch_id}/statistics").is_success
     html = entered(opens, "a", "review").get(f"/batches/{batch_id}/statistics").text
-    assert "The report is being made" in html
+    assert "The report is being created" in html

@@ -1,4 +1,4 @@
-"""One text under all metrics, and requests that were edited."""
+"""All results for one text, and requests that were edited."""
 
 from __future__ import annotations
 

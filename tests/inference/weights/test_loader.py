@@ -66,7 +66,11 @@ def test_max_length_only_lowers(models: Models) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("classifier.out_proj.bias", "inf", "the model's answer is NaN in float32"),
+        (
+            "classifier.out_proj.bias",
+            "inf",
+            "the model's output contains NaN or infinity in float32",
+        ),
         ("roberta.embeddings.word_embeddings.weight", "nan", "NaN in roberta.embeddings"),
     ],
 )
@@ -118,7 +122,7 @@ def test_a_network_larger_than_its_files_is_refused_before_it_is_made(
 ) -> None:
     """Its 39 billion random numbers would be the end of the process, and of the other models."""
     altered(dynabench, "config.json", hidden_size=65_536)
-    with pytest.raises(ScoringError, match=r"describes .* numbers, but its files hold"):
+    with pytest.raises(ScoringError, match=r"describes .* parameters, but its files contain"):
         models().local_classifier("m")
 
 
@@ -315,7 +319,7 @@ def test_weights_that_no_layer_would_use_are_refused(
     config = json.loads(written.read_text())
     assert config["num_hidden_layers"] > 1
     written.write_text(json.dumps(config | {"num_hidden_layers": stated}))
-    with pytest.raises(ScoringError, match="fewer layers than its files hold"):
+    with pytest.raises(ScoringError, match="fewer layers than its files contain"):
         models().local_classifier("m")
 
 
@@ -333,7 +337,7 @@ def test_a_model_without_a_head_is_refused(models: Models, tmp_path: Path) -> No
 def test_a_head_of_another_size_than_stated_is_refused(models: Models, dynabench: Path) -> None:
     names = {str(place): f"LABEL_{place}" for place in range(3)}
     altered(dynabench, "config.json", id2label=names, label2id={})
-    with pytest.raises(ScoringError, match="other sizes than its configuration says"):
+    with pytest.raises(ScoringError, match="different shapes than its configuration says"):
         models().local_classifier("m")
 
 

@@ -107,7 +107,7 @@ SERVER = "openai:http://v:1/v1"
             r"environment variable instead, as in \$NAME",
         ),
         (model(SERVER, "causal", 'protocol = "tei"'), "which only a classify: source"),
-        (model("classify:http://v:1", more='protocol = "kserve-v2"'), "need each other"),
+        (model("classify:http://v:1", more='protocol = "kserve-v2"'), "or neither"),
         (model("path:x", "causal", 'activation = "sigmoid"'), "which only a classifier can have"),
         (
             model("path:x", "similarity", "temperature = 2"),
@@ -362,7 +362,7 @@ def test_the_catalogue_loads_no_model_code() -> None:
 def test_a_room_may_need_no_model_but_never_another_kind(tmp_path: Path) -> None:
     catalogue = loaded(tmp_path, model("embedded:base", "similarity"))
     catalogue.check_request(replace(ECHO, default_model=None, model_optional=True), None)
-    with pytest.raises(BadInput, match="name a model"):
+    with pytest.raises(BadInput, match="send `model`"):
         catalogue.check_request(replace(ECHO, default_model=None), None)
     with pytest.raises(BadInput, match="is of kind similarity"):
         catalogue.check_request(replace(ECHO, model_optional=True), "m")

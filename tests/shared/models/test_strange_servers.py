@@ -213,8 +213,8 @@ def test_who_forgot_v1_is_told_so(serving: Serving) -> None:
     assert said in (probe(entry(url.removesuffix("/v1"))).error or "")
     told = probe(entry(url)).error or ""
     assert (
-        "neither chats nor completes text (the server of 'm' refuses the request (status 404)"
-        in told
+        "supports neither chat nor text completion (the server of 'm' refuses the request (status "
+        "404)" in told
     )
     assert said not in told
 

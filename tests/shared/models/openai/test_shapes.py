@@ -88,7 +88,9 @@ def test_generation_sends_its_sampling_and_a_seed_for_each_place(
 @pytest.mark.parametrize("style", ["newer"])
 def test_a_verbalizer_that_is_not_among_the_likely_tokens(model: ServedLanguageModel) -> None:
     template = Template(verbalizers={"yes": " yes", "never": " never"})
-    with pytest.raises(BadInput, match="5 most likely next tokens, without ' never'") as caught:
+    with pytest.raises(
+        BadInput, match="5 most likely next tokens, which do not include ' never'"
+    ) as caught:
         model.judge([Example(text="A text", template=template)])
     assert caught.value.pointer == "/template/verbalizers"
     with pytest.raises(BadInput, match="no log-probabilities of a given text"):
