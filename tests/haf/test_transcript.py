@@ -85,7 +85,7 @@ def test_tokens_of_another_text_are_refused_with_their_place() -> None:
     sent = HafResponse.model_validate(
         {"text": "Yes.", "logprobs": {"tokens": ["No."], "token_logprobs": [-0.1]}}
     )
-    with pytest.raises(BadInput, match="do not spell") as caught:
+    with pytest.raises(BadInput, match="do not match the text") as caught:
         from_response(sent, "/responses/internal")
     assert caught.value.pointer == "/responses/internal/logprobs"
 

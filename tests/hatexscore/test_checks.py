@@ -305,4 +305,4 @@ def test_quotes_without_which_the_judge_decides_otherwise_matter(
 ) -> None:
     found = turned(original, masked)
     assert found.outcome == outcome
-    assert ("decides otherwise" in found.sentence) == (outcome == "passed")
+    assert ("changes the model's decision" in found.sentence) == (outcome == "passed")
