@@ -159,7 +159,7 @@ def test_a_folder_that_is_not_there_is_absent(configured: Callable[..., LocalMod
     [
         ({"sha256": "0" * 64}, "the entry says 000"),
         ({"device": "cuda:7"}, "no GPU"),
-        ({"labels": ["no", "yes"]}, "3 outputs, but `outputs` names 2"),
+        ({"labels": ["no", "yes"]}, "3 outputs, but `outputs` lists 2"),
     ],
 )
 def test_weights_that_cannot_be_used_are_refused(

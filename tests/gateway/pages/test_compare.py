@@ -471,7 +471,7 @@ def test_another_variant_is_refused_with_a_button_for_either_side(
             connection.execute(update(jobs).where(jobs.c.id == job_id).values(**values))
     html = compared(client, engine, left, right)
     assert "different variants" in html
-    assert html.count("again in the same way as ") == 2
+    assert html.count("again with the settings of ") == 2
     forms = [fields_of(one) for one in re.findall(r"<form method.*?</form>", html, re.S)]
     (chosen,) = [one for one in forms if one.get("like") == left]
     for press in range(2):

@@ -76,7 +76,7 @@ def test_a_hostile_text_stays_text(client: httpx.Client) -> None:
 
 def test_what_is_wrong_is_said_beside_its_place(client: httpx.Client) -> None:
     for fields, said in (
-        ({"text": "a", "explanation": "b", "rest": "{"}, "not JSON"),
+        ({"text": "a", "explanation": "b", "rest": "{"}, "not valid JSON"),
         ({"text": "a", "explanation": "b", "rest": "[]"}, "not a JSON object"),
         ({"text": "a", "explanation": "b", "rest": "[" * 100_000}, "cannot be read"),
         ({"text": "a", "explanation": "b", "rest": '{"x": "\\ud800"}'}, "not valid"),

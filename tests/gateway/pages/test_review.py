@@ -49,12 +49,12 @@ def test_a_blind_queue_tells_score_and_verdict_after_the_answer(
     first = hidden(page)
     assert all(score not in page.text for score in scores.values())
     assert "greets" in page.text
-    assert ("The explanation quotes or points at the underlined words" in page.text) == (
+    assert ("The explanation quotes or refers to the underlined words" in page.text) == (
         "mark-evidence" in page.text
     )
     assert "Explained decision</dt><dd><bdi>non-hateful" in page.text
     page = posted(client, judge, page, action="disagree", note="It greets.", **first)
-    assert "You do not call it a good one. The metric says" in page.text
+    assert "You said that the explanation is not good. The metric says" in page.text
     assert ("Your answer differs from the metric's" in page.text) == (
         first["job"] == ids[0]
     )  # 0.912

@@ -142,8 +142,8 @@ def test_one_output_speaks_of_the_first_label() -> None:
 @pytest.mark.parametrize(
     ("outputs", "problem_type", "keys", "reason"),
     [
-        (("a", "b"), None, {"outputs": ["a", "b", "c"]}, "2 outputs, but `outputs` names 3"),
-        (("a",), None, {"outputs": ["a", "b"]}, "1 output, but `outputs` names 2"),
+        (("a", "b"), None, {"outputs": ["a", "b", "c"]}, "2 outputs, but `outputs` lists 3"),
+        (("a",), None, {"outputs": ["a", "b"]}, "1 output, but `outputs` lists 2"),
         (("a",), "regression", {}, "regression"),
         (("a", "b"), "regression", {}, "set `activation`"),
         (JIGSAW, None, {}, 'Set `activation = "sigmoid"`'),

@@ -68,11 +68,13 @@ CATALOGUE = Catalogue(
 def worker(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """A thread that answers calls as a model worker does; the messages that it saw."""
     seen: list[str] = []
+    threads: list[threading.Thread] = []
 
     def send_task(name: str, args: tuple[str], **_: object) -> None:
         assert name == args_queue(name)
         seen.append(args[0])
-        threading.Thread(target=handle_call, args=args).start()
+        threads.append(threading.Thread(target=handle_call, args=args))
+        threads[-1].start()
 
     def args_queue(name: str) -> str:
         return name if name in ("model.inference", "model.similarity") else ""
@@ -81,6 +83,8 @@ def worker(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[s
     ports.bind(FakeModels())
     call_module.response_client.cache_clear()
     yield seen
+    for thread in threads:  # before the next test closes the connection that they answer on
+        thread.join(SECONDS)
     ports.bind(None)
 
 
