@@ -132,7 +132,10 @@ SERVER = "openai:http://v:1/v1"
         ),
         (model("path:x", more='input = { text = "{premise}" }'), "both {premise} and {hypothesis}"),
         (model("path:x", more='task = "irony"'), "'hate', 'nli', 'sentiment' or 'free'"),
-        (model("path:x", more='preset = "nosuch"'), "preset: there is no preset 'nosuch'; choose one of"),
+        (
+            model("path:x", more='preset = "nosuch"'),
+            "preset: there is no preset 'nosuch'; choose one of",
+        ),
         (model("embedded:hate", more="trust_remote_code = true"), "models.0.trust_remote_code"),
         (model("path:x", more="lables = {}"), "lables: there is no such key; did you mean labels"),
         (model("embedded:hate", more='dtype = "int4"'), "'auto', 'fast', 'float32'"),

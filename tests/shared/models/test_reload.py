@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,20 @@ from services.registry import contracts
 from shared.contracts.errors import BadInput
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.catalogue.reload import CatalogueReload
+from tests.patience import SECONDS
 
 ENTRY = '[[models]]\nname = "{}"\nkind = "causal"\nsource = "openai:http://127.0.0.1:1/v1"\n'
+SIGNALLED = """
+import signal, sys
+from pathlib import Path
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.reload import CatalogueReload
+file = Path(sys.argv[1])
+reload = CatalogueReload(load_catalogue(file), file)
+reload.on_signal()
+signal.raise_signal(signal.SIGHUP)
+assert reload._requested.is_set()
+"""
 
 
 def write(file: Path, *names: str, second: int) -> None:
@@ -114,11 +127,5 @@ def test_a_file_is_read_again_when_a_missing_folder_returns(tmp_path: Path) -> N
 
 
 def test_sighup_asks_for_it(file: Path) -> None:
-    before = signal.getsignal(signal.SIGHUP)
-    reread = CatalogueReload(load_catalogue(file), file)
-    try:
-        reread.on_signal()
-        signal.raise_signal(signal.SIGHUP)  # to this thread: the library of a model may have others
-        assert reread._requested.is_set()
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    """In a process of its own: a signal that is not handled ends it, and all tests with it."""
+    subprocess.run([sys.executable, "-c", SIGNALLED, file], check=True, timeout=SECONDS)

@@ -55,6 +55,7 @@ from shared.queue import broker
 from shared.queue.job_context import JobContext, use_context, wait_all
 from shared.queue.worker_board import WorkerSender
 from tests.fakes import KINDS, FakeModel, FakeModels
+from tests.patience import SECONDS
 
 TEXTS = ["a", "Grüße 🙂", "\x00", "x" * 200]
 TEMPLATE = Template(prefix="p", suffix="s", verbalizers={"a": " a", "b": " b", "c": " c"})
