@@ -161,7 +161,7 @@ async def drift_page(
     """Show the change in scores for every metric and model used in the period."""
     check_scope(caller, "score")
     if metric and metric not in metrics():
-        raise UnknownMetric(f"there is no metric {metric!r}; there are: {', '.join(metrics())}")
+        raise UnknownMetric(f"there is no metric {metric!r}; choose one of: {', '.join(metrics())}")
     until = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     since = until - timedelta(days=days)
     begin = since - timedelta(days=reference)

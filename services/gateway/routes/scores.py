@@ -268,7 +268,7 @@ def add_scores(router: APIRouter) -> None:
         contract = metrics().get(metric)
         if contract is None:
             raise UnknownMetric(
-                f"there is no metric {metric!r}; there are: {', '.join(sorted(metrics()))}",
+                f"there is no metric {metric!r}; choose one of: {', '.join(sorted(metrics()))}",
                 pointer="/metric",
             )
         limit = call.gateway.settings.max_body_bytes

@@ -234,7 +234,7 @@ def metrics(ts: Touchstone, options: Namespace, output: Output) -> int:
         return DONE
     metric = {**listed, **_others(described)}.get(options.name)
     if metric is None:
-        raise WrongUse(f"there is no metric {options.name!r}; there are: {', '.join(listed)}")
+        raise WrongUse(f"there is no metric {options.name!r}; choose one of: {', '.join(listed)}")
     _metric(options.name, metric, output)
     return DONE
 
