@@ -13,4 +13,5 @@ for target in .venv/runtime demo; do
     echo "make $target: $(($(date +%s) - start)) s"
 done
 echo "megabytes installed, and of the largest packages:"
-du -sm .venv .venv/lib/python*/site-packages/* | sort -rn | head -9
+du -sm .venv
+du -sm .venv/lib/python*/site-packages/* | sort -rn | head -8
