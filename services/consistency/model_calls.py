@@ -104,7 +104,7 @@ NO_LOGPROBS = "{model} returned no log-probabilities of the explanation"
 
 @dataclass
 class Answers:
-    """One request, and the answers of its model so far."""
+    """A request and the answers that its model has given so far."""
 
     request: ConsistencyRequest
     text: TextWords

@@ -183,7 +183,7 @@ class AsyncTouchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.SorRequest],
     ) -> models.SorResult:
-        """Find what a statement of reasons leaves out, and if it is about this post."""
+        """Find what a statement of reasons leaves out, and whether it is about this post."""
         result: models.SorResult = await self._score("sor", request, wait, fields)
         return result
 

@@ -160,7 +160,7 @@ class Api:
         return self._ended(f"/v1/jobs/{job_id}", seconds, ENDED, unseen, DETAILS)
 
     def ended_batch(self, batch_id: str, seconds: float | None, see: See) -> dict[str, Any]:
-        """Wait until the batch has ended and return it. `see` is called with its states meanwhile.
+        """Wait until the batch has ended and return it. Meanwhile `see` is called with each state.
         Raises TimedOut, ApiError, ConnectionFailed."""
         return self._ended(f"/v1/batches/{batch_id}", seconds, BATCH_ENDED, see, NOTHING)
 
