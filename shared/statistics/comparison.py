@@ -69,11 +69,13 @@ def sign_flip_p(sums: Floats, sizes: Floats, seed: int, name: str) -> float:
     differences from the hypothesis, and `sizes` its number of rows. Up to 13 clusters use all sign
     patterns. More use 9,999 distinct random patterns, and the observed pattern is counted too."""
     groups = sums.size
-    observed = _studentised(np.array([sums.sum()]), np.array([np.sum(sizes * sums)]), sums, sizes)
     if groups <= ENUMERATED:
-        signs = 1.0 - 2.0 * _bits(np.arange(2**groups), groups)
+        # |t| of a pattern and of its opposite are equal, so the last cluster keeps its sign. The
+        # first pattern flips nothing: it is the observed one, with the same rounding as the others.
+        signs = 1.0 - 2.0 * _bits(np.arange(2 ** max(groups - 1, 0)), groups)
         flipped = _studentised(signs @ sums, signs @ (sizes * sums), sums, sizes)
-        return float(np.mean(flipped >= observed[0] * (1 - SAME)))
+        return float(np.mean(flipped >= flipped[0] * (1 - SAME)))
+    observed = _studentised(np.array([sums.sum()]), np.array([np.sum(sizes * sums)]), sums, sizes)
     exceeding, even = 0, bool(np.all(sizes == sizes[0]))
     for patterns in _patterns(groups, generator(seed, "signs", name, groups)):
         total = _signed_sums(patterns, sums)

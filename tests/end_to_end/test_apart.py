@@ -35,10 +35,10 @@ TWICE = 2
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Workers apart; a lost call is asked again after ten seconds of an idle machine."""
+    """Workers apart; a lost call is sent again after 30 seconds of an idle machine."""
     folder: Path = tmp_path_factory.mktemp("apart")
     options = ("--services", *SCORED_BY_EMBEDDED, "inference", "similarity")
-    seconds = str(round(10 * busy()))
+    seconds = str(round(30 * busy()))
     with serving(folder, "--separate", *options, TOUCHSTONE_CALL_SECONDS=seconds) as running:
         yield running
 

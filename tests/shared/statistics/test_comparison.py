@@ -90,6 +90,16 @@ def test_no_p_value_is_0_however_large_t_is() -> None:
     assert 0 < found.p_t < 1e-300
 
 
+def test_no_p_value_of_flips_is_below_the_smallest_possible_for_nearly_equal_clusters() -> None:
+    """The rounding of a sum once made the observed pattern larger than itself, so p was 0."""
+    random = np.random.default_rng(0)
+    for _ in range(2_000):
+        count = int(random.integers(1, 9))
+        noise = random.normal(size=count) * 10.0 ** random.uniform(-17, -5)
+        sums = random.normal() * (1 + noise)
+        assert sign_flip_p(sums, np.ones(count), 0, "x") >= min_flip_p(count)
+
+
 def test_order_and_seed_of_flips() -> None:
     values = generator(4, "seed").normal(0.2, 1, size=50)
     found = mean_test(clustered(values), 0)
