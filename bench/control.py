@@ -4,7 +4,8 @@
 posts (at most two passages of up to five words), if the judge calls the post hateful, too.
 
 `short`: posts with 4 to 18 other placements. `yes`: p calibrated on other posts is at most .05 for
-the marked passage; `size`: for all placements of its lengths, on average. `table`: every N-th post,
+the marked passage; `size`: for all placements of its lengths, on average. `disagreeing`: the same
+for posts that the judge calls non-hateful. `table`: every N-th post,
 with the marked and with a random passage. `turns`: every N-th post; how often the judge decides
 otherwise without a passage and P falls by `TURNING`: the marked words, and passages of 1 to 8
 unmarked words. With `--jobs N` it also scores N whole requests one by one and prints the processor
@@ -126,20 +127,23 @@ def outcomes(quotes: Sequence[Quote]) -> list[tuple[Quote, int, bool]]:
         some = quotes[start : start + AT_ONCE]
         reports = reported([(one.text, one.spans) for one in some], HATEFUL)
         for quote, report in zip(some, reports, strict=True):
-            if report.control is not None:
+            if report.control is not None and report.model_agrees:
                 tested = tested_p(report.control)
                 is_yes = tested is not None and tested[0] <= LEVEL
                 found.append((quote, report.control.draws, is_yes))
     return found
 
 
-def short_posts(quotes: Sequence[Quote]) -> list[dict[str, Any]]:
-    """Return a row for each stratum of `p_calibrated`, and one for all of them."""
+def short_posts(quotes: Sequence[Quote], *, agreeing: bool) -> list[dict[str, Any]]:
+    """Return a row for each stratum of `p_calibrated`, and one for all of them. `agreeing` selects
+    the posts that the judge calls hateful, or the others."""
     few = [quote for quote in quotes if FEWEST_OTHERS <= quote.others <= MOST_OTHERS]
     reports = reported([(one.text, one.spans) for one in few], HATEFUL)
     found: list[tuple[int, Bools]] = []
     for quote, report in zip(few, reports, strict=True):
-        if report.control is not None and report.control.calibration is not None:
+        if report.model_agrees != agreeing or report.control is None:
+            continue
+        if report.control.calibration is not None:
             found.append((quote.others, _all_placements(quote, report)))
     rows = []
     for least, most in (*STRATA, (FEWEST_OTHERS, MOST_OTHERS)):
@@ -258,7 +262,8 @@ def main() -> None:
     lines = options.data.read_text("utf-8").splitlines()[:: options.every]
     rows = [json.loads(line) for line in lines]
     figures: dict[str, Any] = {
-        "short": short_posts(real),
+        "short": short_posts(real, agreeing=True),
+        "disagreeing": short_posts(real, agreeing=False),
         "table": table(some, list(at_random(some))),
         "turns": turns(rows),
     }

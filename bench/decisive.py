@@ -1,11 +1,13 @@
 """Counts explanations with an actionable verdict, and the correct ones among them.
 
-python -m bench.decisive lines.jsonl [--labels labels.jsonl] [--wrong]
+python -m bench.decisive lines.jsonl [--labels labels.jsonl] [--wrong] [--worthless]
 
 A line of the file is an object with `id`, `text`, `decision` and `explanation`; `language` is
 optional. A line of the labels has `id` and `problems`: codes of the metric's problems, or an empty
 list for a good explanation. The table counts all lines, and those with the same decision by the
-model.
+model. `--worthless` also scores explanations that must not hold up: each post with the explanation
+of another post of the same decision and language, and with a stock sentence that names its longest
+word.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +36,7 @@ def main() -> None:
     parser.add_argument("lines", type=Path)
     parser.add_argument("--labels", type=Path)
     parser.add_argument("--wrong", action="store_true", help="name the lines that are wrong")
+    parser.add_argument("--worthless", action="store_true", help="shuffled and stock explanations")
     options = parser.parse_args()
     ports.bind(local(load_catalogue(ROOT / "models.toml")))
     lines = _rows(options.lines)
@@ -45,6 +49,26 @@ def main() -> None:
         _print_reasons(verdict, results)
     if labels:
         _print_precision(lines, results, labels, wrong=options.wrong)
+    if options.worthless:
+        print(f"shuffled: {_shares(score(list(_shuffled(lines))))}")
+        print(f"stock sentence: {_shares(score(list(map(_with_stock_sentence, lines))))}")
+
+
+def _shuffled(lines: Sequence[Row]) -> Iterator[Row]:
+    """Yield each line with the explanation of the next one of the same decision and language."""
+    groups: dict[tuple[str, str | None], list[Row]] = {}
+    for line in lines:
+        groups.setdefault((line["decision"], line.get("language")), []).append(line)
+    for group in groups.values():
+        for line, other in pairwise([*group, group[0]]):
+            if line is not other:
+                yield {**line, "explanation": other["explanation"]}
+
+
+def _with_stock_sentence(line: Row) -> Row:
+    word = max(line["text"].split(), key=len)
+    stock = f"The word “{word}” shows why this post is {line['decision']}."
+    return {**line, "explanation": stock}
 
 
 def score(lines: Sequence[Row]) -> list[Row]:

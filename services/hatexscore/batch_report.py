@@ -163,7 +163,7 @@ def _tested_p(report: HatexscoreResult) -> float | None:
     """Return the p-value of a hateful decision, exact or calibrated, or None if it cannot reach
     `LEVEL`."""
     control = report.control
-    if report.decision != "hateful" or report.components.qf is None or control is None:
+    if report.decision != "hateful" or control is None:
         return None
     tested = tested_p(control)
     return None if tested is None else tested[0]

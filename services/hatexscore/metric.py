@@ -59,8 +59,8 @@ MOST_TOLD = 10**15  # placements; more are not counted out
 
 CONTRADICTED = "the explanation concludes {stated}, the decision is {sent}"
 DISAGREES = (
-    "the judge gives P(hateful) = {p}{threshold}; it does not make the explained decision, so "
-    "masking cannot show which words that decision is based on"
+    "the judge gives P(hateful) = {p}{threshold}; it does not make the explained decision, so QF "
+    "is undefined"
 )
 OPPOSING = "the quotes speak against the decision: without them P(hateful) is higher"
 

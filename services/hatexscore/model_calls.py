@@ -1,9 +1,9 @@
 """Calls the classifier of HateXScore on original, masked and control texts of many requests at
 once.
 
-The first call reads P(hateful) with and without the quotes. If the model makes the explained
-decision, the next calls read random passages of the same lengths (the control, after ICE,
-arXiv:2603.18579), until the test stops (shared.statistics.group_sequential). If few passages exist,
+The first call reads P(hateful) with and without the quotes. The next calls read random passages of
+the same lengths (the control, after ICE, arXiv:2603.18579), until the test stops
+(shared.statistics.group_sequential). If few passages exist,
 all are taken and the comparison is exact. No text depends on others, so a request gets the same
 score alone and in a batch (shared.models.ports).
 """
@@ -32,7 +32,6 @@ from services.hatexscore.report import (
     HatexscorePostWords,
     HatexscoreProbabilityReading,
     Label,
-    Side,
     side_of_label,
 )
 from services.hatexscore.variants import VARIANTS
@@ -118,8 +117,8 @@ class ClassifierTexts:
     """The texts of one request for the classifier.
 
     `hateful` has the model's labels that mean hateful. `null` is None without a control; `warnings`
-    then has the reason. `control` has the masked texts drawn so far. Only a model that decides
-    `decided` gets a control; None accepts any decision.
+    then has the reason. `control` has the masked texts drawn so far. `harmless` is True for an
+    explained decision of non-hateful, which gets a control only if the model decides so, too.
     """
 
     model: str
@@ -128,7 +127,7 @@ class ClassifierTexts:
     hateful: tuple[str, ...]
     null: RandomNull | None = None
     control: tuple[str, ...] = ()
-    decided: Side | None = None
+    harmless: bool = False
     warnings: tuple[str, ...] = ()
     prompt: PromptKeys | None = None  # of the request
     language: str | None = None  # of the text: what is masked of it has the same
@@ -229,7 +228,7 @@ def _classifier_texts(
     texts = ClassifierTexts(
         name, request.text, quoting.masked, hateful, prompt=request.options.prompt,
         language=parsed.languages.found_text.code,
-        decided=side_of_label(parsed.label) if aware else None,
+        harmless=aware and side_of_label(parsed.label) != HATEFUL,
     )  # fmt: skip
     if why is not None:
         return texts.without_control(why)
@@ -342,8 +341,7 @@ class _Judgements:
         )
         if original is None or masked is None:
             return texts.without_control(NOT_READ)
-        decided = texts.decided
-        if decided is not None and not kernel.agrees(decided, original, _deciding(self._model.use)):
+        if texts.harmless and original >= _deciding(self._model.use):
             return texts.without_control(OTHER_DECISION)
         return replace(texts, control=null.texts(null.rule.first))
 

@@ -144,9 +144,7 @@ def _quotes_matter(report: HatexscoreResult) -> Check:
     if not quotes(report):
         return not_applicable(MATTER, "The explanation does not quote the post.")
     if report.model_agrees is False:
-        p = significant(report.probability_original)
-        message = DISAGREES.format(name=_probability(report), p=p)
-        return not_tested(MATTER, "model-disagrees", message)
+        return _disagreeing(report)
     drop = report.signed_drop
     if report.components.qf is None:
         unknown = undefined(MATTER, report, "qf")
@@ -156,6 +154,22 @@ def _quotes_matter(report: HatexscoreResult) -> Check:
     if drop is None:
         return not_tested(MATTER, "whole-post-quoted", "The explanation quotes the whole post.")
     return _positive_quotes(report, drop)
+
+
+def _disagreeing(report: HatexscoreResult) -> Check:
+    """Return the check if the judge decides otherwise. The quotes of a hateful decision can still
+    pass, because the test compares ranks, which need no threshold. They cannot fail."""
+    name, p = _probability(report), significant(report.probability_original)
+    tested = None if report.control is None else tested_p(report.control)
+    if report.control is None or tested is None or tested[0] > LEVEL or not is_positive(report):
+        return not_tested(MATTER, "model-disagrees", DISAGREES.format(name=name, p=p))
+    basis = "" if report.control.calibration is None else ", calibrated on other posts"
+    return passed(
+        MATTER,
+        f"The judge does not share this decision ({name} = {p}), but these quotes speak for it: "
+        f"without them {name} falls, {_rank(report.control)} "
+        f"(p = {significant(tested[0])}{basis}).",
+    )
 
 
 def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:

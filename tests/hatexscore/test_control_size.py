@@ -133,7 +133,10 @@ def test_of_all_posts_one_random_quote_in_twenty_is_called_better(judge: str) ->
 def test_the_p_that_other_posts_calibrate_has_its_size_on_average_over_posts() -> None:
     """Of all placements of what people marked in short posts; a stratum has a larger limit."""
     with shipped_models():
-        *strata, every = short_posts(list(marked(DATA, RATIONALES)))
+        posts = list(marked(DATA, RATIONALES))
+        *strata, every = short_posts(posts, agreeing=True)
+        *_, disagreeing = short_posts(posts, agreeing=False)
     print(*strata, every, sep="\n")  # noqa: T201 - the card's
     assert every["size"] == pytest.approx(LEVEL, abs=0.01)
     assert max(row["size"] for row in strata) <= 0.08
+    assert disagreeing["size"] <= LEVEL

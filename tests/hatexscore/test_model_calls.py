@@ -288,13 +288,13 @@ def test_each_look_is_one_more_call_for_all_and_changes_no_byte() -> None:
     assert len(texts) == len(set(texts))
 
 
-@pytest.mark.parametrize("decided", ["hateful", None])
+@pytest.mark.parametrize("decided", ["non-hateful", None])
 def test_where_there_is_no_qf_no_random_span_is_asked_about(decided: str | None) -> None:
-    """The model decides otherwise, or nobody says what was decided; the drops are told."""
+    """The model decides hateful, or nobody says what was decided; the drops are told."""
     unclear = {"decision": decided, "explanation": 'It says "bridge".'}
     asked = quoting("bridge", text=LONG).model_copy(update=unclear)
-    witness = quoting("winter", text=LONG).model_copy(update={"decision": "non-hateful"})
-    judge = FakeClassifier(lambda text: 0.3 if "bridge" in text else 0.1)
+    witness = quoting("winter", text=LONG)
+    judge = FakeClassifier(lambda text: 0.8 if "bridge" in text else 0.6)
     with bound(judge):
         alone = score(asked)
         calls = list(judge.calls)
@@ -307,6 +307,25 @@ def test_where_there_is_no_qf_no_random_span_is_asked_about(decided: str | None)
     assert [one for one in alone.warnings if one.startswith(NO_CONTROL)] == [
         f"{NO_CONTROL}{OTHER_DECISION if decided else NO_DECISION}"
     ]
+
+
+@given(st.sampled_from(("bridge", "village", "closed", "winter", "near")), st.integers(0, 99))
+def test_ranks_need_no_threshold(word: str, salt: int) -> None:
+    """A judge whose P is halved decides otherwise: p stays, the quotes can pass but never fail."""
+    with bound(FakeClassifier(lambda text: surely(f"{salt}{text}"))):
+        agreeing = score(quoting(word, text=LONG))
+    with bound(FakeClassifier(lambda text: surely(f"{salt}{text}") / 2.0001)):
+        disagreeing = score(quoting(word, text=LONG))
+    assert (agreeing.model_agrees, disagreeing.model_agrees) == (True, False)
+    if agreeing.control is None:
+        assert disagreeing.control is None
+        return
+    assert disagreeing.control is not None
+    assert disagreeing.control.p_value == agreeing.control.p_value
+    assert disagreeing.components.qf is None
+    checks = {one.name: one for one in CONTRACT.judged(disagreeing).checks}
+    is_clear = (agreeing.control.p_value or 1.0) <= 0.05
+    assert checks[MATTER].outcome == ("passed" if is_clear else "not_tested")
 
 
 def test_an_equation_that_asks_no_witness_keeps_its_control() -> None:
